@@ -1,0 +1,153 @@
+"""What a data source gives: splits, what they mean, and facts about them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+Origin = Literal["original", "subset", "stand-in"]
+"""`original`: the official files, by checksum. `subset`: some rows of them.
+`stand-in`: small real data that ships inside a dependency."""
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """The target is one of `classes` labels; a network gives one logit per class."""
+
+    classes: int
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """The target is real with homoscedastic noise; a network gives the mean.
+
+    `noise_std` is in standardised target units; None lets the method learn it.
+    """
+
+    noise_std: float | None = None
+
+
+Likelihood = Categorical | Gaussian
+
+
+@dataclass(frozen=True)
+class Split:
+    """Inputs and their targets, as a method or a metric sees them."""
+
+    inputs: Float[Tensor, "points *features"]
+    targets: Int[Tensor, " points"] | Float[Tensor, "points outputs"]
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def rows(self, index: slice | Int[Tensor, " rows"]) -> "Split":
+        """Return the split of the chosen rows."""
+        return Split(self.inputs[index], self.targets[index])
+
+    def to(self, device: torch.device | str) -> "Split":
+        """Return the split on `device`."""
+        return Split(self.inputs.to(device), self.targets.to(device))
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The affine map x ↦ (x - mean) / std, fitted on training rows.
+
+    Shapes broadcast against a row: `(features,)` for tables, `(channels, 1, 1)` for images.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def apply(self, inputs: Tensor) -> Tensor:
+        """Return standardised inputs."""
+        return (inputs - self.mean.to(inputs)) / self.std.to(inputs)
+
+    def invert(self, inputs: Tensor) -> Tensor:
+        """Return inputs in their original units (images: intensities in [0, 1])."""
+        return inputs * self.std.to(inputs) + self.mean.to(inputs)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A regression target: its name, its unit and how the split standardised it.
+
+    original = mean + std * standardised
+    """
+
+    name: str
+    unit: str
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One fold of one source, standardised with statistics of its training rows.
+
+    `facts` are plain values for the record and the report: `train_rows`, `test_rows`,
+    `features`, `classes` or target, `test_twins_in_train` (a fraction), `constant_columns`,
+    `largest_input_deviation`, `sha256` of the data, `licence`, ...
+    """
+
+    train: Split
+    test: Split
+    likelihood: Likelihood
+    origin: Origin
+    scaling: Scaling
+    target: Target | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@runtime_checkable
+class DataSource(Protocol):
+    """A frozen dataclass of plain fields, so that it prints, compares and hashes."""
+
+    @property
+    def name(self) -> str:
+        """The name in tables and conditions, such as "cifar10"."""
+        ...
+
+    @property
+    def folds(self) -> int:
+        """How many folds exist."""
+        ...
+
+    def load(self, fold: int) -> Dataset:
+        """Return the fold; equal on every call."""
+        ...
+
+    def missing(self) -> tuple[str, ...]:
+        """Return the files that the data folder lacks; empty when `load` needs no network."""
+        ...
+
+    def fetch(self) -> None:
+        """Download and verify what is missing; raises `DataUnavailable`."""
+        ...
+
+    def fallbacks(self) -> "tuple[DataSource, ...]":
+        """Return what may take this source's place, in order; the last needs nothing."""
+        ...
+
+
+@runtime_checkable
+class ImageSource(DataSource, Protocol):
+    """A source whose raw images can be corrupted, rotated or shown to another's network."""
+
+    def images(
+        self, part: Literal["train", "test"]
+    ) -> tuple[UInt8[np.ndarray, "points height width channels"], Int[np.ndarray, " points"]]:
+        """Return raw images and labels; labels are -1 where the file holds none."""
+        ...
+
+
+class DataUnavailable(Exception):
+    """The files are neither in the data folder nor to be had; says what to do."""
+
+
+class DataDamaged(Exception):
+    """A file is truncated or altered; names the file and the cure."""

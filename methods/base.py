@@ -1,0 +1,71 @@
+"""What an inference method is given, and what it gives back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Likelihood, Split
+from methods.architectures import Architecture
+from methods.predictive import Predictive
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All that a method may know. Test data has no way in."""
+
+    train: Split
+    likelihood: Likelihood
+    architecture: Architecture
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one input: `(features,)` or `(channels, height, width)`."""
+        return tuple(self.train.inputs.shape[1:])
+
+
+@runtime_checkable
+class Posterior(Protocol):
+    """An approximation of p(θ | D), ready to predict."""
+
+    @property
+    def diagnostics(self) -> Mapping[str, float]:
+        """What the fit says about itself."""
+        ...
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the predictive distribution of each point.
+
+        Draw `s` is the same function at every point of one call, and equal streams give
+        equal draws whatever the points are.
+        """
+        ...
+
+
+@runtime_checkable
+class Method(Protocol):
+    """An inference method: a frozen dataclass of its hyperparameters."""
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` when inference fails."""
+        ...
+
+
+@runtime_checkable
+class BatchedMethod(Method, Protocol):
+    """A method that trains problems of equal shape side by side."""
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> "list[Posterior | InferenceDiverged]":
+        """Return what `fit` gives for each problem and its stream; one that fails fails alone."""
+        ...
+
+
+class InferenceDiverged(Exception):
+    """Inference failed: a result, recorded as such."""

@@ -1,0 +1,26 @@
+"""How a fit that takes long tells whoever listens how far it is."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Listener = Callable[[int, int, float], None]
+"""Called with the finished epochs, the epochs in all, and the mean training loss."""
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+def report(done: int, total: int, loss: float) -> None:
+    """Tell the listener, if there is one, that `done` of `total` epochs are finished."""
+    if listener := _listener.get():
+        listener(done, total, loss)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Call `listener` for every report inside the block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)

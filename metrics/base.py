@@ -1,0 +1,24 @@
+"""What a metric is, for the tables that list it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A pure function of a prediction and its targets, and what a table must know of it.
+
+    `score` returns one value per point where the score is a mean over points, so that
+    reports can pair and resample, and otherwise a scalar. Both are float64.
+    A regression metric sees original target units unless `standardised`.
+    """
+
+    name: str
+    score: Callable[[Any, Tensor], Tensor]
+    unit: str
+    higher_is_better: bool | None
+    """None: a diagnostic without a better direction, such as a width."""
+    standardised: bool = False

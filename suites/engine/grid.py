@@ -1,0 +1,112 @@
+"""What a suite declares, and the runs that follow from it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from datasets.base import DataSource
+from datasets.conditions import Condition
+from methods.architectures import Architecture
+from methods.base import BatchedMethod, Method
+from suites.engine.description import describe, digest
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A test condition and the names of the metrics that score it."""
+
+    condition: Condition
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What determines a fit."""
+
+    suite: str
+    profile: str
+    label: str
+    source: DataSource
+    method: Method
+    architecture: Architecture
+    fold: int
+    seed: int
+
+    @cached_property
+    def description(self) -> Mapping[str, object]:
+        """The run as plain data; the label is a name for people and no part of it."""
+        return {
+            name: describe(getattr(self, name))
+            for name in ("suite", "profile", "source", "method", "architecture", "fold", "seed")
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """The run's name on disk."""
+        return digest(self.description)
+
+
+@dataclass(frozen=True)
+class Reproduces:
+    """A published table whose protocol a suite follows, and where it departs from it."""
+
+    paper: str
+    table: str
+    departures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One profile of one benchmark: a product of sources, methods, folds and seeds."""
+
+    name: str
+    title: str
+    sources: tuple[DataSource, ...]
+    methods: Mapping[str, Method]
+    architecture: Architecture | Mapping[str, Architecture]
+    """One for all, or by source name with "default" for the rest."""
+    evaluations: tuple[Evaluation, ...]
+    folds: int = 1
+    """How many folds of each source, at most."""
+    seeds: int = 1
+    profile: str = "paper"
+    reproduces: tuple[Reproduces, ...] = ()
+
+    def architecture_for(self, source: DataSource) -> Architecture:
+        """Return the network for a source."""
+        if isinstance(self.architecture, Mapping):
+            return self.architecture.get(source.name, self.architecture["default"])
+        return self.architecture
+
+    def runs(self) -> Iterator[Run]:
+        """Return every run, folds and seeds innermost."""
+        for source in self.sources:
+            for label, method in self.methods.items():
+                for fold in range(min(self.folds, source.folds)):
+                    for seed in range(self.seeds):
+                        yield Run(
+                            self.name,
+                            self.profile,
+                            label,
+                            source,
+                            method,
+                            self.architecture_for(source),
+                            fold,
+                            seed,
+                        )
+
+
+def grouped(runs: Iterator[Run], size: int) -> list[tuple[Run, ...]]:
+    """Return the runs in groups to be fitted together: equal but for fold and seed.
+
+    Only a method with `fit_many` makes groups of more than one, of `size` at most.
+    """
+    groups: list[tuple[Run, ...]] = []
+    for run in runs:
+        last = groups[-1] if groups else ()
+        alike = last and (last[0].source, last[0].label) == (run.source, run.label)
+        if alike and isinstance(run.method, BatchedMethod) and len(last) < size:
+            groups[-1] = (*last, run)
+        else:
+            groups.append((run,))
+    return groups

@@ -1,0 +1,50 @@
+"""How much memory a block of code needs."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import torch
+
+
+@contextmanager
+def growth(device: torch.device) -> Iterator[SimpleNamespace]:
+    """Measure in `.bytes` how far peak memory rose above its level at the block's start.
+
+    On a GPU this is the allocator's peak; on Linux the resident set's, whose high-water mark
+    is reset first; elsewhere the lifetime peak, so that only a new record shows.
+    """
+    grown = SimpleNamespace(bytes=0.0)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        start = torch.cuda.memory_allocated(device)
+        yield grown
+        grown.bytes = float(torch.cuda.max_memory_allocated(device) - start)
+        return
+    reset = _reset_high_water_mark()
+    start = _status("VmRSS") if reset else _lifetime_peak()
+    yield grown
+    end = _status("VmHWM") if reset else _lifetime_peak()
+    grown.bytes = max(0.0, end - start)
+
+
+def _reset_high_water_mark() -> bool:
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def _status(field: str) -> float:
+    """Return a size of /proc/self/status in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return float(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status has no {field}")
+
+
+def _lifetime_peak() -> float:
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024

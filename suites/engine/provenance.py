@@ -1,0 +1,51 @@
+"""Where a number comes from: commit, versions, device, threads."""
+
+import functools
+import importlib.metadata
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+
+PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "cupy-cuda13x")
+
+
+def provenance(device: torch.device) -> Mapping[str, object]:
+    """Return commit, dirty flag, package versions, machine and device as plain data."""
+    return dict(_fixed(device)) | {
+        "torch_threads": torch.get_num_threads(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+@functools.cache
+def _fixed(device: torch.device) -> Mapping[str, object]:
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "python": platform.python_version(),
+        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _git(*arguments: str) -> str | None:
+    """Return git's answer about this checkout, or None where there is none."""
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()

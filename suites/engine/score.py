@@ -1,0 +1,33 @@
+"""From predictions and targets to the numbers of the tables."""
+
+from collections.abc import Iterable, Mapping
+
+from torch import Tensor
+
+from metrics import METRICS
+from methods.predictive import Predictive
+
+
+def score(
+    prediction: Predictive,
+    targets: Tensor,
+    metrics: Iterable[str],
+    target: Mapping[str, object] | None = None,
+) -> dict[str, float]:
+    """Return metric → value, a mean over points where the metric gives one value per point.
+
+    `target` holds the mean and std that standardised a regression target; predictions and
+    targets come standardised, and metrics of original units see them rescaled.
+    """
+    if len(prediction) != len(targets):
+        raise ValueError(f"{len(prediction)} predictions for {len(targets)} targets")
+    both = {True: (prediction, targets)}
+    if target:
+        mean, std = float(target["mean"]), float(target["std"])  # type: ignore[arg-type]
+        both[False] = (prediction.rescaled(mean, std), mean + std * targets.double())  # type: ignore[union-attr]
+    else:
+        both[False] = both[True]
+    return {
+        name: float(METRICS[name].score(*both[METRICS[name].standardised]).double().mean())
+        for name in metrics
+    }
