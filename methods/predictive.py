@@ -1,6 +1,7 @@
 """Predictive distributions. Metrics know these and nothing of methods."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -51,7 +52,7 @@ class CategoricalPredictive:
 
     def log_prob(self, target: Int[Tensor, " points"]) -> Float[Tensor, " points"]:
         """Return the log predictive probability of each target."""
-        return self.mixture_log_probs.gather(1, target[:, None]).squeeze(1)
+        return self.mixture_log_probs.gather(1, target.long()[:, None]).squeeze(1)
 
     def summary(self) -> "CategoricalSummary":
         """Return what remains when the single draws are dropped."""
@@ -124,30 +125,26 @@ class GaussianPredictive:
 
     def log_prob(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, " points"]:
         """Return the log density of each target, a row of outputs being one event."""
-        target = target.double()
-        pieces = zip(
-            _point_chunks(self.means), _point_chunks(self.variances), strict=True
+        return torch.cat(
+            [
+                _log_density(*piece).sum(-1).logsumexp(0) - math.log(len(self.means))
+                for piece in self._pieces(target)
+            ]
         )
-        done, densities = 0, []
-        for means, variances in pieces:
-            rows = target[done : done + means.shape[1]]
-            components = _log_density(rows, means.double(), variances.double()).sum(-1)
-            densities.append(components.logsumexp(0) - math.log(len(components)))
-            done += len(rows)
-        return torch.cat(densities)
 
     def cdf(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, "points outputs"]:
         """Return P(y ≤ target) of each output."""
-        target = target.double()
-        done, parts = 0, []
+        return torch.cat([_cdf(*piece).mean(0) for piece in self._pieces(target)])
+
+    def _pieces(self, target: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield targets, means and variances of some points at a time, in float64."""
+        done = 0
         for means, variances in zip(
             _point_chunks(self.means), _point_chunks(self.variances), strict=True
         ):
             rows = target[done : done + means.shape[1]]
-            z = (rows - means.double()) / variances.double().sqrt()
-            parts.append(torch.special.ndtr(z).mean(0))
+            yield rows.double(), means.double(), variances.double()
             done += len(rows)
-        return torch.cat(parts)
 
     def rescaled(self, mean: float, std: float) -> "GaussianPredictive":
         """Return the distribution of mean + std * y."""
@@ -157,7 +154,35 @@ class GaussianPredictive:
 
 
 def _log_density(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-    return -0.5 * ((target - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi))
+    """Return log N(target; mean, variance); of no variance, that of a point mass: ±inf."""
+    error = target - mean
+    density = -0.5 * (error**2 / variance + variance.log() + math.log(2 * math.pi))
+    point_mass = torch.where(error == 0, math.inf, -math.inf)
+    return torch.where((variance == 0) & ~error.isnan(), point_mass, density)
 
 
-Predictive = CategoricalPredictive | CategoricalSummary | RealPredictive
+def _cdf(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+    """Return P(y ≤ target) under N(mean, variance); of no variance, a step at the mean."""
+    error = target - mean
+    at_step = (error == 0) & (variance == 0)
+    return torch.where(at_step, 1.0, torch.special.ndtr(error / variance.sqrt()))
+
+
+ClassPredictive = CategoricalPredictive | CategoricalSummary
+Predictive = ClassPredictive | RealPredictive
+
+
+def mixture(predictives: "Sequence[Predictive]") -> Predictive:
+    """Return the equal-weight mixture of predictives that have equally many draws.
+
+    Raises TypeError for predictives whose mixture has no class of its own.
+    """
+    kinds = {type(predictive) for predictive in predictives}
+    if kinds == {CategoricalPredictive}:
+        return CategoricalPredictive(torch.cat([p.log_probs for p in predictives]))  # type: ignore[union-attr]
+    if kinds == {GaussianPredictive}:
+        return GaussianPredictive(
+            torch.cat([p.means for p in predictives]),  # type: ignore[union-attr]
+            torch.cat([p.variances for p in predictives]),  # type: ignore[union-attr]
+        )
+    raise TypeError(f"no mixture of {', '.join(sorted(kind.__name__ for kind in kinds))}")

@@ -1,0 +1,40 @@
+# Every target sets up .venv once and then needs no network for code.
+PYTHON ?= python3
+VENV   := .venv
+RUN    := $(VENV)/bin/python
+STAMP  := $(VENV)/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help cifar10 uci report test benchmark lint clean
+
+help: ## list the targets
+	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bnnbench needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+cifar10: $(STAMP) ## benchmark image classifiers on CIFAR-10 and write the report
+	$(RUN) -m suites.cifar10 $(ARGS)
+
+uci: $(STAMP) ## benchmark regression on UCI data and write the report
+	$(RUN) -m suites.uci $(ARGS)
+
+report: $(STAMP) ## rebuild every report from results/ without fitting
+	$(RUN) -m reports results $(ARGS)
+
+test: $(STAMP) ## run the tests
+	$(RUN) -m pytest $(ARGS)
+
+benchmark: $(STAMP) ## time methods, metrics and engine with pytest-benchmark
+	$(RUN) -m pytest tests/benchmarks --benchmark-only --benchmark-json=results/benchmark.json $(ARGS)
+
+lint: $(STAMP) ## ruff and pyright
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m pyright
+
+clean: ## remove the environment, keep data and results
+	rm -rf $(VENV)

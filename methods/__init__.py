@@ -1,0 +1,28 @@
+"""Inference methods under one interface. To add one: a file here, and a line below."""
+
+import importlib
+from collections.abc import Mapping
+
+METHODS: Mapping[str, str] = {
+    "marginal": "methods.marginal:Marginal",
+    "adamw": "methods.adamw:AdamW",
+    "sgd": "methods.sgd:Sgd",
+    "mc_dropout": "methods.mc_dropout:McDropout",
+    "ensemble": "methods.ensemble:Ensemble",
+    "mfvi": "methods.mfvi:Mfvi",
+    "ivon": "methods.ivon:Ivon",
+}
+
+
+def method_type(path: str) -> type:
+    """Return the class that a "module:Class" path names.
+
+    Raises ImportError when the module is missing something, ValueError for another spelling.
+    """
+    module, _, name = path.partition(":")
+    if not (module and name):
+        raise ValueError(f"a method's path reads module:Class, not {path!r}")
+    found = getattr(importlib.import_module(module), name, None)
+    if not isinstance(found, type):
+        raise ImportError(f"module {module} has no class {name}")
+    return found

@@ -1,0 +1,41 @@
+"""AdamW: a point estimate by adaptive gradient steps with decoupled weight decay.
+
+Source: Loshchilov and Hutter (2019), "Decoupled Weight Decay Regularization".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.point_estimate import fit_point
+from methods.training import Schedule, in_stacks, only
+
+
+@dataclass(frozen=True)
+class AdamW:
+    """The maximum a posteriori weights; of a regression, with learned noise variance."""
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-2
+    epochs: int = 25
+    batch_size: int = 128
+    schedule: Schedule = "cosine"
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the point estimate; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the point estimate of each problem."""
+        return in_stacks(lambda *stack: fit_point(self, *stack), problems, rngs)
+
+    def optimiser(self, weights: Tensor) -> torch.optim.Optimizer:
+        """Return the optimiser of the stacked weights."""
+        return torch.optim.AdamW(
+            [weights], lr=self.learning_rate, weight_decay=self.weight_decay, fused=True
+        )

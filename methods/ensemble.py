@@ -1,0 +1,78 @@
+"""Deep ensemble: the same training from several initialisations.
+
+Source: Lakshminarayanan, Pritzel and Blundell (2017), "Simple and Scalable Predictive
+Uncertainty Estimation using Deep Ensembles".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.adamw import AdamW
+from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem
+from methods.predictive import Predictive, mixture
+from methods.randomness import spawn
+from methods.training import only
+
+
+@dataclass(frozen=True)
+class EnsemblePosterior:
+    """The equal-weight mixture of the members' posteriors."""
+
+    members: tuple[Posterior, ...]
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """The members' diagnostics, averaged."""
+        each = [member.diagnostics for member in self.members]
+        return {name: sum(d[name] for d in each) / len(each) for name in each[0]}
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the mixture of the members' predictive distributions."""
+        rngs = spawn(rng, len(self.members))
+        return mixture(
+            [member.predict(inputs, own) for member, own in zip(self.members, rngs, strict=True)]
+        )
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """`size` fits of one method that differ in initialisation and order of the data."""
+
+    size: int = 5
+    member: BatchedMethod = AdamW()
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ValueError(f"an ensemble has at least one member, not {self.size}")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the mixture; raises `InferenceDiverged` if a member diverges."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the mixture of each problem; members of all problems train side by side."""
+        repeated = [problem for problem in problems for _ in range(self.size)]
+        own = [child for rng in rngs for child in spawn(rng, self.size)]
+        fitted = self.member.fit_many(repeated, own)
+        return [
+            _mixture_or_failure(fitted[start : start + self.size])
+            for start in range(0, len(fitted), self.size)
+        ]
+
+
+def _mixture_or_failure(
+    members: Sequence[Posterior | InferenceDiverged],
+) -> Posterior | InferenceDiverged:
+    """An ensemble with a diverged member is not the ensemble that was asked for."""
+    for place, member in enumerate(members):
+        if isinstance(member, InferenceDiverged):
+            return InferenceDiverged(f"member {place} of {len(members)}: {member}")
+    return EnsemblePosterior(tuple(members))  # type: ignore[arg-type]

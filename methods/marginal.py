@@ -1,0 +1,50 @@
+"""The floor to beat: the distribution of the training targets, whatever the input."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Categorical
+from methods.base import Posterior, Problem
+from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+
+
+@dataclass(frozen=True)
+class MarginalPosterior:
+    """One distribution for every point."""
+
+    predictive: Predictive
+    diagnostics: dict[str, float]
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the training targets' distribution for each point; the stream is not used."""
+        fields = {
+            name: tensor.expand(-1, len(inputs), -1) for name, tensor in vars(self.predictive).items()
+        }
+        return type(self.predictive)(**fields)
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """Class frequencies with Laplace's rule of succession, or the targets' mean and variance."""
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; the stream is not used."""
+        targets = problem.train.targets
+        if isinstance(problem.likelihood, Categorical):
+            counts = torch.bincount(targets, minlength=problem.likelihood.classes) + 1
+            log_probs = (counts / counts.sum()).log()
+            return MarginalPosterior(CategoricalPredictive(log_probs[None, None]), {})
+        mean, variance = targets.mean(0), targets.var(0)
+        return MarginalPosterior(GaussianPredictive(mean[None, None], variance[None, None]), {})
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior]:
+        """Return `fit` of each problem: there is nothing to share."""
+        return [self.fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]

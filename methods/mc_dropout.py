@@ -1,0 +1,91 @@
+"""Monte Carlo dropout: dropout stays on at test time, each mask being one draw.
+
+Source: Gal and Ghahramani (2016), "Dropout as a Bayesian Approximation".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.adamw import AdamW
+from methods.architectures import Architecture, Dropout, Linear
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.network_posterior import NetworkPosterior
+from methods.point_estimate import descend
+from methods.predictive import Predictive
+from methods.randomness import spawn
+from methods.training import check_finite, in_stacks, only
+
+
+@dataclass(frozen=True)
+class McDropoutPosterior:
+    """One weight vector whose units are dropped at random, a mask per draw."""
+
+    trained: NetworkPosterior
+    draws: int
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """What the fit says about itself."""
+        return self.trained.diagnostics
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the mixture over masks; a mask drops the same units at every point."""
+        trained, masks = self.trained, spawn(rng, self.draws)
+        return trained.predict_with(
+            trained.weights.expand(self.draws, -1),
+            inputs,
+            dropout="shared",
+            seeds=[mask.initial_seed() for mask in masks],
+        )
+
+
+@dataclass(frozen=True)
+class McDropout:
+    """AdamW with dropout in front of every linear layer, in training and in prediction."""
+
+    rate: float = 0.1
+    draws: int = 32
+    training: AdamW = AdamW()
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate < 1:
+            raise ValueError(f"a dropout rate lies between 0 and 1, not at {self.rate}")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        stack = descend(
+            self.training,
+            problems,
+            rngs,
+            architecture=with_dropout(problems[0].architecture, self.rate),
+            dropout="per_example",
+        )
+        posteriors = [
+            McDropoutPosterior(stack.posterior(m), self.draws) for m in range(len(problems))
+        ]
+        return check_finite(stack.weights, posteriors)
+
+
+def with_dropout(architecture: Architecture, rate: float) -> Architecture:
+    """Return the network with dropout in front of every linear layer, the first included."""
+    dropped: list = []
+    for layer in architecture:
+        dropped += [Dropout(rate), layer] if isinstance(layer, Linear) else [layer]
+    return tuple(dropped)

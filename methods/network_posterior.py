@@ -1,0 +1,85 @@
+"""Weight vectors of a network as a posterior, and how they predict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Categorical, Likelihood
+from methods.architectures import Architecture, Conv2d, Residual
+from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+from methods.torch_network import TorchNetwork
+
+POINTS_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class NetworkPosterior:
+    """Weight vectors, one per draw, and the observation noise that they share."""
+
+    network: TorchNetwork
+    likelihood: Likelihood
+    weights: Float[Tensor, "draws parameters"]
+    buffers: Float[Tensor, "draws buffers"]
+    noise_variance: float | None
+    """In squared standardised target units; None for a classifier."""
+    diagnostics: dict[str, float]
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the mixture over the weight vectors; the stream is not used."""
+        return self.predict_with(self.weights, inputs)
+
+    def predict_with(
+        self,
+        weights: Float[Tensor, "draws parameters"],
+        inputs: Float[Tensor, "points *features"],
+        **options,
+    ) -> Predictive:
+        """Return the mixture over other weights of the same network; options as in `outputs`."""
+        buffers = self.buffers.expand(len(weights), -1)
+        logits_or_means = outputs(self.network, weights, inputs, buffers, **options)
+        if isinstance(self.likelihood, Categorical):
+            return CategoricalPredictive(logits_or_means.log_softmax(-1))
+        assert self.noise_variance is not None
+        variances = torch.full_like(logits_or_means, self.noise_variance)
+        return GaussianPredictive(logits_or_means, variances)
+
+
+@torch.no_grad()
+def outputs(
+    network: TorchNetwork,
+    weights: Float[Tensor, "draws parameters"],
+    inputs: Float[Tensor, "points *features"],
+    buffers: Float[Tensor, "draws buffers"],
+    seeds: Sequence[int] | None = None,
+    **options,
+) -> Float[Tensor, "draws points outputs"]:
+    """Return the network's outputs for every draw, a few hundred points at a time.
+
+    `seeds`, one per draw, name the random choices that a draw makes at every point alike;
+    `options` go to the network's call.
+    """
+    at_once = 1 if convolves(network.architecture) else len(weights)
+    rows = []
+    for start in range(0, len(weights), at_once):
+        draws = slice(start, start + at_once)
+        chunks = []
+        for points in inputs.split(POINTS_AT_ONCE):
+            rngs = seeds and [torch.Generator(inputs.device).manual_seed(s) for s in seeds[draws]]
+            chunks.append(
+                network(weights[draws], points[None], buffers=buffers[draws], rngs=rngs, **options)
+            )
+        rows.append(torch.cat(chunks, dim=1))
+    return torch.cat(rows)
+
+
+def convolves(architecture: Architecture) -> bool:
+    """Return whether the network is convolutional, so that stacking members gains nothing."""
+    return any(
+        isinstance(layer, Conv2d) or (isinstance(layer, Residual) and convolves(layer.body))
+        for layer in architecture
+    )

@@ -1,0 +1,49 @@
+"""Stochastic gradient descent with momentum: a point estimate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.point_estimate import fit_point
+from methods.training import Schedule, in_stacks, only
+
+
+@dataclass(frozen=True)
+class Sgd:
+    """The maximum a posteriori weights; of a regression, with learned noise variance.
+
+    A regression's loss is multiplied by the noise variance, which leaves half the squared
+    error: otherwise steps would grow without bound as the noise is learned to be small.
+    """
+
+    learning_rate: float = 0.05
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    epochs: int = 25
+    batch_size: int = 128
+    schedule: Schedule = "cosine"
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the point estimate; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the point estimate of each problem."""
+        return in_stacks(
+            lambda *stack: fit_point(self, *stack, times_noise_variance=True), problems, rngs
+        )
+
+    def optimiser(self, weights: Tensor) -> torch.optim.Optimizer:
+        """Return the optimiser of the stacked weights."""
+        return torch.optim.SGD(
+            [weights],
+            lr=self.learning_rate,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+            fused=True,
+        )

@@ -1,0 +1,160 @@
+"""What minibatch gradient methods share: networks in a stack, their loss, the epoch loop."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+from torch.nn import functional
+
+from datasets.base import Gaussian
+from methods import progress
+from methods.architectures import Architecture
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.minibatches import Minibatches
+from methods.network_posterior import NetworkPosterior, convolves
+from methods.torch_network import TorchNetwork
+
+Schedule = Literal["constant", "cosine"]
+
+
+class ObservationNoise:
+    """The noise variance of each member, fixed by the likelihood or learned.
+
+    The learned one is the running average of the squared residuals seen in training, whose
+    fixed point maximises the expected log likelihood in the variance.
+    """
+
+    RATE = 0.02
+
+    def __init__(self, likelihood: Gaussian, like: Tensor) -> None:
+        self.learned = likelihood.noise_std is None
+        start = 1.0 if likelihood.noise_std is None else likelihood.noise_std**2
+        self.variance = like.new_full((len(like),), start)
+
+    def update(self, mean_squares: Float[Tensor, " members"]) -> None:
+        """Move towards the mean squared residuals of a batch."""
+        if self.learned:
+            self.variance.lerp_(mean_squares, self.RATE)
+
+
+class Stack:
+    """Networks of one architecture, one member per problem, trained side by side.
+
+    No member's numbers depend on the others: a stack equals its members trained alone.
+    """
+
+    def __init__(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator], batch_size: int,
+        architecture: Architecture | None = None,
+    ) -> None:  # fmt: skip
+        first = problems[0]
+        self.rngs = tuple(rngs)
+        self.likelihood = first.likelihood
+        self.network = TorchNetwork(architecture or first.architecture, first.input_shape)
+        self.weights = self.network.initial_weights(self.rngs, dtype=first.train.inputs.dtype)
+        self.buffers = self.network.initial_buffers(
+            len(problems), dtype=self.weights.dtype, device=self.weights.device
+        )
+        self.batches = Minibatches(problems, rngs, batch_size)
+        self.noise = (
+            ObservationNoise(first.likelihood, self.weights)
+            if isinstance(first.likelihood, Gaussian)
+            else None
+        )
+
+    def loss(
+        self,
+        weights: Float[Tensor, "members parameters"] | tuple[Tensor, ...],
+        inputs: Float[Tensor, "members batch *features"],
+        targets: Shaped[Tensor, "members batch *target"],
+        **forward,
+    ) -> Float[Tensor, " members"]:
+        """Return each member's mean negative log likelihood of the batch, in nats."""
+        outputs = self.network(
+            weights, inputs, buffers=self.buffers, training=True, rngs=self.rngs, **forward
+        )
+        if self.noise is None:
+            flat = functional.cross_entropy(
+                outputs.flatten(0, 1), targets.flatten(), reduction="none"
+            )
+            return flat.view(targets.shape).mean(1)
+        mean_squares = (outputs - targets).square().sum(-1).mean(1)
+        self.noise.update(mean_squares.detach())
+        variance = self.noise.variance
+        return 0.5 * (mean_squares / variance + (2 * math.pi * variance).log())
+
+    def run(
+        self,
+        epochs: int,
+        step: Callable[[Tensor, Tensor], Float[Tensor, " members"]],
+        optimiser: torch.optim.Optimizer | None = None,
+        schedule: Schedule = "constant",
+    ) -> None:
+        """Call `step` with every batch of every epoch; it returns the members' losses.
+
+        With an optimiser, its learning rates follow `schedule`, stepped once per epoch.
+        """
+        peaks = [group["lr"] for group in optimiser.param_groups] if optimiser else []
+        for epoch in range(epochs):
+            for group, peak in zip(optimiser.param_groups if optimiser else (), peaks, strict=True):
+                group["lr"] = peak * learning_rate_factor(schedule, epoch, epochs)
+            total = torch.zeros(len(self.rngs), dtype=self.weights.dtype, device=self.weights.device)
+            for inputs, targets in self.batches.epoch():
+                total += step(inputs, targets)
+            progress.report(epoch + 1, epochs, float(total.mean()) / len(self.batches))
+
+    def posterior(self, member: int) -> NetworkPosterior:
+        """Return the posterior that is all on a member's weights."""
+        noise = float(self.noise.variance[member]) if self.noise else None
+        return NetworkPosterior(
+            self.network,
+            self.likelihood,
+            self.weights[member : member + 1],
+            self.buffers[member : member + 1],
+            noise,
+            {} if noise is None else {"noise_std": math.sqrt(noise)},
+        )
+
+
+def learning_rate_factor(schedule: Schedule, epoch: int, epochs: int) -> float:
+    """Return the factor of the peak learning rate in an epoch."""
+    return 0.5 * (1 + math.cos(math.pi * epoch / epochs)) if schedule == "cosine" else 1.0
+
+
+def in_stacks(
+    fit_stack: Callable[[Sequence[Problem], Sequence[torch.Generator]], Sequence[Posterior]],
+    problems: Sequence[Problem],
+    rngs: Sequence[torch.Generator],
+) -> list[Posterior | InferenceDiverged]:
+    """Fit problems side by side where that pays: MLPs all at once, convolutions one by one.
+
+    `fit_stack` returns one posterior per problem, or `InferenceDiverged` in its place.
+    """
+    size = 1 if convolves(problems[0].architecture) else len(problems)
+    fitted: list[Posterior | InferenceDiverged] = []
+    for start in range(0, len(problems), size):
+        stack = slice(start, start + size)
+        fitted += fit_stack(problems[stack], rngs[stack])
+    return fitted
+
+
+def only(fitted: Sequence[Posterior | InferenceDiverged]) -> Posterior:
+    """Return the single result of a stack of one, or raise it."""
+    (posterior,) = fitted
+    if isinstance(posterior, InferenceDiverged):
+        raise posterior
+    return posterior
+
+
+def check_finite(
+    weights: Float[Tensor, "members parameters"], posteriors: Sequence[Posterior]
+) -> list[Posterior | InferenceDiverged]:
+    """Replace the posteriors of members whose weights are not finite."""
+    finite = weights.isfinite().all(dim=1).tolist()
+    return [
+        posterior if sound else InferenceDiverged("weights are no longer finite numbers")
+        for posterior, sound in zip(posteriors, finite, strict=True)
+    ]
