@@ -1,0 +1,285 @@
+"""The vocabulary of networks as data, and its form in JSON.
+
+An architecture is a tuple of layers in the order of data flow. Layers state output widths
+only; input widths follow from the shape of the data, `(features,)` or
+`(channels, height, width)`. Readers are apart: `architecture_shapes.py` counts, `torch_network.py`
+makes a function of weights, others make a factor graph or propagate moments.
+"""
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+SMALLEST, LARGEST = math.ulp(0.0), sys.float_info.max
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A dense map of a vector to `outputs` units; an image must be flattened first."""
+
+    outputs: int
+    bias: bool = True
+
+    def __post_init__(self) -> None:
+        _require_count(self, "outputs")
+        _require_flag(self, "bias")
+
+
+@dataclass(frozen=True)
+class Conv2d:
+    """A square cross-correlation.
+
+    `padding` is one number for all four borders, or a pair (before, after) used on both axes.
+    "symmetric" padding mirrors the image about its border, the border pixel repeated.
+    """
+
+    channels: int
+    kernel: int
+    stride: int = 1
+    padding: int | tuple[int, int] = 0
+    bias: bool = True
+    padding_mode: Literal["zeros", "symmetric"] = "zeros"
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "kernel", "stride"):
+            _require_count(self, name)
+        _require_flag(self, "bias")
+        if isinstance(self.padding, tuple) and self.padding == self.padding[:1] * 2:
+            object.__setattr__(self, "padding", self.padding[0])  # one spelling, one hash
+        pair = self.padding if isinstance(self.padding, tuple) else (self.padding,) * 2
+        _require(
+            len(pair) == 2 and all(_is_integer(side) and side >= 0 for side in pair),
+            self,
+            "padding to be an integer >= 0 or a pair of them",
+            self.padding,
+        )
+        _require(
+            self.padding_mode in ("zeros", "symmetric"),
+            self,
+            'padding_mode "zeros" or "symmetric"',
+            self.padding_mode,
+        )
+
+    @property
+    def borders(self) -> tuple[int, int]:
+        """The padding before and after, on both axes."""
+        return self.padding if isinstance(self.padding, tuple) else (self.padding, self.padding)
+
+
+@dataclass(frozen=True)
+class ReLU:
+    """max(x, 0)."""
+
+
+@dataclass(frozen=True)
+class LeakyReLU:
+    """x where x > 0, otherwise `slope` x."""
+
+    slope: float
+
+    def __post_init__(self) -> None:
+        _require_real(self, "slope", "to be finite", -LARGEST, math.inf)
+
+
+@dataclass(frozen=True)
+class Swish:
+    """x sigmoid(x)."""
+
+
+@dataclass(frozen=True)
+class Tanh:
+    """tanh(x)."""
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """1 / (1 + exp(-x))."""
+
+
+@dataclass(frozen=True)
+class LogisticBernoulli:
+    """1 with probability sigmoid(x), otherwise 0."""
+
+
+@dataclass(frozen=True)
+class MaxPool2d:
+    """The maximum of each square of side `size`; a ragged border is dropped."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        _require_count(self, "size")
+
+
+@dataclass(frozen=True)
+class AvgPool2d:
+    """The mean of each square of side `size`; a ragged border is dropped."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        _require_count(self, "size")
+
+
+@dataclass(frozen=True)
+class GlobalAvgPool2d:
+    """The mean of each channel over all positions."""
+
+
+@dataclass(frozen=True)
+class Flatten:
+    """An image as a vector, channel slowest."""
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Zero with probability `rate`, otherwise x / (1 - rate)."""
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        _require_real(self, "rate", "in [0, 1)", 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class BatchNorm:
+    """Standardisation per channel over batch and positions, then scale and offset.
+
+    Source: Ioffe and Szegedy (2015). Running statistics move by `momentum` a batch.
+    """
+
+    momentum: float = 0.1
+    epsilon: float = 1e-5
+
+    def __post_init__(self) -> None:
+        _require_real(self, "momentum", "in (0, 1]", SMALLEST, math.nextafter(1.0, 2.0))
+        _require_real(self, "epsilon", "to be positive and finite", SMALLEST, math.inf)
+
+
+@dataclass(frozen=True)
+class FeatureResponseNorm:
+    r"""max(γ x / √(ν² + ε) + β, τ) per channel, ν² the mean of x² over one image's positions.
+
+    Source: Singh and Krishnan (2020), "Filter Response Normalization Layer".
+    """
+
+    epsilon: float = 1e-6
+
+    def __post_init__(self) -> None:
+        _require_real(self, "epsilon", "to be positive and finite", SMALLEST, math.inf)
+
+
+@dataclass(frozen=True)
+class AnalyticNorm:
+    """Normalisation as a function of the weights, by moment propagation."""
+
+    epsilon: float = 1e-5
+
+    def __post_init__(self) -> None:
+        _require_real(self, "epsilon", "to be positive and finite", SMALLEST, math.inf)
+
+
+@dataclass(frozen=True)
+class Residual:
+    """body(x) + shortcut(x); an empty branch is the identity."""
+
+    body: "tuple[Layer, ...]"
+    shortcut: "tuple[Layer, ...]" = ()
+
+    def __post_init__(self) -> None:
+        for branch in (self.body, self.shortcut):
+            _require(isinstance(branch, tuple), self, "branches to be tuples of layers", branch)
+            for layer in branch:
+                _require(type(layer) in VOCABULARY.values(), self, "layers", layer)
+
+
+Layer = (
+    Linear
+    | Conv2d
+    | ReLU
+    | LeakyReLU
+    | Swish
+    | Tanh
+    | Sigmoid
+    | LogisticBernoulli
+    | MaxPool2d
+    | AvgPool2d
+    | GlobalAvgPool2d
+    | Flatten
+    | Dropout
+    | BatchNorm
+    | FeatureResponseNorm
+    | AnalyticNorm
+    | Residual
+)
+Architecture = tuple[Layer, ...]
+
+VOCABULARY: dict[str, type[Layer]] = {layer.__name__: layer for layer in Layer.__args__}
+
+
+def to_json(architecture: Architecture) -> list[dict[str, Any]]:
+    """Return plain lists, dictionaries, strings and numbers that `from_json` reads back."""
+    return [
+        {"layer": type(layer).__name__}
+        | {field.name: _plain(getattr(layer, field.name)) for field in fields(layer)}
+        for layer in architecture
+    ]
+
+
+def from_json(description: Sequence[Mapping[str, Any]]) -> Architecture:
+    """Return the architecture that `to_json` described; raises ValueError for any other."""
+    return tuple(_layer(entry) for entry in description)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple) and value and not _is_integer(value[0]):
+        return to_json(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _layer(entry: Mapping[str, Any]) -> Layer:
+    settings = dict(entry)
+    name = settings.pop("layer", None)
+    if name not in VOCABULARY:
+        raise ValueError(f"needed a layer out of {', '.join(VOCABULARY)}; got {name!r}")
+    for branch in ("body", "shortcut"):
+        if branch in settings:
+            settings[branch] = from_json(settings[branch])
+    if isinstance(settings.get("padding"), list):
+        settings["padding"] = tuple(settings["padding"])
+    known = {field.name for field in fields(VOCABULARY[name])}
+    if unknown := settings.keys() - known:
+        raise ValueError(f"{name} has no field {', '.join(sorted(unknown))}")
+    try:
+        return VOCABULARY[name](**settings)
+    except TypeError as error:
+        raise ValueError(f"cannot make {name} of {settings}: {error}") from error
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _require(holds: bool, layer: object, needed: str, came: object) -> None:
+    if not holds:
+        raise ValueError(f"{type(layer).__name__} needs {needed}; got {came!r}")
+
+
+def _require_count(layer: object, name: str) -> None:
+    value = getattr(layer, name)
+    _require(_is_integer(value) and value > 0, layer, f"{name} to be a positive integer", value)
+
+
+def _require_flag(layer: object, name: str) -> None:
+    value = getattr(layer, name)
+    _require(isinstance(value, bool), layer, f"{name} to be True or False", value)
+
+
+def _require_real(layer: object, name: str, needed: str, low: float, high: float) -> None:
+    """Check low <= value < high, and store the value as a float: one spelling, one hash."""
+    value = getattr(layer, name)
+    real = isinstance(value, int | float) and not isinstance(value, bool)
+    _require(real and low <= value < high, layer, f"{name} {needed}", value)
+    object.__setattr__(layer, name, float(value))

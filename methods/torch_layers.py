@@ -1,0 +1,185 @@
+"""How each layer computes, for several members (networks of different weights) side by side.
+
+A rule takes a layer, its parameters and its input, both with a leading axis of members, and
+returns the output. No member's result depends on another, to the last bit: products are
+batched, and where a library's rounding depends on the batch, members are taken one by one.
+Images lie in memory channels last, which is what makes convolutions fast.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from methods import architectures as words
+
+Noise = Literal["off", "per_example", "shared"]
+"""What Dropout and LogisticBernoulli draw: nothing, one draw per example, or one draw per
+member shared by all points, so that a member is the same function at every point."""
+
+Images = Float[Tensor, "members points channels height width"]
+Vectors = Float[Tensor, "members points features"]
+Parameters = Mapping[str, Tensor]
+"""A layer's parameters by name, each with a leading axis of members."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass through a network: what rules must know besides parameters and input."""
+
+    training: bool
+    noise: Noise
+    rngs: Sequence[Generator] | None
+    momentum: float | None = None
+    """Replaces the momentum of every BatchNorm."""
+
+    def draw(self, x: Tensor, fill: Callable[[Tensor, Generator], object]) -> Tensor:
+        """Return noise that broadcasts against `x`, each member's from its own generator."""
+        if self.rngs is None or len(self.rngs) != len(x):
+            came = "none" if self.rngs is None else str(len(self.rngs))
+            raise ValueError(f"needed rngs, one for each of {len(x)} members; got {came}")
+        points = 1 if self.noise == "shared" else x.shape[1]
+        noise = x.new_empty(len(x), points, *x.shape[2:])
+        for row, rng in zip(noise, self.rngs, strict=True):
+            fill(row, rng)
+        return noise
+
+
+Rule = Callable[[Any, Sequence[Parameters], Tensor, Pass], Tensor]
+"""layer, its parameters out of each stack of weights, input, pass -> output."""
+
+
+def linear(layer: words.Linear, stacks: Sequence[Parameters], x: Vectors, _: Pass) -> Vectors:
+    """Return x Wᵀ + b."""
+    (own,) = stacks
+    weight, bias = own["weight"], own.get("bias")
+    if min(x.shape[1], *weight.shape[1:]) == 1:
+        # A product with a side of 1 is rounded differently alone and in a batch.
+        product = (x.unsqueeze(2) * weight.unsqueeze(1)).sum(-1)
+        return product if bias is None else product + bias.unsqueeze(1)
+    if bias is None:
+        return torch.bmm(x, weight.mT)
+    return torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
+
+
+def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Images, _: Pass) -> Images:
+    """Return the cross-correlation of the padded images with the kernels, plus b."""
+    (own,) = stacks
+    before, after = layer.borders
+    padded = before != after or layer.padding_mode == "symmetric"
+
+    def one(images: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        images = images.contiguous(memory_format=torch.channels_last)
+        if padded:
+            images = pad(images, layer)
+        return F.conv2d(images, weight, bias, layer.stride, 0 if padded else before)
+
+    return one_by_one(one, x, *own.values())
+
+
+def pad(images: Float[Tensor, "points channels height width"], layer: words.Conv2d) -> Tensor:
+    """Return images with the layer's borders around them."""
+    before, after = layer.borders
+    if layer.padding_mode == "zeros":
+        return F.pad(images, (before, after, before, after))
+    for axis in (-2, -1):
+        side = images.shape[axis]
+        first = images.narrow(axis, 0, before).flip(axis)
+        last = images.narrow(axis, side - after, after).flip(axis)
+        images = torch.cat([first, images, last], axis)
+    return images
+
+
+def batch_norm(
+    layer: words.BatchNorm, stacks: Sequence[Parameters], x: Tensor, now: Pass
+) -> Tensor:
+    """Return (x - mean)/√(variance + ε) scaled and shifted; training moves the statistics."""
+    (own,) = stacks
+    if "running_mean" not in own and not now.training:
+        raise ValueError("needed buffers: BatchNorm is evaluated with running statistics")
+    momentum = layer.momentum if now.momentum is None else now.momentum
+
+    def one(
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        mean: Tensor | None = None,
+        variance: Tensor | None = None,
+    ) -> Tensor:
+        return F.batch_norm(x, mean, variance, weight, bias, now.training, momentum, layer.epsilon)
+
+    return one_by_one(one, x, *own.values())
+
+
+def feature_response_norm(
+    layer: words.FeatureResponseNorm, stacks: Sequence[Parameters], x: Images, _: Pass
+) -> Images:
+    """Return max(γ x / √(ν² + ε) + β, τ), ν² the mean of x² over one image's positions."""
+    (own,) = stacks
+
+    def one(x: Tensor, weight: Tensor, bias: Tensor, threshold: Tensor) -> Tensor:
+        scale = weight[:, None, None] * (x.square().mean((-2, -1), True) + layer.epsilon).rsqrt()
+        return torch.maximum(scale * x + bias[:, None, None], threshold[:, None, None])
+
+    return one_by_one(one, x, *own.values())
+
+
+def dropout(layer: words.Dropout, _: Sequence[Parameters], x: Tensor, now: Pass) -> Tensor:
+    """Return x times a mask of 0 and 1/(1 - rate), or x itself when noise is off."""
+    if now.noise == "off" or layer.rate == 0:
+        return x
+    keep = 1 - layer.rate
+    mask = now.draw(x, lambda row, rng: row.bernoulli_(keep, generator=rng))
+    return x * mask.div_(keep)
+
+
+def logistic_bernoulli(
+    layer: words.LogisticBernoulli, _: Sequence[Parameters], x: Tensor, now: Pass
+) -> Tensor:
+    """Return 1 where a uniform draw is below sigmoid(x), otherwise 0; no gradient."""
+    if now.noise == "off":
+        raise ValueError('LogisticBernoulli needs noise "per_example" or "shared"; got "off"')
+    uniform = now.draw(x, lambda row, rng: row.uniform_(generator=rng))
+    return (uniform < x.sigmoid()).to(x.dtype)
+
+
+def one_by_one(function: Callable[..., Tensor], x: Tensor, *tensors: Tensor) -> Tensor:
+    """Return `function` of each member's input and tensors, stacked."""
+    if len(x) == 1:
+        return function(x.squeeze(0), *(tensor.squeeze(0) for tensor in tensors)).unsqueeze(0)
+    rows = zip(*(tensor.unbind() for tensor in (x, *tensors)), strict=True)
+    return torch.stack([function(*row) for row in rows])
+
+
+def _pooled(function: Callable[[Tensor, int], Tensor]) -> Rule:
+    def rule(layer: Any, _: Sequence[Parameters], x: Images, __: Pass) -> Images:
+        return function(x.flatten(0, 1), layer.size).unflatten(0, x.shape[:2])
+
+    return rule
+
+
+def _elementwise(function: Callable[[Tensor], Tensor]) -> Rule:
+    return lambda layer, _, x, __: function(x)
+
+
+RULES: dict[type[words.Layer], Rule] = {
+    words.Linear: linear,
+    words.Conv2d: convolution,
+    words.ReLU: _elementwise(torch.relu),
+    words.LeakyReLU: lambda layer, _, x, __: F.leaky_relu(x, layer.slope),
+    words.Swish: _elementwise(F.silu),
+    words.Tanh: _elementwise(torch.tanh),
+    words.Sigmoid: _elementwise(torch.sigmoid),
+    words.LogisticBernoulli: logistic_bernoulli,
+    words.MaxPool2d: _pooled(F.max_pool2d),
+    words.AvgPool2d: _pooled(F.avg_pool2d),
+    words.GlobalAvgPool2d: _elementwise(lambda x: x.mean((-2, -1))),
+    words.Flatten: _elementwise(lambda x: x.flatten(2)),
+    words.Dropout: dropout,
+    words.BatchNorm: batch_norm,
+    words.FeatureResponseNorm: feature_response_norm,
+}
