@@ -1,7 +1,7 @@
 """Predictive distributions. Metrics know these and nothing of methods."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -172,7 +172,7 @@ ClassPredictive = CategoricalPredictive | CategoricalSummary
 Predictive = ClassPredictive | RealPredictive
 
 
-def mixture(predictives: "Sequence[Predictive]") -> Predictive:
+def mixture(predictives: Sequence[Predictive]) -> Predictive:
     """Return the equal-weight mixture of predictives that have equally many draws.
 
     Raises TypeError for predictives whose mixture has no class of its own.

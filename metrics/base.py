@@ -22,3 +22,8 @@ class Metric:
     higher_is_better: bool | None
     """None: a diagnostic without a better direction, such as a width."""
     standardised: bool = False
+
+
+def value(metric: Metric, prediction: Any, targets: Tensor) -> float:
+    """Return the number for a table: the score, or its mean over points."""
+    return metric.score(prediction, targets).mean().item()

@@ -1,0 +1,92 @@
+"""The metrics of every table, one line each."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from torch import Tensor
+
+from metrics import calibration, coverage, scores, selective, separation, uncertainty
+from metrics.base import Metric, value
+from metrics.crps import crps
+from metrics.separation import by
+from metrics.uncertainty import entropy, mutual_information, one_minus_confidence
+
+__all__ = ["CLASSIFICATION", "METRICS", "OUT_OF_DISTRIBUTION", "REGRESSION", "Metric", "value"]
+
+Score = Callable[[Any, Tensor], Tensor]
+
+
+def _of(describe: Callable[[Any], Tensor]) -> Score:
+    """Return the score that describes a prediction whatever the target."""
+    return lambda prediction, target: describe(prediction)
+
+
+def _covered(mass: float) -> Score:
+    return partial(coverage.interval_coverage, mass=mass)
+
+
+def _width(mass: float) -> Score:
+    return _of(partial(coverage.interval_width, mass=mass))
+
+
+_TABLE = (
+    # name, score, unit, whether higher is better (None: a diagnostic)
+    Metric("accuracy", scores.accuracy, "fraction", True),
+    Metric("top5_accuracy", scores.top_k_accuracy, "fraction", True),
+    Metric("nll", scores.log_loss, "nats", False),
+    Metric("log_likelihood", scores.log_likelihood, "nats", True),
+    Metric("brier", scores.brier_score, "score_sum_over_classes", False),
+    Metric("ece", calibration.expected_calibration_error, "fraction", False),
+    Metric("ece_min_variance", calibration.minimum_variance_calibration_error, "fraction", False),
+    Metric("ece_paper000", calibration.simplex_calibration_error, "squared_distance", False),
+    Metric("ece_adaptive", calibration.adaptive_calibration_error, "fraction", False),
+    Metric("ece_classwise", calibration.classwise_calibration_error, "fraction", False),
+    Metric("mce", calibration.maximum_calibration_error, "fraction", False),
+    Metric("entropy", _of(entropy), "nats", None),
+    Metric("expected_entropy", _of(uncertainty.expected_entropy), "nats", None),
+    Metric("mutual_information", _of(mutual_information), "nats", None),
+    Metric("aurc", selective.aurc, "fraction", False),
+    Metric("augrc", selective.augrc, "fraction", False),
+    # Targets 1 are out of distribution.
+    Metric("auroc_ood", by(entropy, separation.auroc), "fraction", True),
+    Metric("auroc_ood_confidence", by(one_minus_confidence, separation.auroc), "fraction", True),
+    Metric(
+        "auroc_ood_mutual_information", by(mutual_information, separation.auroc), "fraction", True
+    ),
+    Metric("aupr_out", by(entropy, separation.aupr_out), "fraction", True),
+    Metric("aupr_in", by(entropy, separation.aupr_in), "fraction", True),
+    Metric("fpr95_in", by(entropy, separation.fpr95_in), "fraction", False),
+    Metric("fpr95_out", by(entropy, separation.fpr95_out), "fraction", False),
+    Metric("rmse", scores.root_mean_squared_error, "target_units", False),
+    Metric("mae", scores.absolute_error, "target_units", False),
+    Metric("log_likelihood_standardised", scores.log_likelihood, "nats", True, standardised=True),
+    Metric("log_likelihood_gaussian", scores.gaussian_log_likelihood, "nats", True),
+    Metric("crps", crps, "target_units", False),
+    Metric("picp_50", _covered(0.5), "fraction", None),
+    Metric("picp_90", _covered(0.9), "fraction", None),
+    Metric("picp_95", _covered(0.95), "fraction", None),
+    Metric("mpiw_50", _width(0.5), "target_units", None),
+    Metric("mpiw_90", _width(0.9), "target_units", None),
+    Metric("mpiw_95", _width(0.95), "target_units", None),
+    Metric("calibration_error", coverage.calibration_error, "sum_of_squares", False),
+    Metric("calibration_mae", coverage.mean_absolute_calibration_error, "fraction", False),
+    Metric("sharpness", _of(coverage.sharpness), "target_units_squared", None),
+    Metric("sharpness_root", _of(coverage.root_sharpness), "target_units", None),
+)
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _TABLE}
+
+CLASSIFICATION = (
+    "accuracy", "top5_accuracy", "nll", "log_likelihood", "brier",
+    "ece", "ece_min_variance", "ece_paper000", "ece_adaptive", "ece_classwise", "mce",
+    "entropy", "expected_entropy", "mutual_information", "aurc", "augrc",
+)  # fmt: skip
+OUT_OF_DISTRIBUTION = (
+    "auroc_ood", "auroc_ood_confidence", "auroc_ood_mutual_information",
+    "aupr_out", "aupr_in", "fpr95_in", "fpr95_out",
+)  # fmt: skip
+REGRESSION = (
+    "rmse", "mae", "log_likelihood", "log_likelihood_standardised", "log_likelihood_gaussian",
+    "crps", "picp_50", "picp_90", "picp_95", "mpiw_50", "mpiw_90", "mpiw_95",
+    "calibration_error", "calibration_mae", "sharpness", "sharpness_root",
+)  # fmt: skip

@@ -1,0 +1,108 @@
+r"""The continuous ranked probability score, $\int (F(x) - [x \ge y])^2 dx$, in target units.
+
+Source: Gneiting and Raftery (2007), "Strictly proper scoring rules, prediction, and estimation".
+"""
+
+import math
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from methods.predictive import GaussianPredictive, RealPredictive
+from metrics.coverage import quantile
+
+CHUNK_VALUES = 2**21
+PANELS, NODES = 100, 8
+"""Gauss-Legendre panels on either side of the target, and nodes in each."""
+TAIL = 1e-10
+"""The integral ends at the quantiles of this mass and of 1 - this."""
+
+
+def crps(
+    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    """Return the score of each target, averaged over outputs.
+
+    Mixtures of Gaussians have a closed form; other shapes are integrated numerically.
+    """
+    if isinstance(prediction, GaussianPredictive):
+        return crps_of_gaussian_mixture(prediction, target)
+    return crps_by_integration(prediction, target)
+
+
+def crps_of_gaussian_mixture(
+    prediction: GaussianPredictive, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    r"""Return the score of each target under an equal-weight mixture of Gaussians.
+
+    $$ \tfrac1S \sum_a A(y - m_a, v_a) - \tfrac1{2S^2} \sum_{ab} A(m_a - m_b, v_a + v_b) $$
+
+    Source: Grimit et al. (2006), "The continuous ranked probability score for circular
+    variables and its application to mesoscale forecast ensemble verification".
+    """
+    draws, points, outputs = prediction.means.shape
+    first, second = torch.triu_indices(draws, draws, 1, device=prediction.means.device)
+    size = max(1, CHUNK_VALUES // (outputs * max(1, len(first))))
+    scores = []
+    for start in range(0, points, size):
+        chunk = slice(start, start + size)
+        mean, variance = (
+            prediction.means[:, chunk].double(),
+            prediction.variances[:, chunk].double(),
+        )
+        error = _expected_absolute(target[chunk].double() - mean, variance).mean(0)
+        itself = _expected_absolute(torch.zeros_like(mean), 2 * variance).sum(0)
+        others = _expected_absolute(mean[first] - mean[second], variance[first] + variance[second])
+        spread = (itself + 2 * others.sum(0)) / draws**2
+        scores.append((error - spread / 2).mean(1))
+    return torch.cat(scores)
+
+
+def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
+    r"""Return $A = E|X| = 2 \sqrt v \varphi(z) + m (2 \Phi(z) - 1)$ of N(m, v), z = m/√v."""
+    std = variance.sqrt()
+    z = mean / std
+    expected = std * math.sqrt(2 / math.pi) * torch.exp(-z.square() / 2)
+    expected += mean * torch.erf(z / math.sqrt(2))
+    return torch.where(variance == 0, mean.abs(), expected)
+
+
+def crps_by_integration(
+    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    """Return the score of each target from nothing but the cdf, by composite quadrature."""
+    target = target.double()
+    low, high = quantile(prediction, TAIL), quantile(prediction, 1 - TAIL)
+    inside = torch.minimum(torch.maximum(target, low), high)
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    below, above = torch.zeros_like(inside), torch.zeros_like(inside)
+    for panel in range(PANELS):
+        for node, weight in zip(nodes, weights, strict=True):
+            position = (panel + (node + 1) / 2) / PANELS
+            left = prediction.cdf(low + position * (inside - low))
+            right = prediction.cdf(inside + position * (high - inside))
+            below += weight / 2 / PANELS * left.square()
+            above += weight / 2 / PANELS * (1 - right).square()
+    score = below * (inside - low) + above * (high - inside) + (target - inside).abs()
+    return score.mean(1)
+
+
+def crps_of_samples(
+    samples: Float[Tensor, "draws points"], target: Float[Tensor, " points"], fair: bool = True
+) -> Float64[Tensor, " points"]:
+    r"""Return $\overline{|x - y|} - \tfrac12 \overline{|x - x'|}$ of each target.
+
+    The second mean is over pairs of different draws when `fair`, else over all pairs, which
+    is biased upwards. Source: Ferro (2014), "Fair scores for ensemble forecasts".
+    Raises ValueError for a fair score of fewer than two draws.
+    """
+    draws = len(samples)
+    if fair and draws < 2:
+        raise ValueError(f"a fair CRPS needs at least 2 draws, not {draws}; or use fair=False")
+    ordered = samples.double().sort(0).values
+    rank = torch.arange(1, draws + 1, device=samples.device, dtype=torch.float64)[:, None]
+    distances = 2 * ((2 * rank - draws - 1) * ordered).sum(0)
+    pairs = draws * (draws - 1) if fair else draws**2
+    return (ordered - target.double()).abs().mean(0) - distances / pairs / 2

@@ -1,0 +1,96 @@
+"""Scores of single predictions: right or wrong, likely or not, near or far."""
+
+import torch
+from jaxtyping import Float, Float64, Int
+from torch import Tensor
+
+from methods.predictive import ClassPredictive, GaussianPredictive, Predictive, RealPredictive
+
+SMALLEST_PROBABILITY = torch.finfo(torch.float64).tiny
+
+
+def accuracy(
+    prediction: ClassPredictive, target: Int[Tensor, " points"]
+) -> Float64[Tensor, " points"]:
+    """Return 1 where the most probable class is the target; the lowest of equals is predicted."""
+    top, predicted = prediction.mixture_log_probs.max(1)
+    return (predicted == target).double().where(~top.isnan(), torch.nan)
+
+
+def top_k_accuracy(
+    prediction: ClassPredictive, target: Int[Tensor, " points"], k: int = 5
+) -> Float64[Tensor, " points"]:
+    """Return 1 where the target is among the `k` most probable classes, lowest of equals first."""
+    log_probs = prediction.mixture_log_probs
+    own = prediction.log_prob(target)[:, None]
+    lower = torch.arange(log_probs.shape[1], device=log_probs.device) < target[:, None]
+    ahead = ((log_probs > own) | ((log_probs == own) & lower)).sum(1)
+    return (ahead < k).double().where(~log_probs.isnan().any(1), torch.nan)
+
+
+def log_likelihood(prediction: Predictive, target: Tensor) -> Float64[Tensor, " points"]:
+    r"""Return the log predictive probability or density of each target, in nats.
+
+    $$ \log \tfrac1S \sum_s p(y_n \mid x_n, \theta_s) $$
+
+    A probability of exactly 0 gives -inf. A density is per unit of the target: that of
+    original targets is that of standardised ones less the log of their standard deviation.
+    """
+    return prediction.log_prob(target)
+
+
+def log_loss(
+    prediction: ClassPredictive, target: Int[Tensor, " points"]
+) -> Float64[Tensor, " points"]:
+    """Return the negative log predictive probability of each target, in nats.
+
+    Source: Good (1952), "Rational Decisions".
+    """
+    return -prediction.log_prob(target)
+
+
+def log_loss_of_probabilities(
+    probs: Float[Tensor, "points classes"], target: Int[Tensor, " points"]
+) -> tuple[Float64[Tensor, " points"], int]:
+    """Return the log loss where only probabilities exist, and how many points were floored.
+
+    Probabilities below the smallest normal double, about 2.2e-308, are taken as that. To be
+    reported with the score: a count above 0 says that the loss is really larger, or infinite.
+    """
+    own = probs.double().gather(1, target.long()[:, None]).squeeze(1)
+    floored = int((own < SMALLEST_PROBABILITY).sum())
+    return -own.clamp(min=SMALLEST_PROBABILITY).log(), floored
+
+
+def brier_score(
+    prediction: ClassPredictive, target: Int[Tensor, " points"]
+) -> Float64[Tensor, " points"]:
+    r"""Return $\sum_k (p_{nk} - [k = y_n])^2$, between 0 and 2.
+
+    Source: Brier (1950), "Verification of forecasts expressed in terms of probability".
+    """
+    error = prediction.mixture_log_probs.exp()
+    error.scatter_add_(1, target.long()[:, None], error.new_full((len(error), 1), -1.0))
+    return error.square_().sum(1)
+
+
+def root_mean_squared_error(
+    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, ""]:
+    """Return the root of the squared error's mean over points and outputs."""
+    return (prediction.mean.double() - target.double()).square().mean().sqrt()
+
+
+def absolute_error(
+    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    """Return the distance between predictive mean and target, averaged over outputs."""
+    return (prediction.mean.double() - target.double()).abs().mean(1)
+
+
+def gaussian_log_likelihood(
+    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    """Return the log density of each target under a Gaussian of equal mean and variance."""
+    matched = GaussianPredictive(prediction.mean[None], prediction.variance[None])
+    return matched.log_prob(target)

@@ -1,0 +1,123 @@
+"""Comparing two methods over the same splits, and one number with a printed one."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+from scipy import special, stats
+
+EXACT_WILCOXON = 25
+"""The most differences for which the signed rank distribution is enumerated."""
+
+
+class Significance(NamedTuple):
+    """A test statistic and its two-sided p value."""
+
+    statistic: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, standard deviation (n - 1) and standard error; the latter NaN for one value."""
+
+    mean: float
+    std: float
+    standard_error: float
+    count: int
+
+
+def summary(values: Float[ndarray, " splits"]) -> Summary:
+    """Return the summary of values over splits or seeds, or of their paired differences."""
+    std = float(values.std(ddof=1)) if len(values) > 1 else math.nan
+    return Summary(float(values.mean()), std, std / math.sqrt(len(values)), len(values))
+
+
+def standard_error(values: Float[ndarray, " splits"]) -> float:
+    """Return std / √n of the mean, with n - 1 in the variance; NaN for one value, not 0."""
+    return summary(values).standard_error
+
+
+def paired_t(differences: Float[ndarray, " splits"]) -> Significance:
+    """Return Student's test of a zero mean: too liberal where training sets overlap."""
+    return _t_test(differences, 1 / len(differences))
+
+
+def corrected_resampled_t(
+    differences: Float[ndarray, " splits"], test_to_train: float
+) -> Significance:
+    r"""Return the t test for random splits whose training sets overlap.
+
+    $$ t = \bar d / \sqrt{(1/n + n_{test}/n_{train}) s^2} $$
+
+    with n - 1 degrees of freedom. Splits of 90 and 10 % have `test_to_train` 1/9.
+    Source: Nadeau and Bengio (2003), "Inference for the generalization error".
+    """
+    return _t_test(differences, 1 / len(differences) + test_to_train)
+
+
+def _t_test(differences: ndarray, variance_factor: float) -> Significance:
+    of = summary(differences)
+    if of.count < 2 or (of.std == 0 and of.mean == 0):
+        return Significance(math.nan, math.nan)
+    scale = of.std * math.sqrt(variance_factor)
+    statistic = of.mean / scale if scale > 0 else math.copysign(math.inf, of.mean)
+    return Significance(statistic, float(2 * stats.t.sf(abs(statistic), of.count - 1)))
+
+
+def wilcoxon(differences: Float[ndarray, " pairs"]) -> Significance:
+    """Return the signed rank test: zeros are dropped, ties share their average rank.
+
+    Exact up to 25 differences without ties, otherwise by the normal approximation, without
+    continuity correction. Across data sets (one difference each) it is valid; over splits of
+    one set it has the same trouble with overlap as Student's test.
+    Source: Wilcoxon (1945), "Individual comparisons by ranking methods".
+    """
+    nonzero = differences[differences != 0]
+    count = len(nonzero)
+    if count == 0:
+        return Significance(0.0, 1.0)
+    ranks = stats.rankdata(np.abs(nonzero))
+    total = count * (count + 1) / 2
+    statistic = float(min(ranks[nonzero > 0].sum(), ranks[nonzero < 0].sum()))
+    ties = np.unique(ranks, return_counts=True)[1]
+    if count <= EXACT_WILCOXON and (ties == 1).all():
+        ways = np.ones(1)
+        for rank in range(1, count + 1):
+            ways = np.convolve(ways, [1, *[0] * (rank - 1), 1])
+        p_value = 2 * ways[: int(statistic) + 1].sum() / 2**count
+    else:
+        variance = total * (2 * count + 1) / 12 - (ties**3 - ties).sum() / 48
+        p_value = 2 * special.ndtr((statistic - total / 2) / math.sqrt(variance))
+    return Significance(statistic, min(1.0, float(p_value)))
+
+
+def against_printed(
+    ours: Summary,
+    mean: float,
+    spread: float,
+    spread_kind: Literal["standard_error", "unstated", "none"],
+) -> Significance:
+    """Return the unpaired z test of our mean against a printed mean ± standard error.
+
+    Raises ValueError when the printed spread is not known to be a standard error.
+    """
+    if spread_kind != "standard_error":
+        raise ValueError(f"a comparison needs a printed standard error, not {spread_kind!r}")
+    statistic = (ours.mean - mean) / math.hypot(ours.standard_error, spread)
+    return Significance(statistic, float(2 * special.ndtr(-abs(statistic))))
+
+
+def holm(p_values: Float[ndarray, " tests"]) -> Float[ndarray, " tests"]:
+    """Return p values adjusted for making all these tests, in the order given.
+
+    Source: Holm (1979), "A simple sequentially rejective multiple test procedure".
+    """
+    order = np.argsort(p_values, kind="stable")
+    scaled = np.arange(len(p_values), 0, -1) * p_values[order]
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.maximum.accumulate(np.minimum(1, scaled))
+    return adjusted
