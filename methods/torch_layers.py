@@ -56,14 +56,40 @@ Rule = Callable[[Any, Sequence[Parameters], Tensor, Pass], Tensor]
 def linear(layer: words.Linear, stacks: Sequence[Parameters], x: Vectors, _: Pass) -> Vectors:
     """Return x Wᵀ + b."""
     (own,) = stacks
-    weight, bias = own["weight"], own.get("bias")
-    if min(x.shape[1], *weight.shape[1:]) == 1:
-        # A product with a side of 1 is rounded differently alone and in a batch.
-        product = (x.unsqueeze(2) * weight.unsqueeze(1)).sum(-1)
+    return affine(x, own["weight"], own.get("bias"))
+
+
+def affine(
+    x: Vectors,
+    weight: Float[Tensor, "members outputs features"],
+    bias: Float[Tensor, "members outputs"] | None = None,
+) -> Float[Tensor, "members points outputs"]:
+    """Return x Wᵀ + b.
+
+    MKL rounds a product by where its operands lie, so points and features are filled up with
+    zeros to multiples of 4, which puts every member's matrices on 16-byte boundaries.
+    """
+    points, (outputs, features) = x.shape[1], weight.shape[1:]
+    if outputs == 1:  # rounded one way alone, another in a batch
+        product = (x * weight).sum(-1, keepdim=True)
         return product if bias is None else product + bias.unsqueeze(1)
+    if points % 4 or features % 4:
+        x = F.pad(x, (0, -features % 4, 0, -points % 4))
+    if features % 4:
+        weight = F.pad(weight, (0, -features % 4))
+    elif weight.storage_offset() % 4 or (len(weight) > 1 and weight.stride(0) % 4):
+        weight = weight.clone()
+    if outputs % 4 == 0:  # the gradient of the weights comes out untransposed
+        product = _product(weight, x.mT, bias, 2).mT
+    else:
+        product = _product(x, weight.mT, bias, 1)
+    return product[:, :points] if points % 4 else product
+
+
+def _product(left: Tensor, right: Tensor, bias: Tensor | None, axis: int) -> Tensor:
     if bias is None:
-        return torch.bmm(x, weight.mT)
-    return torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
+        return torch.bmm(left, right)
+    return torch.baddbmm(bias.unsqueeze(axis), left, right)
 
 
 def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Images, _: Pass) -> Images:
@@ -76,7 +102,8 @@ def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Images, _:
         images = images.contiguous(memory_format=torch.channels_last)
         if padded:
             images = pad(images, layer)
-        return F.conv2d(images, weight, bias, layer.stride, 0 if padded else before)
+        kernels = weight.clone(memory_format=torch.channels_last)
+        return F.conv2d(images, kernels, bias, layer.stride, 0 if padded else before)
 
     return one_by_one(one, x, *own.values())
 
@@ -144,7 +171,7 @@ def logistic_bernoulli(
     if now.noise == "off":
         raise ValueError('LogisticBernoulli needs noise "per_example" or "shared"; got "off"')
     uniform = now.draw(x, lambda row, rng: row.uniform_(generator=rng))
-    return (uniform < x.sigmoid()).to(x.dtype)
+    return (uniform < one_by_one(torch.sigmoid, x)).to(x.dtype)
 
 
 def one_by_one(function: Callable[..., Tensor], x: Tensor, *tensors: Tensor) -> Tensor:
@@ -152,7 +179,12 @@ def one_by_one(function: Callable[..., Tensor], x: Tensor, *tensors: Tensor) -> 
     if len(x) == 1:
         return function(x.squeeze(0), *(tensor.squeeze(0) for tensor in tensors)).unsqueeze(0)
     rows = zip(*(tensor.unbind() for tensor in (x, *tensors)), strict=True)
-    return torch.stack([function(*row) for row in rows])
+    return torch.stack([_realigned(function(_realigned(row), *own)) for row, *own in rows])
+
+
+def _realigned(row: Tensor) -> Tensor:
+    """Return the row where library code rounds it, and its gradient, as it would alone."""
+    return row if row.numel() % 16 == 0 else row * 1
 
 
 def _pooled(function: Callable[[Tensor, int], Tensor]) -> Rule:
@@ -166,14 +198,19 @@ def _elementwise(function: Callable[[Tensor], Tensor]) -> Rule:
     return lambda layer, _, x, __: function(x)
 
 
+def _elementwise_one_by_one(function: Callable[[Tensor], Tensor]) -> Rule:
+    # Vectorised and remaining elements are rounded differently.
+    return lambda layer, _, x, __: one_by_one(function, x)
+
+
 RULES: dict[type[words.Layer], Rule] = {
     words.Linear: linear,
     words.Conv2d: convolution,
     words.ReLU: _elementwise(torch.relu),
     words.LeakyReLU: lambda layer, _, x, __: F.leaky_relu(x, layer.slope),
-    words.Swish: _elementwise(F.silu),
+    words.Swish: _elementwise_one_by_one(F.silu),
     words.Tanh: _elementwise(torch.tanh),
-    words.Sigmoid: _elementwise(torch.sigmoid),
+    words.Sigmoid: _elementwise_one_by_one(torch.sigmoid),
     words.LogisticBernoulli: logistic_bernoulli,
     words.MaxPool2d: _pooled(F.max_pool2d),
     words.AvgPool2d: _pooled(F.avg_pool2d),
