@@ -1,0 +1,83 @@
+"""What must change no score, for every metric of the table."""
+
+import pytest
+import torch
+
+from methods.predictive import CategoricalPredictive, GaussianPredictive
+from metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, REGRESSION, value
+from tests.metrics.examples import random_prediction
+
+POINTS = 90
+
+
+def _case(name: str):
+    rng = torch.Generator().manual_seed(3)
+    if name in REGRESSION and name not in CLASSIFICATION:
+        means = torch.randn(3, POINTS, 2, generator=rng, dtype=torch.float64)
+        variances = torch.rand(3, POINTS, 2, generator=rng, dtype=torch.float64) + 0.05
+        target = torch.randn(POINTS, 2, generator=rng, dtype=torch.float64)
+        return GaussianPredictive(means, variances), target
+    classes = 2 if name in OUT_OF_DISTRIBUTION else 6
+    target = torch.randint(classes, (POINTS,), generator=rng)
+    return random_prediction(rng, POINTS, 6, draws=3), target
+
+
+def _with(prediction, change):
+    return type(prediction)(*(change(tensor) for tensor in vars(prediction).values()))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_order_of_points_changes_no_score(name):
+    prediction, target = _case(name)
+    order = torch.randperm(POINTS, generator=torch.Generator().manual_seed(1))
+    shuffled = _with(prediction, lambda tensor: tensor[:, order])
+    expected = value(METRICS[name], prediction, target)
+    assert value(METRICS[name], shuffled, target[order]) == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_order_of_draws_and_repeating_them_changes_no_score(name):
+    prediction, target = _case(name)
+    repeated = _with(prediction, lambda tensor: torch.cat([tensor.flip(0), tensor]))
+    expected = value(METRICS[name], prediction, target)
+    assert value(METRICS[name], repeated, target) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_scores_are_double_precision_and_single_or_one_for_each_point(name):
+    prediction, target = _case(name)
+    single = _with(prediction, lambda tensor: tensor.float())
+    score = METRICS[name].score(single, target)
+    assert score.dtype == torch.float64
+    assert tuple(score.shape) in {(), (POINTS,)}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_scoring_leaves_predictions_and_targets_as_they_were(name):
+    prediction, target = _case(name)
+    if isinstance(prediction, CategoricalPredictive):
+        kept = [prediction.log_probs, prediction.mixture_log_probs, prediction.expected_entropy]
+    else:
+        kept = [prediction.means, prediction.variances]
+    before = [tensor.clone() for tensor in [*kept, target]]
+    METRICS[name].score(prediction, target)
+    assert all(map(torch.equal, before, [*kept, target]))
+
+
+@pytest.mark.parametrize("name", CLASSIFICATION)
+def test_renaming_the_classes_changes_no_classification_score(name):
+    prediction, target = _case(name)
+    order = torch.tensor([3, 1, 0, 5, 2, 4])
+    renamed = _with(prediction, lambda tensor: tensor[..., order])
+    expected = value(METRICS[name], prediction, target)
+    assert value(METRICS[name], renamed, order.argsort()[target]) == pytest.approx(
+        expected, rel=1e-11
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if METRICS[name].unit == "target_units"])
+def test_scores_in_target_units_grow_with_the_unit(name):
+    prediction, target = _case(name)
+    expected = 4 * value(METRICS[name], prediction, target)
+    rescaled = prediction.rescaled(5.0, 4.0)
+    assert value(METRICS[name], rescaled, 5 + 4 * target) == pytest.approx(expected, rel=1e-10)

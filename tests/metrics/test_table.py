@@ -1,0 +1,48 @@
+import pytest
+import torch
+
+import metrics
+from methods.predictive import CategoricalPredictive, GaussianPredictive
+from metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, REGRESSION, value
+from tests.metrics.examples import random_prediction
+
+
+def test_a_metrics_key_is_its_name_and_no_name_is_used_twice():
+    assert list(METRICS) == [metric.name for metric in metrics._TABLE]
+
+
+def test_every_metric_belongs_to_a_task_and_no_task_names_one_twice():
+    tasks = (CLASSIFICATION, OUT_OF_DISTRIBUTION, REGRESSION)
+    assert set().union(*tasks) == set(METRICS)
+    assert all(len(set(task)) == len(task) for task in tasks)
+
+
+def _perfect_and_random(name: str):
+    rng = torch.Generator().manual_seed(0)
+    if name in CLASSIFICATION:
+        target = torch.randint(6, (60,), generator=rng)
+        perfect = CategoricalPredictive(torch.nn.functional.one_hot(target).log()[None])
+        return target, perfect, random_prediction(rng, 60, 6, draws=2)
+    if name in OUT_OF_DISTRIBUTION:
+        target = torch.randint(2, (60,), generator=rng)
+        votes = torch.stack([torch.zeros_like(target), target])
+        perfect = CategoricalPredictive(torch.nn.functional.one_hot(votes).log())
+        return target, perfect, random_prediction(rng, 60, 6, draws=2)
+    target = torch.randn(60, 1, generator=rng, dtype=torch.float64)
+    uncertain = GaussianPredictive(torch.zeros(1, 60, 1), torch.ones(1, 60, 1))
+    return target, GaussianPredictive(target[None], torch.full((1, 60, 1), 1e-6)), uncertain
+
+
+DIRECTED = [
+    name
+    for name, metric in METRICS.items()
+    # Calibration is another matter than being right.
+    if metric.higher_is_better is not None and not name.startswith("calibration")
+]
+
+
+@pytest.mark.parametrize("name", DIRECTED)
+def test_a_perfect_prediction_is_better_in_the_stated_direction(name):
+    target, perfect, other = _perfect_and_random(name)
+    best, rest = (value(METRICS[name], prediction, target) for prediction in (perfect, other))
+    assert best > rest if METRICS[name].higher_is_better else best < rest
