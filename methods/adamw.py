@@ -37,5 +37,5 @@ class AdamW:
     def optimiser(self, weights: Tensor) -> torch.optim.Optimizer:
         """Return the optimiser of the stacked weights."""
         return torch.optim.AdamW(
-            [weights], lr=self.learning_rate, weight_decay=self.weight_decay, fused=True
+            [weights], lr=self.learning_rate, weight_decay=self.weight_decay, fused=weights.is_cuda
         )

@@ -40,7 +40,7 @@ class McDropoutPosterior:
         return trained.predict_with(
             trained.weights.expand(self.draws, -1),
             inputs,
-            dropout="shared",
+            noise="shared",
             seeds=[mask.initial_seed() for mask in masks],
         )
 
@@ -75,7 +75,6 @@ class McDropout:
             problems,
             rngs,
             architecture=with_dropout(problems[0].architecture, self.rate),
-            dropout="per_example",
         )
         posteriors = [
             McDropoutPosterior(stack.posterior(m), self.draws) for m in range(len(problems))

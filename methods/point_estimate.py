@@ -30,18 +30,14 @@ def descend(
     *,
     architecture: Architecture | None = None,
     times_noise_variance: bool = False,
-    **forward: object,
 ) -> Stack:
-    """Return the stack after gradient descent on the negative log likelihood.
-
-    `forward` are options of the network's call, such as dropout.
-    """
+    """Return the stack after gradient descent on the negative log likelihood."""
     stack = Stack(problems, rngs, settings.batch_size, architecture)
     weights = stack.weights.requires_grad_()
     optimiser = settings.optimiser(weights)
 
     def step(inputs: Tensor, targets: Tensor) -> Tensor:
-        loss = stack.loss(weights, inputs, targets, **forward)
+        loss = stack.loss(weights, inputs, targets)
         optimiser.zero_grad()
         scaled = loss * stack.noise.variance if times_noise_variance and stack.noise else loss
         scaled.sum().backward()

@@ -45,5 +45,5 @@ class Sgd:
             lr=self.learning_rate,
             momentum=self.momentum,
             weight_decay=self.weight_decay,
-            fused=True,
+            fused=weights.is_cuda,
         )

@@ -1,7 +1,7 @@
 """What minibatch gradient methods share: networks in a stack, their loss, the epoch loop."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import torch
@@ -11,10 +11,11 @@ from torch.nn import functional
 
 from datasets.base import Gaussian
 from methods import progress
-from methods.architectures import Architecture
+from methods.architectures import Architecture, Layer
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.minibatches import Minibatches
 from methods.network_posterior import NetworkPosterior, convolves
+from methods.torch_layers import Rule
 from methods.torch_network import TorchNetwork
 
 Schedule = Literal["constant", "cosine"]
@@ -47,17 +48,19 @@ class Stack:
     """
 
     def __init__(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator], batch_size: int,
+        self,
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
+        batch_size: int,
         architecture: Architecture | None = None,
-    ) -> None:  # fmt: skip
+        rules: Mapping[type[Layer], Rule] | None = None,
+    ) -> None:
         first = problems[0]
         self.rngs = tuple(rngs)
         self.likelihood = first.likelihood
-        self.network = TorchNetwork(architecture or first.architecture, first.input_shape)
+        self.network = TorchNetwork(architecture or first.architecture, first.input_shape, rules)
         self.weights = self.network.initial_weights(self.rngs, dtype=first.train.inputs.dtype)
-        self.buffers = self.network.initial_buffers(
-            len(problems), dtype=self.weights.dtype, device=self.weights.device
-        )
+        self.buffers = self.network.initial_buffers(self.weights)
         self.batches = Minibatches(problems, rngs, batch_size)
         self.noise = (
             ObservationNoise(first.likelihood, self.weights)
@@ -70,11 +73,10 @@ class Stack:
         weights: Float[Tensor, "members parameters"] | tuple[Tensor, ...],
         inputs: Float[Tensor, "members batch *features"],
         targets: Shaped[Tensor, "members batch *target"],
-        **forward,
     ) -> Float[Tensor, " members"]:
         """Return each member's mean negative log likelihood of the batch, in nats."""
         outputs = self.network(
-            weights, inputs, buffers=self.buffers, training=True, rngs=self.rngs, **forward
+            weights, inputs, buffers=self.buffers, training=True, rngs=self.rngs
         )
         if self.noise is None:
             flat = functional.cross_entropy(

@@ -1,0 +1,76 @@
+"""The search for the settings of suites.uci, on training rows held out of each fold."""
+
+from datasets.conditions import Clean
+from datasets.held_out import HeldOut
+from datasets.uci import Uci
+from methods.adamw import AdamW
+from methods.ensemble import Ensemble
+from methods.ivon import Ivon
+from methods.mc_dropout import McDropout
+from methods.mfvi import Mfvi
+from methods.networks import mlp
+from methods.sgd import Sgd
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Suite
+
+ADAMW = {
+    f"AdamW lr={rate:g} wd={decay:g}": AdamW(rate, decay, epochs=40, batch_size=32)
+    for rate in (3e-3, 1e-2, 3e-2)
+    for decay in (1e-2, 1e-1, 1.0)
+}
+SGD = {
+    f"SGD lr={rate:g} wd={decay:g}": Sgd(rate, weight_decay=decay, epochs=40, batch_size=32)
+    for rate in (3e-2, 1e-1, 3e-1)
+    for decay in (5e-4, 5e-3)
+}
+MC_DROPOUT = {
+    f"MC dropout rate={dropped:g} lr={rate:g}": McDropout(
+        dropped, draws=32, training=AdamW(rate, epochs=40, batch_size=32)
+    )
+    for dropped in (5e-3, 1e-2, 2e-2, 5e-2)
+    for rate in (1e-2, 3e-2)
+}
+ENSEMBLE = {
+    f"Ensemble lr={rate:g} wd={decay:g}": Ensemble(
+        5, AdamW(rate, decay, epochs=40, batch_size=32)
+    )
+    for rate in (1e-2, 3e-2)
+    for decay in (1e-2, 1e-1)
+}
+MFVI = {
+    f"MFVI lr={rate:g} prior={prior:g} start={start:g}": Mfvi(
+        rate, prior, start, epochs=40, batch_size=32
+    )
+    for rate in (3e-3, 1e-2)
+    for prior in (0.5, 1.0, 2.0)
+    for start in (1e-2, 5e-2)
+}
+IVON = {
+    f"IVON lr={rate:g} h0={start:g} beta2={beta2:g} wd={decay:g}": Ivon(
+        rate, start, beta2=beta2, weight_decay=decay, epochs=40, batch_size=32, draws=32
+    )
+    for rate in (0.3, 1.0)
+    for start in (3.0, 10.0, 30.0)
+    for beta2 in (0.999, 0.9999)
+    for decay in (1e-4, 1e-3)
+}
+
+PAPER = Suite(
+    name="uci_search",
+    title="Held-out scores of candidate settings for the UCI suite",
+    profile="paper",
+    sources=(
+        HeldOut(Uci("boston")), HeldOut(Uci("concrete")), HeldOut(Uci("energy")),
+        HeldOut(Uci("kin8nm")), HeldOut(Uci("naval")), HeldOut(Uci("power")),
+        HeldOut(Uci("wine_red")), HeldOut(Uci("yacht")),
+    ),
+    methods=ADAMW | SGD | MC_DROPOUT | ENSEMBLE | MFVI | IVON,
+    architecture=mlp(50, outputs=1),
+    evaluations=(Evaluation(Clean(), ("log_likelihood_standardised", "rmse")),),
+    folds=4,
+)  # fmt: skip
+
+SUITES = {"quick": PAPER, "paper": PAPER}
+
+if __name__ == "__main__":
+    main(SUITES)
