@@ -6,9 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
-from metrics import calibration, coverage, scores, selective, separation, uncertainty
+from metrics import calibration, coverage, crps, scores, selective, separation, uncertainty
 from metrics.base import Metric, value
-from metrics.crps import crps
 from metrics.separation import by
 from metrics.uncertainty import entropy, mutual_information, one_minus_confidence
 
@@ -62,7 +61,7 @@ _TABLE = (
     Metric("mae", scores.absolute_error, "target_units", False),
     Metric("log_likelihood_standardised", scores.log_likelihood, "nats", True, standardised=True),
     Metric("log_likelihood_gaussian", scores.gaussian_log_likelihood, "nats", True),
-    Metric("crps", crps, "target_units", False),
+    Metric("crps", crps.crps, "target_units", False),
     Metric("picp_50", _covered(0.5), "fraction", None),
     Metric("picp_90", _covered(0.9), "fraction", None),
     Metric("picp_95", _covered(0.95), "fraction", None),

@@ -22,7 +22,7 @@ def final_value(curves: Float[np.ndarray, "*repeats steps"]) -> Float[np.ndarray
 
 def share_of_wins(
     active: Float[np.ndarray, " repeats"],
-    random: Float[np.ndarray, " repeats"],
+    random: Float[np.ndarray, " others"],
     higher_is_better: bool = False,
 ) -> float:
     """Return the share of repeats in which active acquisition beats random acquisition.

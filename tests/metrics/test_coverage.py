@@ -1,0 +1,210 @@
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from scipy import optimize, stats
+from torch import Tensor
+
+from methods.predictive import GaussianPredictive
+from metrics.coverage import (
+    calibration_curve,
+    calibration_error,
+    central_interval,
+    interval_coverage,
+    interval_width,
+    mean_absolute_calibration_error,
+    quantile,
+    root_sharpness,
+    sharpness,
+)
+from metrics.crps import crps, crps_by_integration
+
+
+@dataclass(frozen=True)
+class UniformPredictive:
+    """Uniform on [low, high]: another shape than any in the project."""
+
+    low: Tensor
+    high: Tensor
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def mean(self) -> Tensor:
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self) -> Tensor:
+        return (self.high - self.low) ** 2 / 12
+
+    def log_prob(self, target: Tensor) -> Tensor:
+        inside = (self.low <= target) & (target <= self.high)
+        return torch.where(inside, -(self.high - self.low).log(), -math.inf).sum(1)
+
+    def cdf(self, target: Tensor) -> Tensor:
+        return ((target - self.low) / (self.high - self.low)).clamp(0, 1)
+
+    def rescaled(self, mean: float, std: float) -> "UniformPredictive":
+        return UniformPredictive(mean + std * self.low, mean + std * self.high)
+
+
+def _mixture(means, variances) -> GaussianPredictive:
+    return GaussianPredictive(
+        *(torch.tensor(v, dtype=torch.float64)[:, None, None] for v in (means, variances))
+    )
+
+
+def _cdf(x: float, means, variances) -> float:
+    return float(np.mean(stats.norm.cdf(x, means, np.sqrt(variances))))
+
+
+@pytest.mark.parametrize("level", [1e-6, 0.025, 0.3, 0.5, 0.95, 1 - 1e-6])
+@pytest.mark.parametrize(
+    ("means", "variances"),
+    [
+        ([-1.0, 0.5, 2.0], [0.5, 1.0, 0.25]),
+        ([-50.0, 50.0], [1e-4, 1e-4]),
+        ([0.0] * 9 + [1000.0], [1.0] * 10),
+        ([1e6, 1e6 + 1], [1e-2, 4.0]),
+        ([1e-9, 2e-9], [1e-20, 1e-18]),
+    ],
+)
+def test_quantiles_of_mixtures_are_those_found_by_bisection(means, variances, level):
+    low = min(m - 7 * math.sqrt(v) for m, v in zip(means, variances, strict=True))
+    high = max(m + 7 * math.sqrt(v) for m, v in zip(means, variances, strict=True))
+    # scipy's absolute tolerance knows nothing of the scale of the problem.
+    found = optimize.bisect(
+        lambda u: _cdf(low + u * (high - low), means, variances) - level, 0, 1, xtol=1e-15
+    )
+    expected = low + found * (high - low)
+    actual = quantile(_mixture(means, variances), level).item()
+    if (means, level) != ([-50.0, 50.0], 0.5):  # every value between the modes is a median
+        assert actual == pytest.approx(expected, abs=1e-11 * (high - low), rel=1e-14)
+    assert _cdf(actual, means, variances) == pytest.approx(level, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.integers(0, 2**31), some.integers(1, 6), some.floats(0.001, 0.999))
+def test_the_cdf_of_a_quantile_is_its_level(seed, draws, level):
+    rng = torch.Generator().manual_seed(seed)
+    means = torch.randn(draws, 8, 2, generator=rng, dtype=torch.float64)
+    prediction = GaussianPredictive(5 * means, torch.rand(draws, 8, 2, generator=rng) + 1e-3)
+    reached = prediction.cdf(quantile(prediction, level))
+    torch.testing.assert_close(reached, torch.full_like(reached, level), rtol=0, atol=1e-10)
+
+
+def test_quantiles_of_a_single_gaussian_agree_with_scipy():
+    prediction = _mixture([3.0], [4.0])
+    for level in (1e-12, 0.025, 0.5, 0.9):
+        assert quantile(prediction, level).item() == pytest.approx(stats.norm.ppf(level, 3, 2))
+
+
+def test_quantiles_of_another_shape_come_from_its_cdf():
+    low = torch.tensor([[0.0, -3.0]], dtype=torch.float64)
+    prediction = UniformPredictive(low, low + torch.tensor([1.0, 7.0]))
+    for level in (0.025, 0.5, 0.9):
+        expected = [[level, -3 + 7 * level]]
+        np.testing.assert_allclose(quantile(prediction, level), expected, rtol=1e-10)
+
+
+def test_point_masses_are_their_own_quantiles():
+    means = torch.tensor([[0.0, 1.0, 5.0], [0.0, 1.0, 7.0]], dtype=torch.float64)[..., None]
+    variances = torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64)[:, None].expand(2, 3, 1)
+    for draws in (1, 2):
+        prediction = GaussianPredictive(means[:draws], variances[:draws])
+        low, high = central_interval(prediction, 0.9)
+        assert low[:2].tolist() == high[:2].tolist() == [[0], [1]]
+        assert high[2] > low[2]
+
+
+def test_a_step_of_the_cdf_is_the_quantile_of_all_levels_within_it():
+    prediction = _mixture([0.0, 0.0, 3.0], [0.0, 0.0, 1.0])
+    for level in (0.1, 0.3, 0.6):
+        assert quantile(prediction, level).item() == pytest.approx(0, abs=1e-11)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, math.nan])
+def test_levels_that_are_no_probability_are_refused(level):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        quantile(_mixture([0.0], [1.0]), level)
+
+
+def test_the_ends_of_an_interval_belong_to_it():
+    prediction = GaussianPredictive(torch.zeros(1, 4, 1), torch.ones(1, 4, 1))
+    low, high = central_interval(prediction, 0.9)
+    ends = torch.stack([low[0], high[1], low[2] - 1e-9, high[3] + 1e-9])
+    assert interval_coverage(prediction, ends, 0.9).tolist() == [1, 1, 0, 0]
+
+
+def test_a_point_mass_contains_its_own_value_and_has_no_width():
+    prediction = GaussianPredictive(torch.ones(1, 2, 1), torch.zeros(1, 2, 1))
+    target = torch.tensor([[1.0], [1.0 + 1e-6]])
+    assert interval_coverage(prediction, target, 0.5).tolist() == [1, 0]
+    assert interval_width(prediction, 0.5).tolist() == [0, 0]
+
+
+def test_coverage_and_width_are_averaged_over_outputs():
+    prediction = GaussianPredictive(torch.zeros(1, 1, 2), torch.tensor([[[1.0, 4.0]]]))
+    target = torch.tensor([[0.0, 100.0]])
+    assert interval_coverage(prediction, target, 0.5).tolist() == [0.5]
+    quartile = stats.norm.ppf(0.75)
+    assert interval_width(prediction, 0.5).item() == pytest.approx((2 + 4) / 2 * quartile)
+
+
+def test_targets_from_the_predictive_are_covered_as_often_as_intervals_say():
+    rng = torch.Generator().manual_seed(0)
+    means = torch.tensor([-1.0, 2.0], dtype=torch.float64)[:, None, None].expand(2, 20_000, 1)
+    prediction = GaussianPredictive(means, torch.ones_like(means))
+    which = torch.randint(2, (20_000, 1), generator=rng)
+    target = torch.tensor([-1.0, 2.0])[which] + torch.randn(20_000, 1, generator=rng)
+    for mass in (0.5, 0.9, 0.95):
+        error = 4 * math.sqrt(mass * (1 - mass) / 20_000)
+        share = interval_coverage(prediction, target, mass).mean().item()
+        assert share == pytest.approx(mass, abs=error)
+    assert calibration_error(prediction, target).item() < 11 * 16 * 0.25 / 20_000
+
+
+def test_a_prediction_at_its_own_quantiles_is_calibrated():
+    levels = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
+    prediction = GaussianPredictive(torch.zeros(1, 1000, 1), torch.ones(1, 1000, 1))
+    target = torch.special.ndtri(levels)[:, None]
+    torch.testing.assert_close(
+        calibration_curve(prediction, target).observed, torch.arange(11).double() / 10
+    )
+    assert calibration_error(prediction, target).item() == pytest.approx(0, abs=1e-20)
+    assert mean_absolute_calibration_error(prediction, target).item() == pytest.approx(0, abs=1e-12)
+    # Twice too bold: half the z, and the curve is the cdf of half the quantile.
+    bold = GaussianPredictive(torch.zeros(1, 1000, 1), torch.full((1, 1000, 1), 0.25))
+    grid = np.arange(1, 10) / 10
+    expected = np.abs(stats.norm.cdf(stats.norm.ppf(grid) / 2) - grid).mean()
+    found = mean_absolute_calibration_error(bold, target).item()
+    assert found == pytest.approx(expected, abs=2e-3)
+
+
+def test_sharpness_is_the_variance_of_the_whole_mixture():
+    prediction = _mixture([-1.0, 1.0], [0.5, 1.5])
+    assert sharpness(prediction).item() == 2
+    assert root_sharpness(prediction).item() == math.sqrt(2)
+
+
+@pytest.mark.parametrize("target", [-1.0, 0.0, 0.3, 1.0, 2.5])
+def test_other_shapes_are_scored_by_integrating_their_cdf(target):
+    zero = torch.zeros(1, 1, dtype=torch.float64)
+    prediction = UniformPredictive(zero, zero + 1)
+    clipped = min(max(target, 0.0), 1.0)
+    expected = abs(target - clipped) + (clipped**3 + (1 - clipped) ** 3) / 3
+    assert crps(prediction, zero + target).item() == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("target", [-3.0, 0.7, 40.0])
+def test_integration_agrees_with_the_closed_form_of_mixtures(target):
+    prediction = _mixture([-1.0, 0.5, 2.0], [0.5, 1.0, 0.25])
+    y = torch.tensor([[target]], dtype=torch.float64)
+    assert crps_by_integration(prediction, y).item() == pytest.approx(
+        crps(prediction, y).item(), rel=1e-8
+    )

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+import torch
+from scipy import integrate, stats
+
+from methods.predictive import GaussianPredictive
+from metrics import crps as module
+from metrics.crps import crps, crps_of_gaussian_mixture, crps_of_samples
+
+
+def _random(draws: int, points: int, outputs: int = 1) -> tuple[GaussianPredictive, torch.Tensor]:
+    rng = torch.Generator().manual_seed(draws)
+    means = torch.randn(draws, points, outputs, generator=rng, dtype=torch.float64)
+    variances = torch.rand(draws, points, outputs, generator=rng, dtype=torch.float64) + 0.05
+    return GaussianPredictive(means, variances), torch.randn(points, outputs, generator=rng)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 7])
+def test_the_score_is_the_integral_that_defines_it(draws):
+    prediction, target = _random(draws, 4)
+    for point, score in enumerate(crps(prediction, target).tolist()):
+        means = prediction.means[:, point, 0].numpy()
+        stds = prediction.variances[:, point, 0].sqrt().numpy()
+        y = target[point].item()
+
+        def squared(x, step, means=means, stds=stds):
+            return (stats.norm.cdf(x, means, stds).mean() - step) ** 2
+
+        below, above = (
+            integrate.quad(squared, -12, y, args=(0,), epsabs=1e-11)[0],
+            integrate.quad(squared, y, 12, args=(1,), epsabs=1e-11)[0],
+        )
+        assert score == pytest.approx(below + above, abs=1e-9)
+
+
+def test_the_score_of_a_point_mass_is_its_distance():
+    prediction = GaussianPredictive(torch.zeros(1, 2, 1), torch.zeros(1, 2, 1))
+    assert crps(prediction, torch.tensor([[0.0], [-3.0]])).tolist() == [0, 3]
+
+
+def test_point_masses_are_scored_as_biased_samples():
+    samples = torch.tensor([0.1, 0.4, -0.3, 1.2, 0.9], dtype=torch.float64)
+    means = samples[:, None, None]
+    target = torch.tensor([[0.7]], dtype=torch.float64)
+    expected = crps_of_samples(samples[:, None], target[:, 0], fair=False)
+    torch.testing.assert_close(
+        crps(GaussianPredictive(means, torch.zeros_like(means)), target), expected
+    )
+
+
+def test_outputs_are_averaged():
+    prediction, target = _random(3, 5, outputs=2)
+    each = [
+        crps(
+            GaussianPredictive(
+                prediction.means[..., k : k + 1], prediction.variances[..., k : k + 1]
+            ),
+            target[:, k : k + 1],
+        )
+        for k in range(2)
+    ]
+    torch.testing.assert_close(crps(prediction, target), torch.stack(each).mean(0))
+
+
+def test_chunks_of_points_change_nothing(monkeypatch):
+    prediction, target = _random(4, 50)
+    whole = crps_of_gaussian_mixture(prediction, target)
+    monkeypatch.setattr(module, "CHUNK_VALUES", 7 * 6)
+    torch.testing.assert_close(
+        crps_of_gaussian_mixture(prediction, target), whole, rtol=1e-13, atol=0
+    )
+
+
+@pytest.mark.parametrize("fair", [True, False])
+def test_samples_are_scored_by_their_mean_distances(fair):
+    rng = np.random.default_rng(0)
+    samples, target = rng.normal(size=(9, 6)), rng.normal(size=6)
+    samples[3] = samples[4]
+    between = np.abs(samples[:, None] - samples[None]).sum((0, 1)) / (72 if fair else 81)
+    expected = np.abs(samples - target).mean(0) - between / 2
+    found = crps_of_samples(torch.from_numpy(samples), torch.from_numpy(target), fair=fair)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_the_fair_score_of_few_samples_expects_that_of_the_distribution():
+    rng = torch.Generator().manual_seed(1)
+    samples = torch.randn(3, 400_000, generator=rng, dtype=torch.float64)
+    target = torch.full((400_000,), 0.4, dtype=torch.float64)
+    normal = GaussianPredictive(torch.zeros(1, 1, 1), torch.ones(1, 1, 1))
+    expected = crps(normal, torch.tensor([[0.4]])).item()
+    scores = crps_of_samples(samples, target)
+    error = 4 * scores.std().item() / np.sqrt(len(scores))
+    assert scores.mean().item() == pytest.approx(expected, abs=error)
+    assert crps_of_samples(samples, target, fair=False).mean().item() > expected + error
+
+
+def test_one_sample_has_no_fair_score():
+    one = torch.zeros(1, 3)
+    with pytest.raises(ValueError, match="at least 2 draws"):
+        crps_of_samples(one, one[0])
+    assert crps_of_samples(one, one[0], fair=False).tolist() == [0, 0, 0]

@@ -1,0 +1,109 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from scipy import stats
+
+from metrics.statistics import (
+    Summary,
+    against_printed,
+    corrected_resampled_t,
+    holm,
+    paired_t,
+    standard_error,
+    summary,
+    wilcoxon,
+)
+
+DIFFERENCES = np.array([0.21, 0.05, -0.04, 0.2, 0.15, 0.1, 0.09, -0.06, 0.16, 0.14])
+
+
+def ten_digits(*numbers):
+    return pytest.approx(numbers, abs=6e-11, rel=0)
+
+
+def test_the_summary_of_the_specified_values():
+    values = np.array([3.1, 2.9, 3.4, 3.0, 3.3, 2.8, 3.2, 3.05, 2.95, 3.15])
+    of = summary(values)
+    assert (of.mean, of.std, of.standard_error) == ten_digits(3.085, 0.1841647813, 0.0582380174)
+    assert of.count == 10
+    assert standard_error(values) == of.standard_error
+
+
+def test_one_value_has_no_standard_error():
+    assert math.isnan(standard_error(np.array([3.0])))
+    assert summary(np.array([3.0])).mean == 3
+
+
+def test_the_specified_paired_tests():
+    assert paired_t(DIFFERENCES) == ten_digits(3.4055745689, 0.0078041119)
+    assert corrected_resampled_t(DIFFERENCES, 1 / 9) == ten_digits(2.3438771669, 0.0437416109)
+    assert wilcoxon(DIFFERENCES) == ten_digits(4, 0.013671875)
+
+
+def test_the_paired_t_agrees_with_scipy():
+    expected = stats.ttest_1samp(DIFFERENCES, 0)
+    assert paired_t(DIFFERENCES) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+def test_differences_without_spread():
+    assert paired_t(np.full(5, -0.5)) == (-math.inf, 0)
+    assert all(map(math.isnan, paired_t(np.zeros(5))))
+    assert all(map(math.isnan, corrected_resampled_t(np.array([0.5]), 1 / 9)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.integers(0, 2**31), some.integers(1, 40), some.integers(0, 3))
+def test_wilcoxon_agrees_with_scipy(seed, count, decimals):
+    differences = np.random.default_rng(seed).normal(0.3, size=count).round(decimals)
+    nonzero = differences[differences != 0]
+    if len(nonzero) == 0:
+        assert wilcoxon(differences) == (0, 1)
+        return
+    exact = len(nonzero) <= 25 and len(np.unique(np.abs(nonzero))) == len(nonzero)
+    method = "exact" if exact else "approx"
+    expected = stats.wilcoxon(nonzero, zero_method="wilcox", correction=False, method=method)
+    assert wilcoxon(differences) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+def test_a_test_at_its_centre_has_p_value_1():
+    assert wilcoxon(np.array([1.0, -2.0, -3.0, 4.0])) == (5, 1)
+    assert wilcoxon(np.array([1.0, -1.0])) == (1.5, 1)
+
+
+def test_holm_adjusts_as_specified_and_keeps_the_order():
+    np.testing.assert_allclose(holm(np.array([0.01, 0.04, 0.03])), [0.03, 0.06, 0.06])
+    np.testing.assert_allclose(holm(np.array([0.9, 0.6, 0.004])), [1, 1, 0.012])
+
+
+@given(some.lists(some.floats(0, 1), min_size=1, max_size=8))
+def test_holm_equals_its_definition(p_values):
+    ordered, m = sorted(p_values), len(p_values)
+    adjusted = [max(min(1, (m - j) * ordered[j]) for j in range(i + 1)) for i in range(m)]
+    assert sorted(holm(np.array(p_values))) == pytest.approx(adjusted)
+
+
+def test_a_printed_mean_is_compared_unpaired():
+    ours = Summary(3.0, 0.4, 0.3, 20)
+    result = against_printed(ours, 3.5, 0.4, "standard_error")
+    assert result == pytest.approx((-1, 2 * stats.norm.cdf(-1)))
+
+
+@pytest.mark.parametrize("kind", ["unstated", "none"])
+def test_a_spread_that_is_no_standard_error_is_not_compared_with(kind):
+    with pytest.raises(ValueError, match=kind):
+        against_printed(Summary(3.0, 0.4, 0.3, 20), 3.5, 0.4, kind)
+
+
+def test_the_corrected_test_keeps_its_level_where_training_sets_overlap():
+    """Differences with correlation n_test/(n_test + n_train), as the correction assumes."""
+    rng, splits, ratio = np.random.default_rng(0), 20, 1 / 9
+    correlation = ratio / (1 + ratio)
+    common = rng.normal(size=(2000, 1)) * math.sqrt(correlation)
+    differences = common + rng.normal(size=(2000, splits)) * math.sqrt(1 - correlation)
+    corrected = np.mean([corrected_resampled_t(d, ratio).p_value < 0.05 for d in differences])
+    plain = np.mean([paired_t(d).p_value < 0.05 for d in differences])
+    assert corrected == pytest.approx(0.05, abs=4 * math.sqrt(0.05 * 0.95 / 2000))
+    assert plain > 0.2
