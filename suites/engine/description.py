@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Mapping
 
 
@@ -13,9 +14,8 @@ def describe(value: object) -> object:
     Raises TypeError for anything that has no canonical form, such as a function.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        kind = type(value)
         fields = {f.name: describe(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {"type": f"{kind.__module__}:{kind.__qualname__}"} | fields
+        return {"type": type_path(type(value))} | fields
     if isinstance(value, Mapping):
         return {str(name): describe(item) for name, item in value.items()}
     if isinstance(value, (tuple, list, range)):
@@ -28,6 +28,16 @@ def describe(value: object) -> object:
         f"{value!r} of type {type(value).__name__} has no canonical description; "
         "settings are numbers, strings, tuples, mappings and frozen dataclasses of them"
     )
+
+
+def type_path(kind: type) -> str:
+    """Return "module:Class", the same whether its module is imported, run, or run again by a
+    worker process."""
+    module = kind.__module__
+    if module in ("__main__", "__mp_main__"):
+        spec = getattr(sys.modules["__main__"], "__spec__", None)
+        module = spec.name if spec else "__main__"
+    return f"{module}:{kind.__qualname__}"
 
 
 def canonical_json(description: object) -> str:

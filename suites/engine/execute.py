@@ -6,19 +6,22 @@ import traceback
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 
-from datasets.base import Dataset
+from datasets.base import Dataset, Split
 from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem
+from methods.predictive import Predictive
 from methods.progress import Listener, listening
 from suites.engine import memory
 from suites.engine.grid import Evaluation, Reproduces, Run
 from suites.engine.provenance import provenance
 from suites.engine.record import Cost, Record, Status
 from suites.engine.score import score
-from suites.engine.store import Predictions, kept
+from suites.engine.store import kept, pack, vars_of
 from suites.engine.streams import stream
 
 
@@ -44,7 +47,8 @@ class Outcome:
     """A record and, where the run was completed, its predictions."""
 
     record: Record
-    predictions: Predictions | None
+    predictions: bytes | None
+    """The content of predictions.npz."""
 
 
 @dataclass
@@ -57,12 +61,14 @@ class _Attempt:
     error: str | None = None
     posterior: Posterior | None = None
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
-    predictions: dict = field(default_factory=dict)
+    predictions: dict[str, tuple[Predictive, torch.Tensor]] = field(default_factory=dict)
+    diagnostics: dict[str, float] = field(default_factory=dict)
     predict_seconds: float = 0.0
 
     def give_up(self, error: BaseException) -> None:
         self.status = "diverged" if isinstance(error, InferenceDiverged) else "failed"
-        self.error = str(error) if self.status == "diverged" else traceback.format_exc()
+        lines = traceback.format_exception(error)
+        self.error = str(error) if self.status == "diverged" else "".join(lines)
 
 
 def execute(task: Task, listener: Listener = lambda *_: None) -> list[Outcome]:
@@ -79,97 +85,122 @@ def execute(task: Task, listener: Listener = lambda *_: None) -> list[Outcome]:
     fit.seconds, fit.bytes = watch.seconds / len(attempts), grown.bytes / len(attempts)
     for attempt in attempts:
         if attempt.posterior is not None:
-            _predict(attempt, task.evaluations, device)
+            _evaluate(attempt, task.evaluations, device)
     return [_outcome(attempt, task, fit, device) for attempt in attempts]
 
 
 def _fit(attempts: Sequence[_Attempt], device: torch.device) -> None:
+    """Give every attempt its posterior, or the reason why it has none."""
+    batched = isinstance(attempts[0].run.method, BatchedMethod)
+    alike: dict[object, list[_Attempt]] = {}
+    for number, attempt in enumerate(attempts):
+        shape = tuple(attempt.data.train.inputs.shape) if batched else number
+        alike.setdefault(shape, []).append(attempt)
+    for together in alike.values():
+        try:
+            posteriors = _posteriors(together, device)
+        except Exception as error:
+            posteriors = [error] * len(together)
+        for attempt, posterior in zip(together, posteriors, strict=True):
+            if isinstance(posterior, Exception):
+                attempt.give_up(posterior)
+            else:
+                attempt.posterior = posterior
+
+
+def _posteriors(
+    attempts: Sequence[_Attempt], device: torch.device
+) -> Sequence[Posterior | Exception]:
+    method = attempts[0].run.method
     problems = [
         Problem(a.data.train.to(device), a.data.likelihood, a.run.architecture) for a in attempts
     ]
-    rngs = [
-        stream("fit", a.run.source, a.run.fold, a.run.seed, device=device) for a in attempts
-    ]
-    method = attempts[0].run.method
-    try:
-        if isinstance(method, BatchedMethod):
-            posteriors = method.fit_many(problems, rngs)
-        else:
-            posteriors = [method.fit(p, r) for p, r in zip(problems, rngs, strict=True)]
-    except Exception as error:
-        for attempt in attempts:
-            attempt.give_up(error)
-        return
-    for attempt, posterior in zip(attempts, posteriors, strict=True):
-        if isinstance(posterior, InferenceDiverged):
-            attempt.give_up(posterior)
-        else:
-            attempt.posterior = posterior
+    rngs = [stream("fit", a.run.source, a.run.fold, a.run.seed, device=device) for a in attempts]
+    if isinstance(method, BatchedMethod):
+        return method.fit_many(problems, rngs)
+    return [method.fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
 
 
-def _predict(
-    attempt: _Attempt, evaluations: Sequence[Evaluation], device: torch.device
-) -> None:
-    run, data, posterior = attempt.run, attempt.data, attempt.posterior
-    assert posterior is not None
+def _evaluate(attempt: _Attempt, evaluations: Sequence[Evaluation], device: torch.device) -> None:
+    """Predict and score every condition, until one fails."""
     for evaluation in evaluations:
-        name = evaluation.condition.name
-        split = evaluation.condition.select(data)
-        rng = stream("predict", run.source, run.fold, run.seed, name, device=device)
+        split = evaluation.condition.select(attempt.data)
         try:
-            with _stopwatch(device) as watch:
-                prediction = posterior.predict(split.inputs.to(device), rng)
+            _predict(attempt, evaluation, split, device)
         except Exception as error:
             attempt.give_up(error)
             return
-        attempt.predict_seconds += watch.seconds
-        prediction = kept(_on_cpu(prediction))
-        target = dataclasses.asdict(data.target) if data.target else None
-        attempt.scores[name] = score(prediction, split.targets, evaluation.metrics, target)
-        attempt.predictions[name] = (prediction, split.targets)
 
 
-def _outcome(
-    attempt: _Attempt, task: Task, fit: SimpleNamespace, device: torch.device
-) -> Outcome:
-    run, data = attempt.run, attempt.data
-    done = attempt.status == "completed"
+def _predict(attempt: _Attempt, evaluation: Evaluation, split: Split, device: torch.device) -> None:
+    run, name = attempt.run, evaluation.condition.name
+    assert attempt.posterior is not None
+    attempt.diagnostics = {n: float(v) for n, v in attempt.posterior.diagnostics.items()}
+    rng = stream("predict", run.source, run.fold, run.seed, name, device=device)
+    with _stopwatch(device) as watch:
+        prediction = attempt.posterior.predict(split.inputs.to(device), rng)
+    attempt.predict_seconds += watch.seconds
+    prediction = kept(_on_cpu(prediction))
+    if any(tensor.isnan().any() for tensor in vars_of(prediction).values()):
+        raise InferenceDiverged(f"predicts NaN under the condition {name}")
+    target = attempt.data.target and dataclasses.asdict(attempt.data.target)
+    attempt.scores[name] = score(prediction, split.targets, evaluation.metrics, target)
+    attempt.predictions[name] = (prediction, split.targets)
+
+
+def _outcome(attempt: _Attempt, task: Task, fit: SimpleNamespace, device: torch.device) -> Outcome:
+    data, done = attempt.data, attempt.status == "completed"
     record = Record(
-        key=run.key,
-        suite=run.suite,
-        profile=run.profile,
-        dataset=run.source.name,
+        **_identity(attempt.run, task),
         origin=data.origin,
-        method=run.label,
-        fold=run.fold,
-        seed=run.seed,
-        run=run.description,
         status=attempt.status,
         error=attempt.error,
         scores=attempt.scores if done else {},
-        condition_origins={
-            e.condition.name: e.condition.origin(data) for e in task.evaluations
-        },
-        diagnostics=dict(attempt.posterior.diagnostics) if attempt.posterior else {},
+        condition_origins={e.condition.name: e.condition.origin(data) for e in task.evaluations},
+        diagnostics=attempt.diagnostics,
         cost=Cost(fit.seconds, attempt.predict_seconds, fit.bytes, len(task.runs)),
         facts=data.facts,
         provenance=provenance(device),
-        reproduces=tuple(dataclasses.asdict(r) for r in task.reproduces),
         target=dataclasses.asdict(data.target) if data.target else None,
     )
-    return Outcome(record, attempt.predictions if done else None)
+    return Outcome(record, pack(attempt.predictions) if done else None)
 
 
-def _on_cpu(prediction):
+def lost(task: Task, reason: str) -> list[Outcome]:
+    """Return the outcomes of a task whose process died: failed runs with the reason."""
+    record = partial(
+        Record,
+        origin=task.runs[0].source.origin,
+        status="failed",
+        error=reason,
+        scores={},
+        condition_origins={},
+        diagnostics={},
+        cost=None,
+        facts={},
+        provenance=provenance(torch.device(task.device)),
+    )
+    return [Outcome(record(**_identity(run, task)), None) for run in task.runs]
+
+
+def _identity(run: Run, task: Task) -> dict[str, Any]:
+    """Return the fields of a record that say which run it is."""
+    return {
+        "key": run.key,
+        "suite": run.suite,
+        "profile": run.profile,
+        "dataset": run.source.name,
+        "method": run.label,
+        "fold": run.fold,
+        "seed": run.seed,
+        "run": run.description,
+        "reproduces": tuple(dataclasses.asdict(r) for r in task.reproduces),
+    }
+
+
+def _on_cpu(prediction: Predictive) -> Predictive:
     """Return the prediction with its tensors on the CPU."""
-    if all(f.device.type == "cpu" for f in _tensors(prediction)):
-        return prediction
-    fields = {f.name: getattr(prediction, f.name).cpu() for f in dataclasses.fields(prediction)}
-    return dataclasses.replace(prediction, **fields)
-
-
-def _tensors(prediction) -> list[torch.Tensor]:
-    return [getattr(prediction, f.name) for f in dataclasses.fields(prediction)]
+    return type(prediction)(**{n: t.cpu() for n, t in vars_of(prediction).items()})
 
 
 @contextmanager

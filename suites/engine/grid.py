@@ -8,7 +8,7 @@ from datasets.base import DataSource
 from datasets.conditions import Condition
 from methods.architectures import Architecture
 from methods.base import BatchedMethod, Method
-from suites.engine.description import describe, digest
+from suites.engine.description import canonical_json, describe, digest
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,13 @@ class Suite:
     seeds: int = 1
     profile: str = "paper"
     reproduces: tuple[Reproduces, ...] = ()
+
+    def __post_init__(self) -> None:
+        labels: dict[str, str] = {}
+        for label, method in self.methods.items():
+            same = labels.setdefault(canonical_json(describe(method)), label)
+            if same != label:
+                raise ValueError(f"{same!r} and {label!r} are the same method: {method}")
 
     def architecture_for(self, source: DataSource) -> Architecture:
         """Return the network for a source."""

@@ -1,6 +1,7 @@
 """How much memory a block of code needs."""
 
 import resource
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,4 +48,5 @@ def _status(field: str) -> float:
 
 
 def _lifetime_peak() -> float:
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * unit

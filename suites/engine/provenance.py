@@ -18,8 +18,13 @@ def provenance(device: torch.device) -> Mapping[str, object]:
     """Return commit, dirty flag, package versions, machine and device as plain data."""
     return dict(_fixed(device)) | {
         "torch_threads": torch.get_num_threads(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": now(),
     }
+
+
+def now() -> str:
+    """Return the time in UTC, spelled so that text order is time order."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @functools.cache

@@ -3,9 +3,11 @@
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
 
 SCHEMA = 1
 
@@ -53,6 +55,20 @@ class Record:
     schema: int = SCHEMA
 
 
+def newest(records: Iterable[Record]) -> list[Record]:
+    """Return one record for each dataset, method, fold and seed: the one chosen last."""
+    found: dict[tuple[object, ...], Record] = {}
+    for record in sorted(records, key=lambda r: (_chosen(r), r.key)):
+        place = (record.suite, record.profile, record.dataset, record.origin)
+        found[(*place, record.method, record.fold, record.seed)] = record
+    return sorted(found.values(), key=lambda r: r.key)
+
+
+def _chosen(record: Record) -> str:
+    """Return when a command last asked for exactly this run, as far as that is known."""
+    return str(record.provenance.get("chosen", record.provenance.get("finished", "")))
+
+
 def to_json(record: Record) -> str:
     """Return the record as JSON; infinities and NaN become strings."""
     return json.dumps(_encode(dataclasses.asdict(record)), indent=1, sort_keys=True)
@@ -80,6 +96,8 @@ def _encode(value: object) -> object:
         return {name: _encode(item) for name, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [_encode(item) for item in value]
+    if isinstance(value, np.generic):
+        return _encode(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

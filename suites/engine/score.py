@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from torch import Tensor
 
-from metrics import METRICS
 from methods.predictive import Predictive
+from metrics import METRICS
 
 
 def score(

@@ -1,12 +1,16 @@
 """One folder per run, named by what the run is; files appear whole or not at all."""
 
+import fcntl
 import io
 import os
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +22,7 @@ from methods.predictive import (
     GaussianPredictive,
     Predictive,
 )
-from suites.engine.record import Record, from_json, to_json
+from suites.engine.record import Record, from_json, newest, to_json
 
 Predictions = Mapping[str, tuple[Predictive, Tensor]]
 """condition → prediction and targets, both as the method saw them"""
@@ -26,8 +30,15 @@ Predictions = Mapping[str, tuple[Predictive, Tensor]]
 KEPT_DRAWS_BYTES = 64 * 2**20
 """Categorical draws beyond this are kept as their mixture and expected entropy."""
 
-SHAPES = {kind.__name__: kind for kind in
+SHAPES: Mapping[str, Any] = {kind.__name__: kind for kind in
           (CategoricalPredictive, CategoricalSummary, GaussianPredictive)}  # fmt: skip
+
+
+class Damaged(ValueError):
+    """A file of a run is missing or not whole; names it and the cure."""
+
+    def __init__(self, path: Path, reason: object) -> None:
+        super().__init__(f"{path}: {reason}; remove {path.parent} to run it again")
 
 
 @dataclass(frozen=True)
@@ -41,14 +52,14 @@ class Store:
         """The folder of the run folders."""
         return self.folder / "runs"
 
-    def write(self, record: Record, predictions: Predictions | None) -> None:
-        """Keep a run, replacing what an earlier attempt left."""
+    def write(self, record: Record, predictions: bytes | None) -> None:
+        """Keep a run and its packed predictions, replacing what an earlier attempt left."""
         self.runs.mkdir(parents=True, exist_ok=True)
         workshop = Path(tempfile.mkdtemp(prefix=f".{record.key}.", dir=self.runs))
         try:
             if predictions is not None:
-                _write(workshop / "predictions.npz", pack(predictions))
-            _write(workshop / "record.json", to_json(record).encode())
+                write_whole(workshop / "predictions.npz", predictions)
+            write_whole(workshop / "record.json", to_json(record).encode())
             workshop.chmod(0o755)
             self._move_into_place(workshop, self.runs / record.key)
         finally:
@@ -67,12 +78,12 @@ class Store:
 
     def rewrite(self, record: Record) -> None:
         """Replace a run's record and leave its predictions as they are."""
-        _write(self.runs / record.key / "record.json", to_json(record).encode())
+        write_whole(self.runs / record.key / "record.json", to_json(record).encode())
 
     def read(self, key: str) -> Record | None:
         """Return the record of a run, or None where there is none.
 
-        Raises ValueError, naming the file and the cure, when it is damaged.
+        Raises `Damaged`, naming the file and the cure.
         """
         path = self.runs / key / "record.json"
         try:
@@ -80,12 +91,13 @@ class Store:
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise ValueError(f"{path}: {error}; remove {path.parent} to run it again") from error
+            raise Damaged(path, error) from error
 
     def keys(self) -> Iterator[str]:
         """Return the names of all kept runs, in order."""
         if self.runs.is_dir():
-            yield from sorted(p.name for p in self.runs.iterdir() if not p.name.startswith("."))
+            folders = (p for p in self.runs.iterdir() if not p.name.startswith("."))
+            yield from sorted(p.name for p in folders if p.is_dir())
 
     def records(self) -> Iterator[Record]:
         """Return all records, in the order of their keys."""
@@ -93,9 +105,31 @@ class Store:
             if record := self.read(key):
                 yield record
 
+    def current(self) -> list[Record]:
+        """Return one record for each dataset, method, fold and seed: the one chosen last.
+
+        Earlier ones, of other settings under the same names, stay in the store unseen.
+        """
+        return newest(self.records())
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the store for one driver; raises `BlockingIOError` while another has it.
+
+        The lock goes with the process, however that ends.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / ".lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+
     def predictions(self, key: str) -> Predictions:
-        """Return what `write` kept; raises FileNotFoundError for a run that has none."""
-        return unpack((self.runs / key / "predictions.npz").read_bytes())
+        """Return what `write` kept; raises `Damaged` where it is missing or not whole."""
+        path = self.runs / key / "predictions.npz"
+        try:
+            return unpack(path.read_bytes())
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise Damaged(path, error) from error
 
 
 def pack(predictions: Predictions) -> bytes:
@@ -106,7 +140,7 @@ def pack(predictions: Predictions) -> bytes:
         arrays |= {prefix + name: t.cpu().numpy() for name, t in vars_of(prediction).items()}
         arrays[f"{condition}/targets"] = targets.cpu().numpy()
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
 
 
@@ -133,14 +167,18 @@ def unpack(content: bytes) -> Predictions:
 
 
 def kept(prediction: Predictive) -> Predictive:
-    """Return what the store keeps of a prediction, which is also what is scored."""
-    if isinstance(prediction, CategoricalPredictive):
-        if prediction.log_probs.nbytes > KEPT_DRAWS_BYTES:
-            return prediction.summary()
-    return prediction
+    """Return what the store keeps of a prediction, which is also what is scored.
+
+    Raises TypeError for a kind of prediction that the store does not know.
+    """
+    if type(prediction).__name__ not in SHAPES:
+        raise TypeError(f"a prediction is one of {', '.join(SHAPES)}, not {type(prediction)}")
+    if not isinstance(prediction, CategoricalPredictive):
+        return prediction
+    return prediction.summary() if prediction.log_probs.nbytes > KEPT_DRAWS_BYTES else prediction
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

@@ -1,0 +1,65 @@
+"""`python -m suites`: what there is."""
+
+import importlib
+import pkgutil
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import suites
+from methods import METHODS, method_type
+
+
+def main() -> None:
+    """Print every suite and every method; one that cannot be imported says why."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)
+    _show(console, "Suites", ("suite", "title", "profiles", "data sets", "methods"), _suites())
+    _show(console, "Methods", ("--methods", "class", "summary"), _methods())
+
+
+def _suites() -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for module in pkgutil.iter_modules(suites.__path__):
+        if module.ispkg or module.name == "__main__":
+            continue
+        try:
+            declared = importlib.import_module(f"suites.{module.name}").SUITES
+        except Exception as error:
+            rows.append((module.name, f"cannot be imported: {error!r}", "", "", ""))
+            continue
+        first = next(iter(declared.values()))
+        datasets = dict.fromkeys(s.name for suite in declared.values() for s in suite.sources)
+        labels = dict.fromkeys(label for suite in declared.values() for label in suite.methods)
+        lists = (", ".join(names) for names in (declared, datasets, labels))
+        rows.append((module.name, first.title, *lists))
+    return rows
+
+
+def _methods() -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for name, path in METHODS.items():
+        try:
+            summary = (method_type(path).__doc__ or "").strip().partition("\n")[0]
+        except Exception as error:
+            summary = f"cannot be imported: {error!r}"
+        rows.append((name, path, summary))
+    return rows
+
+
+def _show(
+    console: Console, title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
+) -> None:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    console.print()
+
+
+if __name__ == "__main__":
+    main()

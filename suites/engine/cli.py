@@ -1,0 +1,151 @@
+"""The command line that all suites share."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NoReturn
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from datasets.base import DataDamaged, DataUnavailable
+from suites.engine.arguments import Options, parse
+from suites.engine.description import describe
+from suites.engine.display import display
+from suites.engine.execute import lost
+from suites.engine.executors import Lost, executor, use_one_thread
+from suites.engine.grid import Suite
+from suites.engine.plan import Plan, plan
+from suites.engine.record import Record
+from suites.engine.selection import Misuse, selected
+from suites.engine.sources import Provided, provided, resolved
+from suites.engine.store import Damaged, Store
+from suites.engine.summary import print_failures, print_tables
+from suites.engine.tables import write_tables
+
+COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes. NO_REPORT: every run was completed, but the report could not be made."""
+
+WIDTH_OF_FILES = 120
+"""Columns where standard output is no terminal."""
+
+
+def main(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> NoReturn:
+    """Carry out what the command line asks for, and exit."""
+    sys.exit(command(suites, arguments))
+
+
+def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> int:
+    """Carry out what the command line asks for, and return the exit code."""
+    options = parse(suites, arguments)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH_OF_FILES)
+    try:
+        return _carry_out(suites[options.profile], options, console)
+    except (Misuse, DataUnavailable, DataDamaged, Damaged) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return MISUSED
+    except KeyboardInterrupt:
+        _say(console, "\nInterrupted. What is finished is kept; to go on, the same command:")
+        _say(console, f"  {shlex.join(['python', *sys.orig_argv[1:]])}")
+        return INTERRUPTED
+
+
+def _carry_out(declared: Suite, options: Options, console: Console) -> int:
+    use_one_thread()
+    options.export()
+    suite = resolved(selected(declared, options), options)
+    store = Store(options.out / suite.name)
+    try:
+        with store.locked():
+            _introduce(suite, console)
+            planned = plan(suite, store, options.device, options.fresh)
+            _announce(planned, options, console)
+            _run(planned, store, options, console)
+            write_tables(store)
+    except BlockingIOError as error:
+        raise Misuse(f"another command is writing to {store.folder}; wait for it") from error
+    code = _conclude(suite, planned, store, console)
+    if not options.no_report and not _report(options.out):
+        return code or NO_REPORT
+    return code
+
+
+def _introduce(suite: Suite, console: Console) -> None:
+    """Say where each data set comes from, loudest where it is a stand-in."""
+    _say(console, f"{suite.title} ({suite.profile})")
+    sets = [provided(suite, source) for source in suite.sources]
+    if any("stand-in" in {one.origin, *one.conditions.values()} for one in sets):
+        text = (
+            "STAND-IN DATA: some files are missing, and small real data that ships inside "
+            "scikit-learn takes their place. These numbers say nothing about the real data. "
+            "To get it: python -m datasets fetch"
+        )
+        console.print(Panel(Text(text, "bold"), border_style="yellow"))
+    for one in sets:
+        _say(console, f"  {_described(one)}")
+
+
+def _described(one: Provided) -> str:
+    others = "".join(f"; {name} {origin}" for name, origin in one.conditions.items())
+    folds = f", {one.folds} folds" if one.folds > 1 else ""
+    rows = f"{one.train_rows} training and {one.test_rows} test rows"
+    return f"{one.name}: {one.origin}, {rows}{folds}{others}"
+
+
+def _announce(planned: Plan, options: Options, console: Console) -> None:
+    name, workers = options.placement(len(planned.tasks))
+    where = f"{workers} processes" if name == "processes" else "this process"
+    kept = len(planned.runs) - planned.left
+    finished = f"{kept} finished earlier, " if kept else ""
+    _say(console, f"{len(planned.runs)} runs: {finished}{planned.left} to do ({where})")
+
+
+def _run(planned: Plan, store: Store, options: Options, console: Console) -> None:
+    """Carry out the tasks; each is kept as soon as it is finished."""
+    name, workers = options.placement(len(planned.tasks))
+    with (
+        display(console, planned.left) as shown,
+        closing(executor(name, workers).map(planned.tasks, shown)) as results,
+    ):
+        for task, result in results:
+            outcomes = lost(task, result.reason) if isinstance(result, Lost) else result
+            for outcome in outcomes:
+                store.write(outcome.record, outcome.predictions)
+            shown.finished(task, outcomes)
+
+
+def _conclude(suite: Suite, planned: Plan, store: Store, console: Console) -> int:
+    """Print tables of the suite's data sets and the failures, and return the exit code."""
+    sources = [describe(source) for source in suite.sources]
+    console.print()
+    shown = [r for r in store.current() if _belongs(r, suite, sources)]
+    print_tables(suite, shown, console)
+    records = [record for run in planned.runs if (record := store.read(run.key))]
+    print_failures(records, console)
+    failed = sum(record.status != "completed" for record in records)
+    _say(console, f"{len(records) - failed} of {len(records)} runs completed: {store.folder}")
+    return SOME_FAILED if failed else COMPLETED
+
+
+def _belongs(record: Record, suite: Suite, sources: Sequence[object]) -> bool:
+    return record.profile == suite.profile and record.run.get("source") in sources
+
+
+def _report(out: Path) -> bool:
+    """Write the reports in a process of its own, and return whether that went well."""
+    sys.stdout.flush()
+    finished = subprocess.run([sys.executable, "-m", "reports", str(out)])
+    if finished.returncode != 0:
+        again = shlex.join(["python", "-m", "reports", str(out)])
+        print(f"error: the report was not made; the results are. Again: {again}", file=sys.stderr)
+    return finished.returncode == 0
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,91 @@
+"""The part of a suite that the command line asks for."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from methods import METHODS, method_type
+from methods.base import Method
+from metrics import METRICS
+from suites.engine.arguments import Options
+from suites.engine.description import describe, type_path
+from suites.engine.grid import Suite
+
+
+class Misuse(ValueError):
+    """The command line asks for something that does not exist; says what does."""
+
+
+def selected(suite: Suite, options: Options) -> Suite:
+    """Return the suite with the methods, data sets, folds and seeds that were asked for.
+
+    Raises `Misuse`.
+    """
+    changes: dict[str, object] = {}
+    if options.methods:
+        changes["methods"] = _methods(suite.methods, options.methods)
+    if options.datasets:
+        changes["sources"] = _sources(suite, options.datasets)
+    if options.seeds:
+        changes["seeds"] = options.seeds
+    if options.folds:
+        changes["folds"] = options.folds
+    try:
+        chosen = replace(suite, **changes)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise Misuse(f"--methods: {error}") from error
+    for name in {name for e in chosen.evaluations for name in e.metrics} - set(METRICS):
+        raise Misuse(f"suite {suite.name} asks for a metric " + nearest(name, METRICS))
+    return chosen
+
+
+def _sources(suite: Suite, names: Sequence[str]) -> tuple[object, ...]:
+    known = {source.name.casefold(): source for source in suite.sources}
+    for name in names:
+        if name.casefold() not in known:
+            raise Misuse("--datasets: " + nearest(name, [s.name for s in suite.sources]))
+    wanted = {name.casefold() for name in names}
+    return tuple(source for name, source in known.items() if name in wanted)
+
+
+def _methods(suite: Mapping[str, Method], names: Sequence[str]) -> dict[str, Method]:
+    """Return label → method, in the order of the names."""
+    found: dict[str, Method] = {}
+    for name in names:
+        found |= _method(suite, name)
+    return found
+
+
+def _method(suite: Mapping[str, Method], name: str) -> dict[str, Method]:
+    """Return what a name stands for: a label, else a registry key, else a class."""
+    labels = [label for label in suite if label.casefold() == name.casefold()]
+    if not labels and name.casefold() in METHODS:
+        path = METHODS[name.casefold()]
+        labels = [label for label, method in suite.items() if type_path(type(method)) == path]
+        if not labels:
+            return {name.casefold(): _made(path)}
+    if not labels and ":" in name:
+        return {name.partition(":")[2]: _made(name)}
+    if not labels:
+        raise Misuse("--methods: " + nearest(name, [*suite, *METHODS]))
+    return {label: suite[label] for label in labels}
+
+
+def _made(path: str) -> Method:
+    """Return the class's instance of default settings."""
+    try:
+        method = method_type(path)()
+        describe(method)
+    except (ImportError, ValueError, TypeError) as error:
+        raise Misuse(f"--methods: cannot make {path}: {error}") from error
+    if not isinstance(method, Method):
+        raise Misuse(f"--methods: {path} has no fit(problem, rng)")
+    return method
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a sentence that says what there is instead of `name`."""
+    spelled = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), spelled, n=1)
+    hint = f"did you mean {spelled[close[0]]!r}? " if close else ""
+    return f"{name!r} is unknown; {hint}There is {', '.join(sorted(spelled.values()))}"

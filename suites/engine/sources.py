@@ -1,0 +1,65 @@
+"""Where the data of a suite really comes from on this machine."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from datasets.base import DataSource, Origin, Part
+from datasets.limited import Limited
+from datasets.resolve import resolve
+from suites.engine.arguments import Options
+from suites.engine.grid import Evaluation, Suite
+
+
+@dataclass(frozen=True)
+class Provided:
+    """One data set as it will be used, for people to read."""
+
+    name: str
+    origin: Origin
+    train_rows: int
+    test_rows: int
+    folds: int
+    conditions: Mapping[str, Origin]
+    """Conditions whose data has another origin."""
+
+
+def resolved(suite: Suite, options: Options) -> Suite:
+    """Return the suite on sources that can be loaded; equal ones are taken once.
+
+    Raises `DataUnavailable` where there is none.
+    """
+
+    @functools.cache
+    def found(source: Any, part: Part | None = None) -> Any:
+        usable = resolve(source, options.data, options.offline, part)
+        rows = options.limit
+        return Limited(usable, train=rows, test=rows) if rows else usable
+
+    evaluations: dict[str, Evaluation] = {}
+    for evaluation in suite.evaluations:
+        condition = evaluation.condition.with_sources(functools.partial(found, part="test"))
+        known = evaluations.get(condition.name, Evaluation(condition, ()))
+        metrics = dict.fromkeys(known.metrics + evaluation.metrics)
+        evaluations[condition.name] = Evaluation(known.condition, tuple(metrics))
+    return replace(
+        suite,
+        sources=tuple(dict.fromkeys(found(source) for source in suite.sources)),
+        evaluations=tuple(evaluations.values()),
+    )
+
+
+def provided(suite: Suite, source: DataSource) -> Provided:
+    """Return what a resolved source gives, by loading its first fold."""
+    data = source.load(0)
+    conditions = [evaluation.condition for evaluation in suite.evaluations]
+    others: dict[str, Origin] = {c.name: c.origin(data) for c in conditions}
+    return Provided(
+        name=source.name,
+        origin=data.origin,
+        train_rows=len(data.train),
+        test_rows=len(data.test),
+        folds=min(suite.folds, source.folds),
+        conditions={name: origin for name, origin in others.items() if origin != data.origin},
+    )

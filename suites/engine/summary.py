@@ -1,0 +1,102 @@
+"""The tables and the list of failures that end a command."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from metrics.statistics import summary
+from suites.engine.grid import Suite
+from suites.engine.record import Record
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of one table: its heading and a text for each method."""
+
+    heading: str
+    cells: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        return max(cell_len(text) for text in (self.heading, *self.cells)) + 2
+
+
+def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> None:
+    """Print a table for each data set and condition: mean ± standard error over runs.
+
+    Methods stand in the suite's order, others after them. A table that is too wide for the
+    console goes on in a second one below.
+    """
+    order = {label: place for place, label in enumerate(suite.methods)}
+    records = sorted(records, key=lambda r: (order.get(r.method, len(order)), r.method))
+    for dataset, origin in dict.fromkeys((r.dataset, r.origin) for r in records):
+        here = [r for r in records if (r.dataset, r.origin) == (dataset, origin)]
+        for evaluation in suite.evaluations:
+            condition = evaluation.condition.name
+            if scored := [r for r in here if condition in r.scores]:
+                title = f"{dataset} ({origin}), {condition}"
+                _print_table(title, _columns(scored, condition, evaluation.metrics), console)
+
+
+def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) -> list[_Column]:
+    methods = list(dict.fromkeys(r.method for r in records))
+    by_method = [[r for r in records if r.method == method] for method in methods]
+    scores = [[r.scores[condition] for r in own] for own in by_method]
+    seconds = [[r.cost.fit_seconds for r in own if r.cost] for own in by_method]
+    return [
+        _Column("method", tuple(methods)),
+        _Column("runs", tuple(str(len(own)) for own in by_method)),
+        *(_column(m, [[s[m] for s in own if m in s] for own in scores]) for m in metrics),
+        _column("fit seconds", seconds),
+    ]
+
+
+def _column(heading: str, values: Sequence[Sequence[float]]) -> _Column:
+    """Return means and standard errors of each method with decimals that suit the largest."""
+    summaries = [summary(np.array(own, float)) if own else None for own in values]
+    sizes = [abs(s.mean) for s in summaries if s and math.isfinite(s.mean) and s.mean]
+    decimals = min(6, max(0, 2 - math.floor(math.log10(max(sizes))))) if sizes else 2
+    cells = []
+    for s in summaries:
+        text = f"{s.mean:.{decimals}f}" if s else ""
+        if s and math.isfinite(s.standard_error):
+            text += f" ± {s.standard_error:.{decimals}f}"
+        cells.append(text)
+    return _Column(heading, tuple(cells))
+
+
+def _print_table(title: str, columns: Sequence[_Column], console: Console) -> None:
+    label, *rest = columns
+    while rest:
+        taken, width = [label], label.width + 2
+        while rest and (len(taken) == 1 or width + rest[0].width <= console.width):
+            width += rest[0].width
+            taken.append(rest.pop(0))
+        table = Table(title=Text(title, "bold"), title_justify="left", box=None, pad_edge=False)
+        for column in taken:
+            justify = "left" if column is label else "right"
+            table.add_column(Text(column.heading), justify=justify, no_wrap=True)
+        for row in zip(*(column.cells for column in taken), strict=True):
+            table.add_row(*(Text(text) for text in row))
+        console.print(table)
+        console.print()
+
+
+def print_failures(records: Iterable[Record], console: Console) -> None:
+    """Print one line for each run that failed or diverged, with the reason."""
+    for record in records:
+        if record.status != "completed":
+            reason = (record.error or "no reason given").strip().splitlines()[-1]
+            console.print(
+                f"{record.status}: {record.method} on {record.dataset}, fold {record.fold}, "
+                f"seed {record.seed}: {reason}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )

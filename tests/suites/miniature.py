@@ -1,0 +1,33 @@
+"""A suite of seconds: `python -m tests.suites.miniature`."""
+
+from datasets.conditions import Clean
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Suite
+from tests.suites.fakes import Elsewhere, Line, Mean, Slow, Together
+
+QUICK = Suite(
+    name="miniature",
+    title="Lines",
+    profile="quick",
+    sources=(Line(),),
+    methods={"Mean": Mean(), "Slow": Slow(), "Together": Together()},
+    architecture=(),
+    evaluations=(Evaluation(Clean(), ("rmse", "log_likelihood")),),
+    folds=2,
+)
+PAPER = Suite(
+    name="miniature",
+    title="Lines",
+    profile="paper",
+    sources=(Line(), Elsewhere()),
+    methods={"Slow": Slow(seconds=0.5)},
+    architecture=(),
+    evaluations=(Evaluation(Clean(), ("rmse",)),),
+    folds=4,
+    seeds=2,
+)
+
+SUITES = {"quick": QUICK, "paper": PAPER}
+
+if __name__ == "__main__":
+    main(SUITES)

@@ -1,0 +1,143 @@
+"""From runs to records."""
+
+import math
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+
+from datasets.base import DataUnavailable
+from datasets.conditions import Clean
+from methods.predictive import GaussianPredictive
+from suites.engine.execute import Task, execute, lost
+from suites.engine.grid import Evaluation, Reproduces, Run
+from suites.engine.store import unpack
+from tests.suites import fakes
+from tests.suites.fakes import Line, Mean, Together
+from tests.suites.test_store import Other
+
+EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood")),)
+RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)
+
+
+def outcomes(method, source=None, folds=(0,), seeds=(0,)):
+    run = replace(RUN, method=method, source=source or Line())
+    runs = tuple(replace(run, fold=fold, seed=seed) for fold in folds for seed in seeds)
+    return execute(Task(runs, EVALUATIONS, reproduces=(Reproduces("004", "1", ("one",)),)))
+
+
+def test_a_record_says_which_run_it_is_and_what_came_of_it():
+    (outcome,) = outcomes(Mean())
+    record = outcome.record
+    assert (record.key, record.run) == (RUN.key, RUN.description)
+    assert (record.suite, record.profile, record.method) == ("miniature", "quick", "label")
+    assert (record.dataset, record.origin, record.fold, record.seed) == ("line", "original", 0, 0)
+    assert (record.status, record.error) == ("completed", None)
+    assert record.condition_origins == {"clean": "original"}
+    assert record.target["unit"] == "m"
+    assert record.reproduces == ({"paper": "004", "table": "1", "departures": ("one",)},)
+    assert record.cost.fit_seconds > 0
+    assert set(record.scores["clean"]) == {"rmse", "log_likelihood"}
+
+
+def test_what_is_kept_is_what_the_scores_were_computed_from():
+    (outcome,) = outcomes(Mean())
+    prediction, targets = unpack(outcome.predictions)["clean"]
+    target = outcome.record.target
+    metres = target["std"] * (prediction.mean - targets)
+    assert outcome.record.scores["clean"]["rmse"] == pytest.approx(
+        float(metres.square().mean()) ** 0.5
+    )
+    assert torch.equal(targets, Line().load(0).test.targets)
+
+
+def test_a_group_gives_bit_for_bit_what_its_runs_give_alone():
+    together = outcomes(Together(), folds=(0, 1, 2), seeds=(0, 1))
+    for outcome in together:
+        record = outcome.record
+        (alone,) = outcomes(Together(), folds=(record.fold,), seeds=(record.seed,))
+        assert alone.record.scores == record.scores
+        assert alone.predictions == outcome.predictions
+    assert {outcome.record.cost.fitted_together for outcome in together} == {6}
+
+
+def test_folds_of_unequal_size_are_not_stacked():
+    records = [o.record for o in outcomes(Together(), fakes.Uneven(), folds=(0, 1), seeds=(0, 1))]
+    assert [record.status for record in records] == ["completed"] * 4
+
+
+def test_one_that_diverges_in_a_group_diverges_alone():
+    first_inputs = [float(Line().load(fold).train.inputs[0, 0]) for fold in range(4)]
+    limit = sorted(first_inputs)[2]
+    records = [o.record for o in outcomes(Together(diverges_at=limit), folds=range(4))]
+    for record, value in zip(records, first_inputs, strict=True):
+        assert record.status == ("diverged" if value > limit else "completed")
+
+
+def test_a_divergence_is_a_result_with_its_reason():
+    (outcome,) = outcomes(fakes.Diverging())
+    assert outcome.record.status == "diverged"
+    assert outcome.record.error == "the loss became infinite in epoch 3"
+    assert outcome.record.scores == {}
+    assert outcome.record.condition_origins == {"clean": "original"}
+    assert outcome.predictions is None
+
+
+def test_predicting_nan_is_divergence():
+    (outcome,) = outcomes(fakes.Blank())
+    assert outcome.record.status == "diverged"
+    assert outcome.record.error == "predicts NaN under the condition clean"
+    assert math.isfinite(outcome.record.diagnostics["centre"])
+
+
+def test_a_bug_in_a_method_is_a_failure_with_its_traceback():
+    (outcome,) = outcomes(fakes.Raising())
+    assert outcome.record.status == "failed"
+    assert outcome.record.error.splitlines()[-1] == "RuntimeError: a bug in the method"
+    assert "fakes.py" in outcome.record.error
+
+
+@dataclass(frozen=True)
+class Short:
+    """Forgets a point, or predicts a kind of distribution that the store does not know."""
+
+    what: str
+
+    diagnostics = {}  # noqa: RUF012
+
+    def fit(self, problem, rng):
+        return self
+
+    def predict(self, inputs, rng):
+        zeros = torch.zeros(1, len(inputs) - 1, 1)
+        return (Other if self.what == "kind" else GaussianPredictive)(zeros, zeros + 1)
+
+
+@pytest.mark.parametrize(
+    ("what", "error"),
+    [("points", "7 predictions for 8 targets"), ("kind", "a prediction is one of")],
+)
+def test_a_wrong_prediction_is_a_failure_that_says_so(what, error):
+    (outcome,) = outcomes(Short(what))
+    assert outcome.record.status == "failed"
+    assert error in outcome.record.error
+
+
+def test_missing_data_stops_the_suite():
+    with pytest.raises(DataUnavailable, match="datasets fetch elsewhere"):
+        outcomes(Mean(), fakes.Elsewhere())
+
+
+def test_the_listener_hears_of_epochs():
+    heard = []
+    execute(
+        Task((replace(RUN, method=fakes.Slow(0.0, 3)),), EVALUATIONS), lambda *r: heard.append(r)
+    )
+    assert [report[:2] for report in heard] == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_lost_task_leaves_failed_records_of_every_run():
+    runs = (RUN, replace(RUN, fold=1))
+    records = [o.record for o in lost(Task(runs, EVALUATIONS), "killed by SIGKILL")]
+    assert [record.key for record in records] == [run.key for run in runs]
+    assert {(r.status, r.error) for r in records} == {("failed", "killed by SIGKILL")}

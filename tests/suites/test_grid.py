@@ -1,0 +1,85 @@
+"""Suites as products, and which runs are fitted together."""
+
+from dataclasses import replace
+
+import pytest
+
+from datasets.conditions import Clean
+from methods.architectures import Linear
+from suites.engine.grid import Evaluation, Run, Suite, grouped
+from tests.suites.fakes import Line, Mean, Together
+from tests.suites.miniature import QUICK
+
+RUN = Run("miniature", "quick", "Mean", Line(), Mean(), (Linear(1),), fold=0, seed=0)
+
+
+def test_a_suite_is_the_product_of_its_parts():
+    suite = replace(QUICK, folds=3, seeds=2)
+    found = {(run.label, run.fold, run.seed) for run in suite.runs()}
+    expected = {(m, f, s) for m in ("Mean", "Slow", "Together") for f in range(3) for s in (0, 1)}
+    assert found == expected
+    assert len(list(suite.runs())) == len(expected)
+
+
+def test_no_more_folds_are_taken_than_exist():
+    suite = replace(QUICK, folds=99)
+    assert {run.fold for run in suite.runs()} == {0, 1, 2, 3}
+
+
+def test_each_source_has_its_own_network():
+    wide, narrow = (Linear(100),), (Linear(50),)
+    networks = {"protein": wide, "default": narrow}
+    suite = replace(QUICK, sources=(Line("protein"), Line()), architecture=networks)
+    assert {(run.source.name, run.architecture) for run in suite.runs()} == {
+        ("protein", wide),
+        ("line", narrow),
+    }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"suite": "other"},
+        {"profile": "paper"},
+        {"source": Line(rows=30)},
+        {"method": Mean(shake=2.0)},
+        {"architecture": (Linear(2),)},
+        {"fold": 1},
+        {"seed": 1},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_whatever_determines_a_fit_changes_the_key(change):
+    assert replace(RUN, **change).key != RUN.key
+
+
+def test_the_label_is_no_part_of_the_key():
+    assert replace(RUN, label="Average").key == RUN.key
+
+
+def test_two_labels_of_one_method_are_refused():
+    with pytest.raises(ValueError, match="'Mean' and 'Average' are the same method"):
+        replace(QUICK, methods={"Mean": Mean(), "Average": Mean()})
+
+
+def test_groups_hold_every_run_once_and_in_order():
+    runs = list(replace(QUICK, folds=4, seeds=3).runs())
+    groups = grouped(iter(runs), size=5)
+    assert [run for group in groups for run in group] == runs
+
+
+def test_only_methods_that_fit_many_are_grouped_and_only_with_their_like():
+    suite = Suite(
+        name="s",
+        title="",
+        sources=(Line("a"), Line("b")),
+        methods={"Mean": Mean(), "One": Together(), "Two": Together(diverges_at=9.0)},
+        architecture=(),
+        evaluations=(Evaluation(Clean(), ("rmse",)),),
+        folds=4,
+    )
+    groups = grouped(suite.runs(), size=3)
+    assert max(len(group) for group in groups) == 3
+    for group in groups:
+        assert len({(run.source, run.method) for run in group}) == 1
+        assert len(group) == 1 or isinstance(group[0].method, Together)
