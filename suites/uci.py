@@ -41,9 +41,9 @@ METHODS = {
 
 # 50 hidden units, 100 for protein and year: paper 004, section 5.1.
 NETWORKS = {
-    "default": mlp(50, outputs=1),
-    "protein": mlp(100, outputs=1),
-    "year": mlp(100, outputs=1),
+    "default": mlp([50], outputs=1),
+    "protein": mlp([100], outputs=1),
+    "year": mlp([100], outputs=1),
 }
 
 QUICK = Suite(

@@ -65,7 +65,7 @@ PAPER = Suite(
         HeldOut(Uci("wine_red")), HeldOut(Uci("yacht")),
     ),
     methods=ADAMW | SGD | MC_DROPOUT | ENSEMBLE | MFVI | IVON,
-    architecture=mlp(50, outputs=1),
+    architecture=mlp([50], outputs=1),
     evaluations=(Evaluation(Clean(), ("log_likelihood_standardised", "rmse")),),
     folds=4,
 )  # fmt: skip
