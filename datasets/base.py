@@ -13,6 +13,8 @@ Origin = Literal["original", "subset", "stand-in"]
 """`original`: the official files, by checksum. `subset`: some rows of them.
 `stand-in`: small real data that ships inside a dependency."""
 
+Part = Literal["train", "test"]
+
 
 @dataclass(frozen=True)
 class Categorical:
@@ -38,7 +40,7 @@ Likelihood = Categorical | Gaussian
 class Split:
     """Inputs and their targets, as a method or a metric sees them."""
 
-    inputs: Float[Tensor, "points *features"]
+    inputs: Float[Tensor, " points *features"]
     targets: Int[Tensor, " points"] | Float[Tensor, "points outputs"]
 
     def __len__(self) -> int:
@@ -89,9 +91,7 @@ class Target:
 class Dataset:
     """One fold of one source, standardised with statistics of its training rows.
 
-    `facts` are plain values for the record and the report: `train_rows`, `test_rows`,
-    `features`, `classes` or target, `test_twins_in_train` (a fraction), `constant_columns`,
-    `largest_input_deviation`, `sha256` of the data, `licence`, ...
+    `facts` are plain values for the record and the report; `datasets.facts` lists them.
     """
 
     train: Split
@@ -117,6 +117,21 @@ class DataSource(Protocol):
         """How many folds exist."""
         ...
 
+    @property
+    def origin(self) -> Origin:
+        """Whether these are the official files, some rows of them, or other data."""
+        ...
+
+    @property
+    def licence(self) -> str:
+        """The licence its publisher states."""
+        ...
+
+    @property
+    def bytes(self) -> int:
+        """The size of what `fetch` downloads; 0 for data inside a dependency."""
+        ...
+
     def load(self, fold: int) -> Dataset:
         """Return the fold; equal on every call."""
         ...
@@ -136,13 +151,57 @@ class DataSource(Protocol):
 
 @runtime_checkable
 class ImageSource(DataSource, Protocol):
-    """A source whose raw images can be corrupted, rotated or shown to another's network."""
+    """A source whose raw images can be corrupted, rotated or shown to another's network.
+
+    `missing`, `fetch` and `fallbacks` speak of `load`, or of one part's images alone.
+    """
+
+    @property
+    def classes(self) -> int:
+        """How many labels there are; 0 where the files hold none, and `load` raises."""
+        ...
 
     def images(
-        self, part: Literal["train", "test"]
+        self, part: Part
     ) -> tuple[UInt8[np.ndarray, "points height width channels"], Int[np.ndarray, " points"]]:
         """Return raw images and labels; labels are -1 where the file holds none."""
         ...
+
+    def missing(self, part: Part | None = None) -> tuple[str, ...]: ...
+
+    def fetch(self, part: Part | None = None) -> None: ...
+
+    def fallbacks(self, part: Part | None = None) -> "tuple[ImageSource, ...]": ...
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one fold as the file has them, in original units."""
+
+    train_inputs: Float[np.ndarray, "train features"]
+    train_targets: Float[np.ndarray, " train"]
+    test_inputs: Float[np.ndarray, "test features"]
+    test_targets: Float[np.ndarray, " test"]
+
+
+@runtime_checkable
+class TableSource(DataSource, Protocol):
+    """A source of rows with one real target."""
+
+    @property
+    def target(self) -> tuple[str, str]:
+        """The target's name and its unit."""
+        ...
+
+    def table(self, fold: int) -> Table:
+        """Return the raw rows of the fold."""
+        ...
+
+
+def check_fold(source: DataSource, fold: int) -> None:
+    """Raise ValueError unless the source has the fold."""
+    if not 0 <= fold < source.folds:
+        raise ValueError(f"{source.name} has folds 0 to {source.folds - 1}, not {fold}")
 
 
 class DataUnavailable(Exception):

@@ -1,0 +1,90 @@
+"""`python -m datasets`: list the sources, or download some."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from datasets import SOURCES, files, source
+from datasets.base import DataDamaged, DataSource, DataUnavailable, ImageSource
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line and return its exit code: 0, 1 for no data, 2 for usage."""
+    options = _parser().parse_args(arguments)
+    if options.data_dir:
+        os.environ["BNNBENCH_DATA"] = options.data_dir
+    if options.offline:
+        os.environ["BNNBENCH_OFFLINE"] = "1"
+    if options.command != "fetch":
+        _list()
+        return 0
+    try:
+        wanted = [source(name) for name in options.names]
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return max([_fetch(name, item) for name, item in zip(options.names, wanted, strict=True)])
+
+
+def _parser() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--data-dir",
+        default=argparse.SUPPRESS,
+        help="default: BNNBENCH_DATA, else the user's cache",
+    )
+    shared.add_argument(
+        "--offline",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="never touch the network",
+    )
+    parser = argparse.ArgumentParser("python -m datasets", description=__doc__, parents=[shared])
+    parser.set_defaults(data_dir=None, offline=False)
+    commands = parser.add_subparsers(dest="command")
+    commands.add_parser("list", help="list every source (the default)", parents=[shared])
+    fetch = commands.add_parser("fetch", help="download and verify", parents=[shared])
+    fetch.add_argument("names", nargs="+", metavar="NAME", help="names from the list")
+    return parser
+
+
+def _list() -> None:
+    rows = [("name", "origin", "size", "present", "licence")]
+    for name in SOURCES:
+        item = source(name)
+        rows.append((name, item.origin, _size(item.bytes), _presence(item), item.licence))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    print(f"data folder: {files.folder()}\n")
+    for row in rows:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+
+
+def _size(count: int) -> str:
+    if not count:
+        return "in scikit-learn"
+    return f"{count / 1e6:,.0f} MB" if count >= 1e7 else f"{count / 1e3:,.0f} kB"
+
+
+def _presence(item: DataSource) -> str:
+    if not item.missing():
+        return "yes"
+    if isinstance(item, ImageSource) and not item.missing("test"):
+        return "test part"
+    return "no"
+
+
+def _fetch(name: str, item: DataSource) -> int:
+    try:
+        item.fetch()
+    except (DataUnavailable, DataDamaged) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{name}: in {files.folder()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

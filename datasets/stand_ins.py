@@ -1,0 +1,192 @@
+"""Small real data that ships inside scikit-learn, for machines with neither data nor network.
+
+Nothing measured on them stands beside a published number.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from datasets import images, tables
+from datasets.base import Dataset, Origin, Part, Table
+from datasets.cache import cached
+from datasets.images import Labelled
+
+DIGITS_TRAIN = 1437
+"""The first rows of scikit-learn's digits are for training, the other 360 for testing."""
+
+
+def _missing(source: object, part: Part | None = None) -> tuple[str, ...]:
+    """Return nothing: the data ship with scikit-learn."""
+    return ()
+
+
+def _fetch(source: object, part: Part | None = None) -> None:
+    """Do nothing: the data ship with scikit-learn."""
+
+
+def _fallbacks(source: object, part: Part | None = None) -> tuple[()]:
+    """Return nothing: none is needed."""
+    return ()
+
+
+@dataclass(frozen=True)
+class DigitsAsMnist:
+    """Scikit-learn's 1,797 handwritten digits, each 8x8 pixel drawn as 3x3, with a border of 2.
+
+    Source: the test half of UCI's Optical Recognition of Handwritten Digits.
+    """
+
+    name = "digits_as_mnist"
+    folds = 1
+    classes = 10
+    licence = "CC BY 4.0 (UCI), inside scikit-learn"
+    bytes = 0
+
+    @property
+    def origin(self) -> Origin:
+        """Data inside a dependency."""
+        return "stand-in"
+
+    @cached(1)
+    def load(self, fold: int) -> Dataset:
+        """Return the fold, standardised."""
+        return images.load(self, fold)
+
+    @cached(2)
+    def images(self, part: Part) -> Labelled:
+        """Return 28x28 grey images and their digits."""
+        digits, labels = _digits(part)
+        drawn = np.pad(_enlarged(digits, 3), ((0, 0), (2, 2), (2, 2)))
+        return drawn[..., None], labels
+
+    missing, fetch, fallbacks = _missing, _fetch, _fallbacks
+
+
+@dataclass(frozen=True)
+class DigitsAsCifar10:
+    """The same digits as 32x32 RGB: each 8x8 pixel drawn as 4x4, all channels equal."""
+
+    name = "digits_as_cifar10"
+    folds = 1
+    classes = 10
+    licence = DigitsAsMnist.licence
+    bytes = 0
+
+    @property
+    def origin(self) -> Origin:
+        """Data inside a dependency."""
+        return "stand-in"
+
+    @cached(1)
+    def load(self, fold: int) -> Dataset:
+        """Return the fold, standardised."""
+        return images.load(self, fold)
+
+    @cached(2)
+    def images(self, part: Part) -> Labelled:
+        """Return 32x32 RGB images and their digits."""
+        digits, labels = _digits(part)
+        return np.repeat(_enlarged(digits, 4)[..., None], 3, axis=-1), labels
+
+    missing, fetch, fallbacks = _missing, _fetch, _fallbacks
+
+
+@dataclass(frozen=True)
+class PhotographCrops:
+    """Crops of scikit-learn's two sample photographs (a temple, a flower), as other data.
+
+    Neighbouring crops, without overlap, are not independent. There are no labels, and both
+    parts are the same images.
+    """
+
+    size: int = 32
+    grey: bool = False
+
+    name = "photograph_crops"
+    folds = 1
+    classes = 0
+    licence = "CC BY, inside scikit-learn"
+    bytes = 0
+
+    @property
+    def origin(self) -> Origin:
+        """Data inside a dependency."""
+        return "stand-in"
+
+    def load(self, fold: int) -> Dataset:
+        """Raise ValueError: there are no labels."""
+        return images.load(self, fold)
+
+    @cached(2)
+    def images(self, part: Part) -> Labelled:
+        """Return the crops, row by row of each photograph, and labels of -1."""
+        from sklearn.datasets import load_sample_images
+
+        crops = np.concatenate([_tiles(photo, self.size) for photo in load_sample_images().images])
+        if self.grey:
+            luma = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601
+            crops = (crops @ luma).round().astype(np.uint8)[..., None]
+        return crops, np.full(len(crops), -1)
+
+    missing, fetch, fallbacks = _missing, _fetch, _fallbacks
+
+
+@dataclass(frozen=True)
+class DiabetesAsUci:
+    """442 patients, 10 measurements, disease progression a year later; Gal's folds.
+
+    Source: Efron et al. (2004), "Least Angle Regression".
+    """
+
+    name = "diabetes"
+    folds = 20
+    target = ("disease progression after one year", "index points")
+    licence = "none stated, inside scikit-learn"
+    bytes = 0
+
+    @property
+    def origin(self) -> Origin:
+        """Data inside a dependency."""
+        return "stand-in"
+
+    @cached(20)
+    def load(self, fold: int) -> Dataset:
+        """Return the fold, standardised."""
+        return tables.load(self, fold)
+
+    def table(self, fold: int) -> Table:
+        """Return the raw rows of the fold."""
+        from sklearn.datasets import load_diabetes
+
+        rows: Any = load_diabetes(scaled=False)
+        split = tables.gal_split(len(rows.data), fold)
+        return tables.split_table(rows.data, rows.target, *split)
+
+    missing, fetch, fallbacks = _missing, _fetch, _fallbacks
+
+
+@functools.cache
+def _all_digits() -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import load_digits
+
+    digits: Any = load_digits()
+    return (digits.images * 255 / 16).round().astype(np.uint8), digits.target.astype(np.int64)
+
+
+def _digits(part: Part) -> tuple[np.ndarray, np.ndarray]:
+    digits, labels = _all_digits()
+    rows = slice(None, DIGITS_TRAIN) if part == "train" else slice(DIGITS_TRAIN, None)
+    return digits[rows], labels[rows]
+
+
+def _enlarged(digits: np.ndarray, times: int) -> np.ndarray:
+    return digits.repeat(times, axis=1).repeat(times, axis=2)
+
+
+def _tiles(photo: np.ndarray, size: int) -> np.ndarray:
+    rows, columns = (side // size for side in photo.shape[:2])
+    tiles = photo[: rows * size, : columns * size].reshape(rows, size, columns, size, 3)
+    return tiles.swapaxes(1, 2).reshape(-1, size, size, 3)
