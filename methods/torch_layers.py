@@ -23,6 +23,8 @@ member shared by all points, so that a member is the same function at every poin
 
 Images = Float[Tensor, "members points channels height width"]
 Vectors = Float[Tensor, "members points features"]
+NewImages = Float[Tensor, "members points new_channels new_height new_width"]
+NewVectors = Float[Tensor, "members points outputs"]
 Parameters = Mapping[str, Tensor]
 """A layer's parameters by name, each with a leading axis of members."""
 
@@ -53,7 +55,7 @@ Rule = Callable[[Any, Sequence[Parameters], Tensor, Pass], Tensor]
 """layer, its parameters out of each stack of weights, input, pass -> output."""
 
 
-def linear(layer: words.Linear, stacks: Sequence[Parameters], x: Vectors, _: Pass) -> Vectors:
+def linear(layer: words.Linear, stacks: Sequence[Parameters], x: Vectors, _: Pass) -> NewVectors:
     """Return x Wᵀ + b."""
     (own,) = stacks
     return affine(x, own["weight"], own.get("bias"))
@@ -63,7 +65,7 @@ def affine(
     x: Vectors,
     weight: Float[Tensor, "members outputs features"],
     bias: Float[Tensor, "members outputs"] | None = None,
-) -> Float[Tensor, "members points outputs"]:
+) -> NewVectors:
     """Return x Wᵀ + b.
 
     MKL rounds a product by where its operands lie, so points and features are filled up with
@@ -92,7 +94,7 @@ def _product(left: Tensor, right: Tensor, bias: Tensor | None, axis: int) -> Ten
     return torch.baddbmm(bias.unsqueeze(axis), left, right)
 
 
-def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Images, _: Pass) -> Images:
+def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Images, _: Pass) -> NewImages:
     """Return the cross-correlation of the padded images with the kernels, plus b."""
     (own,) = stacks
     before, after = layer.borders
@@ -188,7 +190,7 @@ def _realigned(row: Tensor) -> Tensor:
 
 
 def _pooled(function: Callable[[Tensor, int], Tensor]) -> Rule:
-    def rule(layer: Any, _: Sequence[Parameters], x: Images, __: Pass) -> Images:
+    def rule(layer: Any, _: Sequence[Parameters], x: Images, __: Pass) -> NewImages:
         return function(x.flatten(0, 1), layer.size).unflatten(0, x.shape[:2])
 
     return rule

@@ -1,6 +1,7 @@
 """An architecture as a function of flat weight vectors, for several members side by side."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import torch
@@ -41,7 +42,8 @@ _Program = tuple[_Step | _Fork, ...]
 class TorchNetwork:
     """An architecture as a function of flat weight vectors, one per member.
 
-    Member `m` of a call equals, bit for bit, the call with member `m` alone.
+    Member `m` of a call equals the call with member `m` alone: bit for bit where one CPU thread
+    computes, up to rounding elsewhere, since threads divide a batch of products otherwise.
 
     `rules` replace the built-in ones, for a method whose layers compute otherwise; such a
     method may pass several stacks of weights (a mean and a standard deviation, say), and its
@@ -61,7 +63,7 @@ class TorchNetwork:
         self.buffers = running_slices(architecture, input_shape)
         self.parameter_count = sum(part.size for part in self.parameters)
         self.buffer_count = sum(part.size for part in self.buffers)
-        self._program = self._compile(architecture, "", {**RULES, **(rules or {})})
+        self._program = self._compile(architecture, {**RULES, **(rules or {})})
 
     def __call__(
         self,
@@ -113,24 +115,25 @@ class TorchNetwork:
                 buffers[:, part.offset : part.stop] = 1
         return buffers
 
-    def _compile(
-        self, architecture: Architecture, prefix: str, rules: Mapping[type[Layer], Rule]
-    ) -> _Program:
-        steps: list[_Step | _Fork] = []
-        for index, layer in enumerate(architecture):
-            path = f"{prefix}{index}"
+    def _compile(self, architecture: Architecture, rules: Mapping[type[Layer], Rule]) -> _Program:
+        parameters, buffers = _numbered(self.parameters), _numbered(self.buffers)
+
+        def compiled(layers: Architecture, prefix: str = "") -> _Program:
+            return tuple(step(layer, f"{prefix}{index}") for index, layer in enumerate(layers))
+
+        def step(layer: Layer, path: str) -> _Step | _Fork:
             if isinstance(layer, Residual):
-                body = self._compile(layer.body, f"{path}.body.", rules)
-                shortcut = self._compile(layer.shortcut, f"{path}.shortcut.", rules)
-                steps.append(_Fork(body, shortcut))
-            elif type(layer) in rules:
-                own = (_numbers(path, self.parameters), _numbers(path, self.buffers))
-                steps.append(_Step(rules[type(layer)], layer, *own))
-            else:
+                return _Fork(
+                    compiled(layer.body, f"{path}.body."),
+                    compiled(layer.shortcut, f"{path}.shortcut."),
+                )
+            if type(layer) not in rules:
                 raise ValueError(
                     f"TorchNetwork cannot compute {type(layer).__name__} (layer {path})"
                 )
-        return tuple(steps)
+            return _Step(rules[type(layer)], layer, parameters.get(path, ()), buffers.get(path, ()))
+
+        return compiled(architecture)
 
 
 def _run(
@@ -153,9 +156,10 @@ def _run(
     return x
 
 
-def _numbers(path: str, slices: Sequence[ParameterSlice]) -> tuple[tuple[str, int], ...]:
-    own = ((part, number) for number, part in enumerate(slices))
-    return tuple((part.name, number) for part, number in own if part.owner == path)
+def _numbered(slices: Sequence[ParameterSlice]) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Return the names and numbers of every layer's slices, by the layer's path."""
+    numbered = groupby(enumerate(slices), key=lambda pair: pair[1].owner)
+    return {owner: tuple((part.name, number) for number, part in own) for owner, own in numbered}
 
 
 def _views(
