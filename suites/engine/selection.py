@@ -65,7 +65,8 @@ def _method(suite: Mapping[str, Method], name: str) -> dict[str, Method]:
         if not labels:
             return {name.casefold(): _made(path)}
     if not labels and ":" in name:
-        return {name.partition(":")[2]: _made(name)}
+        kind = name.partition(":")[2]
+        return {name if kind in suite else kind: _made(name)}
     if not labels:
         raise Misuse("--methods: " + nearest(name, [*suite, *METHODS]))
     return {label: suite[label] for label in labels}

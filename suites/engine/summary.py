@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from metrics.statistics import summary
 from suites.engine.grid import Suite
 from suites.engine.record import Record
 
@@ -59,6 +58,8 @@ def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) 
 
 def _column(heading: str, values: Sequence[Sequence[float]]) -> _Column:
     """Return means and standard errors of each method with decimals that suit the largest."""
+    from metrics.statistics import summary  # scipy.stats loads for long, and workers need none
+
     summaries = [summary(np.array(own, float)) if own else None for own in values]
     sizes = [abs(s.mean) for s in summaries if s and math.isfinite(s.mean) and s.mean]
     decimals = min(6, max(0, 2 - math.floor(math.log10(max(sizes))))) if sizes else 2

@@ -20,11 +20,10 @@ PAPER = Suite(
     title="Lines",
     profile="paper",
     sources=(Line(), Elsewhere()),
-    methods={"Slow": Slow(seconds=0.5)},
+    methods={"Slow": Slow(seconds=0.25)},
     architecture=(),
     evaluations=(Evaluation(Clean(), ("rmse",)),),
     folds=4,
-    seeds=2,
 )
 
 SUITES = {"quick": QUICK, "paper": PAPER}
