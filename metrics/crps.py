@@ -13,7 +13,7 @@ from torch import Tensor
 from methods.predictive import GaussianPredictive, RealPredictive
 from metrics.coverage import quantile
 
-CHUNK_VALUES = 2**21
+CHUNK_VALUES = 2**18
 PANELS, NODES = 100, 8
 """Gauss-Legendre panels on either side of the target, and nodes in each."""
 TAIL = 1e-10

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from methods import predictive
 from methods.predictive import CategoricalPredictive, GaussianPredictive
 from metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, REGRESSION, value
 from tests.metrics.examples import random_prediction
@@ -81,3 +82,12 @@ def test_scores_in_target_units_grow_with_the_unit(name):
     expected = 4 * value(METRICS[name], prediction, target)
     rescaled = prediction.rescaled(5.0, 4.0)
     assert value(METRICS[name], rescaled, 5 + 4 * target) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_reducing_draws_in_chunks_of_points_changes_no_score(name, monkeypatch):
+    prediction, target = _case(name)
+    whole = value(METRICS[name], prediction, target)
+    monkeypatch.setattr(predictive, "CHUNK_VALUES", 100)
+    fresh = _with(_case(name)[0], torch.clone)
+    assert value(METRICS[name], fresh, target) == pytest.approx(whole, rel=1e-12)
