@@ -171,38 +171,20 @@ def _check_shape(shape: Shape) -> None:
 
 
 def _output_shape(path: str, layer: Layer, shape: Shape) -> Shape:
-    def need(holds: bool, what: str) -> None:
-        if not holds:
-            raise ValueError(f"{_text(layer)} at {path} needs {what}; got shape {shape}")
-
-    image = len(shape) == 3
+    if what := _missing(layer, shape):
+        raise ValueError(f"{_text(layer)} at {path} needs {what}; got shape {shape}")
     match layer:
         case Linear(outputs):
-            need(not image, "a vector: put Flatten or GlobalAvgPool2d before it")
             return (outputs,)
         case Conv2d(channels, kernel, stride):
-            need(image, "an image (channels, height, width)")
-            smallest = min(shape[1:])
-            need(
-                smallest + sum(layer.borders) >= kernel, f"sides of at least {kernel} with padding"
-            )
-            if layer.padding_mode == "symmetric":
-                need(smallest >= max(layer.borders), "sides as long as its symmetric padding")
             grown = (side + sum(layer.borders) - kernel for side in shape[1:])
             return (channels, *(extra // stride + 1 for extra in grown))
         case MaxPool2d(size) | AvgPool2d(size):
-            need(image, "an image (channels, height, width)")
-            need(min(shape[1:]) >= size, f"sides of at least {size}")
             return (shape[0], *(side // size for side in shape[1:]))
         case GlobalAvgPool2d():
-            need(image, "an image (channels, height, width)")
             return shape[:1]
         case Flatten():
-            need(image, "an image (channels, height, width)")
             return (math.prod(shape),)
-        case FeatureResponseNorm():
-            need(image, "an image (channels, height, width)")
-            return shape
         case Residual(body, shortcut):
             ends = (
                 _end(body, shape, f"{path}.body."),
@@ -216,6 +198,26 @@ def _output_shape(path: str, layer: Layer, shape: Shape) -> Shape:
             return ends[0]
         case _:
             return shape
+
+
+IMAGE_LAYERS = Conv2d | MaxPool2d | AvgPool2d | GlobalAvgPool2d | Flatten | FeatureResponseNorm
+
+
+def _missing(layer: Layer, shape: Shape) -> str | None:
+    """Return what the layer needs and the shape is not, or None."""
+    if isinstance(layer, Linear) and len(shape) == 3:
+        return "a vector: put Flatten or GlobalAvgPool2d before it"
+    if isinstance(layer, IMAGE_LAYERS) and len(shape) != 3:
+        return "an image (channels, height, width)"
+    smallest = min(shape[1:], default=0)
+    match layer:
+        case Conv2d(kernel=kernel) if smallest + sum(layer.borders) < kernel:
+            return f"sides of at least {kernel} with padding"
+        case Conv2d(padding_mode="symmetric") if smallest < max(layer.borders):
+            return "sides as long as its symmetric padding"
+        case MaxPool2d(size) | AvgPool2d(size) if smallest < size:
+            return f"sides of at least {size}"
+    return None
 
 
 def _end(architecture: Architecture, shape: Shape, prefix: str) -> Shape:

@@ -8,6 +8,7 @@ Images lie in memory channels last, which is what makes convolutions fast.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -55,6 +56,10 @@ Rule = Callable[[Any, Sequence[Parameters], Tensor, Pass], Tensor]
 """layer, its parameters out of each stack of weights, input, pass -> output."""
 
 
+LARGE = 2**16
+"""Weights of a matrix whose transposition costs more than that of the activations."""
+
+
 def linear(layer: words.Linear, stacks: Sequence[Parameters], x: Vectors, _: Pass) -> NewVectors:
     """Return x Wᵀ + b."""
     (own,) = stacks
@@ -81,8 +86,9 @@ def affine(
         weight = F.pad(weight, (0, -features % 4))
     elif weight.storage_offset() % 4 or (len(weight) > 1 and weight.stride(0) % 4):
         weight = weight.clone()
-    if outputs % 4 == 0:  # the gradient of the weights comes out untransposed
-        product = _product(weight, x.mT, bias, 2).mT
+    if outputs % 4 == 0 and outputs * features >= LARGE:
+        # The gradient of the weights comes out untransposed, which saves its copy.
+        product = _product(weight, x.mT, bias, 2).mT.contiguous()
     else:
         product = _product(x, weight.mT, bias, 1)
     return product[:, :points] if points % 4 else product
@@ -97,17 +103,18 @@ def _product(left: Tensor, right: Tensor, bias: Tensor | None, axis: int) -> Ten
 def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Images, _: Pass) -> NewImages:
     """Return the cross-correlation of the padded images with the kernels, plus b."""
     (own,) = stacks
+    return one_by_one(partial(_convolve, layer), x, *own.values())
+
+
+def _convolve(
+    layer: words.Conv2d, images: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    images = images.contiguous(memory_format=torch.channels_last)
+    kernels = weight.clone(memory_format=torch.channels_last)
     before, after = layer.borders
-    padded = before != after or layer.padding_mode == "symmetric"
-
-    def one(images: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        images = images.contiguous(memory_format=torch.channels_last)
-        if padded:
-            images = pad(images, layer)
-        kernels = weight.clone(memory_format=torch.channels_last)
-        return F.conv2d(images, kernels, bias, layer.stride, 0 if padded else before)
-
-    return one_by_one(one, x, *own.values())
+    if before == after and layer.padding_mode == "zeros":
+        return F.conv2d(images, kernels, bias, layer.stride, before)
+    return F.conv2d(pad(images, layer), kernels, bias, layer.stride)
 
 
 def pad(images: Float[Tensor, "points channels height width"], layer: words.Conv2d) -> Tensor:
@@ -131,17 +138,21 @@ def batch_norm(
     if "running_mean" not in own and not now.training:
         raise ValueError("needed buffers: BatchNorm is evaluated with running statistics")
     momentum = layer.momentum if now.momentum is None else now.momentum
+    normalise = partial(_normalise, now.training, momentum, layer.epsilon)
+    return one_by_one(normalise, x, *own.values())
 
-    def one(
-        x: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        mean: Tensor | None = None,
-        variance: Tensor | None = None,
-    ) -> Tensor:
-        return F.batch_norm(x, mean, variance, weight, bias, now.training, momentum, layer.epsilon)
 
-    return one_by_one(one, x, *own.values())
+def _normalise(
+    training: bool,
+    momentum: float,
+    epsilon: float,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    mean: Tensor | None = None,
+    variance: Tensor | None = None,
+) -> Tensor:
+    return F.batch_norm(x, mean, variance, weight, bias, training, momentum, epsilon)
 
 
 def feature_response_norm(
@@ -149,12 +160,13 @@ def feature_response_norm(
 ) -> Images:
     """Return max(γ x / √(ν² + ε) + β, τ), ν² the mean of x² over one image's positions."""
     (own,) = stacks
+    return one_by_one(partial(_filter_response, layer.epsilon), x, *own.values())
 
-    def one(x: Tensor, weight: Tensor, bias: Tensor, threshold: Tensor) -> Tensor:
-        scale = weight[:, None, None] * (x.square().mean((-2, -1), True) + layer.epsilon).rsqrt()
-        return torch.maximum(scale * x + bias[:, None, None], threshold[:, None, None])
 
-    return one_by_one(one, x, *own.values())
+def _filter_response(epsilon: float, x: Tensor, *own: Tensor) -> Tensor:
+    weight, bias, threshold = (parameter[:, None, None] for parameter in own)
+    scale = weight * (x.square().mean((-2, -1), keepdim=True) + epsilon).rsqrt()
+    return torch.maximum(scale * x + bias, threshold)
 
 
 def dropout(layer: words.Dropout, _: Sequence[Parameters], x: Tensor, now: Pass) -> Tensor:
@@ -178,7 +190,8 @@ def logistic_bernoulli(
 
 def one_by_one(function: Callable[..., Tensor], x: Tensor, *tensors: Tensor) -> Tensor:
     """Return `function` of each member's input and tensors, stacked."""
-    if len(x) == 1:
+    if len(x) == 1 and x.dim() == 5:
+        # Saves copies. Stacked images stay channels last, but stacking can transpose vectors.
         return function(x.squeeze(0), *(tensor.squeeze(0) for tensor in tensors)).unsqueeze(0)
     rows = zip(*(tensor.unbind() for tensor in (x, *tensors)), strict=True)
     return torch.stack([_realigned(function(_realigned(row), *own)) for row, *own in rows])

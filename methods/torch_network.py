@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import torch
 from jaxtyping import Float
@@ -19,14 +19,17 @@ from methods.architectures import Architecture, Layer, Residual
 from methods.initialisation import Initialisation, fill
 from methods.torch_layers import RULES, Noise, Pass, Rule
 
+_Own = tuple[tuple[str, int], ...]
+"""A layer's slices: the name of each, and its number in flat vectors."""
+
 
 class _Step(NamedTuple):
     """One layer: its rule, and the numbers of its parameters and running statistics."""
 
     rule: Rule
     layer: Layer
-    parameters: tuple[tuple[str, int], ...]
-    buffers: tuple[tuple[str, int], ...]
+    parameters: _Own
+    buffers: _Own
 
 
 class _Fork(NamedTuple):
@@ -63,7 +66,12 @@ class TorchNetwork:
         self.buffers = running_slices(architecture, input_shape)
         self.parameter_count = sum(part.size for part in self.parameters)
         self.buffer_count = sum(part.size for part in self.buffers)
-        self._program = self._compile(architecture, {**RULES, **(rules or {})})
+        self._program = _compile(
+            architecture,
+            RULES | dict(rules or {}),
+            _numbers(self.parameters),
+            _numbers(self.buffers),
+        )
 
     def __call__(
         self,
@@ -87,6 +95,8 @@ class TorchNetwork:
         members = max(len(inputs), len(rngs or ()), *map(len, stacks))
         if training and buffers is not None and len(buffers) != members:
             raise ValueError(f"needed buffers of {members} members; got {len(buffers)}")
+        if noise not in (None, *get_args(Noise)):
+            raise ValueError(f"needed noise out of {get_args(Noise)}; got {noise!r}")
         now = Pass(training, noise or ("per_example" if training else "off"), rngs, momentum)
         views = [_views(_expand(stack, members), self.parameters) for stack in stacks]
         statistics = [] if buffers is None else _views(_expand(buffers, members), self.buffers)
@@ -115,25 +125,27 @@ class TorchNetwork:
                 buffers[:, part.offset : part.stop] = 1
         return buffers
 
-    def _compile(self, architecture: Architecture, rules: Mapping[type[Layer], Rule]) -> _Program:
-        parameters, buffers = _numbered(self.parameters), _numbered(self.buffers)
 
-        def compiled(layers: Architecture, prefix: str = "") -> _Program:
-            return tuple(step(layer, f"{prefix}{index}") for index, layer in enumerate(layers))
-
-        def step(layer: Layer, path: str) -> _Step | _Fork:
-            if isinstance(layer, Residual):
-                return _Fork(
-                    compiled(layer.body, f"{path}.body."),
-                    compiled(layer.shortcut, f"{path}.shortcut."),
-                )
-            if type(layer) not in rules:
-                raise ValueError(
-                    f"TorchNetwork cannot compute {type(layer).__name__} (layer {path})"
-                )
-            return _Step(rules[type(layer)], layer, parameters.get(path, ()), buffers.get(path, ()))
-
-        return compiled(architecture)
+def _compile(
+    architecture: Architecture,
+    rules: Mapping[type[Layer], Rule],
+    parameters: Mapping[str, _Own],
+    buffers: Mapping[str, _Own],
+    prefix: str = "",
+) -> _Program:
+    steps: list[_Step | _Fork] = []
+    for index, layer in enumerate(architecture):
+        path = f"{prefix}{index}"
+        if isinstance(layer, Residual):
+            body = _compile(layer.body, rules, parameters, buffers, f"{path}.body.")
+            shortcut = _compile(layer.shortcut, rules, parameters, buffers, f"{path}.shortcut.")
+            steps.append(_Fork(body, shortcut))
+        elif type(layer) in rules:
+            own = parameters.get(path, ()), buffers.get(path, ())
+            steps.append(_Step(rules[type(layer)], layer, *own))
+        else:
+            raise ValueError(f"TorchNetwork cannot compute {type(layer).__name__} (layer {path})")
+    return tuple(steps)
 
 
 def _run(
@@ -156,10 +168,10 @@ def _run(
     return x
 
 
-def _numbered(slices: Sequence[ParameterSlice]) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Return the names and numbers of every layer's slices, by the layer's path."""
-    numbered = groupby(enumerate(slices), key=lambda pair: pair[1].owner)
-    return {owner: tuple((part.name, number) for number, part in own) for owner, own in numbered}
+def _numbers(slices: Sequence[ParameterSlice]) -> dict[str, _Own]:
+    """Return every layer's own slices, by its path."""
+    groups = groupby(enumerate(slices), key=lambda pair: pair[1].owner)
+    return {owner: tuple((part.name, number) for number, part in own) for owner, own in groups}
 
 
 def _views(
