@@ -5,7 +5,7 @@ Uncertainty Estimation using Deep Ensembles".
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
@@ -15,6 +15,7 @@ from methods.adamw import AdamW
 from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem
 from methods.predictive import Predictive, mixture
 from methods.randomness import spawn
+from methods.settings import require_count
 from methods.training import only
 
 
@@ -45,11 +46,10 @@ class Ensemble:
     """`size` fits of one method that differ in initialisation and order of the data."""
 
     size: int = 5
-    member: BatchedMethod = AdamW()
+    member: BatchedMethod = field(default_factory=AdamW)
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"an ensemble has at least one member, not {self.size}")
+        require_count(self, "size")
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the mixture; raises `InferenceDiverged` if a member diverges."""

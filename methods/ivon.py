@@ -7,6 +7,7 @@ Source: Shen et al. (2024), "Variational Learning is Effective for Large Deep Ne
 algorithm 1.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,34 +16,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from methods.base import InferenceDiverged, Posterior, Problem
-from methods.network_posterior import NetworkPosterior
-from methods.predictive import Predictive
+from methods.network_posterior import DiagonalGaussianPosterior
 from methods.randomness import normal
-from methods.training import Schedule, Stack, check_finite, in_stacks, learning_rate_factor, only
-
-
-@dataclass(frozen=True)
-class IvonPosterior:
-    """A diagonal Gaussian over the weights."""
-
-    at_mean: NetworkPosterior
-    std: Float[Tensor, " parameters"]
-    draws: int
-
-    @property
-    def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself."""
-        return self.at_mean.diagnostics | {"mean_weight_std": float(self.std.mean())}
-
-    def predict(
-        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
-    ) -> Predictive:
-        """Return the mixture over weight draws, or the prediction at the mean for no draws."""
-        if not self.draws:
-            return self.at_mean.predict(inputs, rng)
-        mean = self.at_mean.weights
-        noise = normal([rng], self.draws, mean.shape[1], dtype=mean.dtype)[0]
-        return self.at_mean.predict_with(mean + self.std * noise, inputs)
+from methods.settings import require_between, require_count, require_positive
+from methods.training import (
+    Schedule,
+    Stack,
+    check_descent,
+    in_stacks,
+    learning_rate_factor,
+    only,
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +49,15 @@ class Ivon:
     schedule: Schedule = "cosine"
     draws: int = 100
 
+    def __post_init__(self) -> None:
+        check_descent(self)
+        require_positive(self, "initial_hessian")
+        require_between(self, 0.0, 1.0, "beta1", "beta2")
+        require_between(self, 0.0, math.inf, "weight_decay")
+        require_count(self, "draws", least=0)
+        if self.effective_sample_size is not None:
+            require_positive(self, "effective_sample_size")
+
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `InferenceDiverged` if weights overflow."""
         return only(self.fit_many([problem], [rng]))
@@ -79,7 +72,7 @@ class Ivon:
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         stack = Stack(problems, rngs, self.batch_size)
-        size = self.effective_sample_size or stack.batches.rows
+        size = self.effective_sample_size or float(stack.batches.rows)
         ascent = NaturalGradient(self, size, stack.weights)
 
         def step(inputs: Tensor, targets: Tensor) -> Tensor:
@@ -95,11 +88,12 @@ class Ivon:
 
         stack.run(self.epochs, step)
         stack.weights = ascent.mean
+        std = ascent.std
         posteriors = [
-            IvonPosterior(stack.posterior(m), ascent.std[m], self.draws)
+            DiagonalGaussianPosterior(stack.posterior(m), std[m], self.draws)
             for m in range(len(problems))
         ]
-        return check_finite(torch.cat([ascent.mean, ascent.std], dim=1), posteriors)
+        return stack.outcomes(posteriors, std)
 
 
 class NaturalGradient:

@@ -16,17 +16,20 @@ from methods.predictive import CategoricalPredictive, GaussianPredictive, Predic
 class MarginalPosterior:
     """One distribution for every point."""
 
-    predictive: Predictive
+    predictive: CategoricalPredictive | GaussianPredictive
+    """Of a single point."""
     diagnostics: dict[str, float]
 
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
         """Return the training targets' distribution for each point; the stream is not used."""
-        fields = {
-            name: tensor.expand(-1, len(inputs), -1) for name, tensor in vars(self.predictive).items()
-        }
-        return type(self.predictive)(**fields)
+        if isinstance(self.predictive, CategoricalPredictive):
+            return CategoricalPredictive(self.predictive.log_probs.expand(-1, len(inputs), -1))
+        return GaussianPredictive(
+            self.predictive.means.expand(-1, len(inputs), -1),
+            self.predictive.variances.expand(-1, len(inputs), -1),
+        )
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Marginal:
             counts = torch.bincount(targets, minlength=problem.likelihood.classes) + 1
             log_probs = (counts / counts.sum()).log()
             return MarginalPosterior(CategoricalPredictive(log_probs[None, None]), {})
+        if len(targets) < 2:
+            raise ValueError(f"a variance needs two training rows; got {len(targets)}")
         mean, variance = targets.mean(0), targets.var(0)
         return MarginalPosterior(GaussianPredictive(mean[None, None], variance[None, None]), {})
 

@@ -4,20 +4,21 @@ Source: Gal and Ghahramani (2016), "Dropout as a Bayesian Approximation".
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from methods.adamw import AdamW
-from methods.architectures import Architecture, Dropout, Linear
+from methods.architectures import Architecture, Dropout, Layer, Linear, Residual
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.network_posterior import NetworkPosterior
 from methods.point_estimate import descend
 from methods.predictive import Predictive
 from methods.randomness import spawn
-from methods.training import check_finite, in_stacks, only
+from methods.settings import require_between, require_count, require_positive
+from methods.training import in_stacks, only
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,12 @@ class McDropout:
 
     rate: float = 0.1
     draws: int = 32
-    training: AdamW = AdamW()
+    training: AdamW = field(default_factory=AdamW)
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate < 1:
-            raise ValueError(f"a dropout rate lies between 0 and 1, not at {self.rate}")
+        require_between(self, 0.0, 1.0, "rate")
+        require_positive(self, "rate")
+        require_count(self, "draws")
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `InferenceDiverged` if weights overflow."""
@@ -79,12 +81,16 @@ class McDropout:
         posteriors = [
             McDropoutPosterior(stack.posterior(m), self.draws) for m in range(len(problems))
         ]
-        return check_finite(stack.weights, posteriors)
+        return stack.outcomes(posteriors)
 
 
 def with_dropout(architecture: Architecture, rate: float) -> Architecture:
     """Return the network with dropout in front of every linear layer, the first included."""
-    dropped: list = []
+    dropped: list[Layer] = []
     for layer in architecture:
-        dropped += [Dropout(rate), layer] if isinstance(layer, Linear) else [layer]
+        if isinstance(layer, Linear):
+            dropped.append(Dropout(rate))
+        elif isinstance(layer, Residual):
+            layer = Residual(with_dropout(layer.body, rate), with_dropout(layer.shortcut, rate))
+        dropped.append(layer)
     return tuple(dropped)

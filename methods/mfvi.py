@@ -17,45 +17,20 @@ from torch import Tensor
 
 from methods.architectures import BatchNorm, Conv2d, FeatureResponseNorm, Linear
 from methods.base import InferenceDiverged, Posterior, Problem
-from methods.network_posterior import NetworkPosterior
-from methods.predictive import Predictive
+from methods.network_posterior import DiagonalGaussianPosterior
 from methods.randomness import normal
+from methods.settings import require_between, require_count, require_positive
 from methods.torch_layers import RULES, Parameters, Pass, Rule
 from methods.torch_network import TorchNetwork
-from methods.training import Schedule, Stack, check_finite, in_stacks, only
-
-
-@dataclass(frozen=True)
-class MfviPosterior:
-    """A diagonal Gaussian over the weights."""
-
-    at_mean: NetworkPosterior
-    std: Float[Tensor, " parameters"]
-    draws: int
-    kl_per_row: float
-
-    @property
-    def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself."""
-        return self.at_mean.diagnostics | {
-            "mean_weight_std": float(self.std.mean()),
-            "kl_per_row": self.kl_per_row,
-        }
-
-    def predict(
-        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
-    ) -> Predictive:
-        """Return the mixture over weight draws."""
-        mean = self.at_mean.weights
-        noise = normal([rng], self.draws, mean.shape[1], dtype=mean.dtype)[0]
-        return self.at_mean.predict_with(mean + self.std * noise, inputs)
+from methods.training import Schedule, Stack, check_descent, in_stacks, only
 
 
 @dataclass(frozen=True)
 class Mfvi:
     """Mean-field VI by Adam on means and log standard deviations.
 
-    A regression's noise variance is learned, the expected squared residual under the posterior.
+    `draws` weight vectors are averaged when predicting; none means the posterior mean. A
+    regression's noise variance is learned, the expected squared residual under the posterior.
     """
 
     learning_rate: float = 1e-3
@@ -69,10 +44,10 @@ class Mfvi:
     draws: int = 32
 
     def __post_init__(self) -> None:
-        if self.prior_std <= 0 or self.initial_std <= 0:
-            raise ValueError(
-                f"standard deviations are positive, not {self.prior_std} and {self.initial_std}"
-            )
+        check_descent(self)
+        require_positive(self, "prior_std", "initial_std")
+        require_between(self, 0.0, math.inf, "kl_weight")
+        require_count(self, "draws", least=0)
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `InferenceDiverged` if weights overflow."""
@@ -107,12 +82,15 @@ class Mfvi:
         kl = kl_to_prior(stack.weights, std, self.prior_std) / stack.batches.rows
         plain = TorchNetwork(problems[0].architecture, problems[0].input_shape)
         posteriors = [
-            MfviPosterior(
-                replace(stack.posterior(m), network=plain), std[m], self.draws, float(kl[m])
+            DiagonalGaussianPosterior(
+                replace(stack.posterior(m), network=plain),
+                std[m],
+                self.draws,
+                {"kl_per_row": float(kl[m])},
             )
             for m in range(len(problems))
         ]
-        return check_finite(torch.cat([stack.weights, std], dim=1), posteriors)
+        return stack.outcomes(posteriors, std)
 
 
 def kl_to_prior(

@@ -23,12 +23,14 @@ class Minibatches:
             raise ValueError(f"problems of one stack have equal numbers of rows, not {sizes}")
         (self.rows,) = sizes
         self.rngs = tuple(rngs)
+        if not self.rows:
+            raise ValueError("needed training rows; got none")
         self.batch_size = min(batch_size, self.rows)
         distinct = {id(problem.train): problem.train for problem in problems}
-        self._inputs = _stack([train.inputs for train in distinct.values()])
-        self._targets = _stack([train.targets for train in distinct.values()])
-        places = {name: place for place, name in enumerate(distinct)}
-        self._place = torch.tensor(
+        self._inputs = _joined([train.inputs for train in distinct.values()])
+        self._targets = _joined([train.targets for train in distinct.values()])
+        places = {name: place * self.rows for place, name in enumerate(distinct)}
+        self._first = torch.tensor(
             [[places[id(problem.train)]] for problem in problems], device=self._inputs.device
         )
 
@@ -45,13 +47,14 @@ class Minibatches:
         order = torch.stack(
             [torch.randperm(self.rows, generator=rng, device=rng.device) for rng in self.rngs]
         )
-        for index in order.split(self.batch_size, dim=1):
-            if len(self.rngs) == 1:  # a plain row gather is the fastest for images
-                yield self._inputs[0][index[0]][None], self._targets[0][index[0]][None]
-            else:
-                yield self._inputs[self._place, index], self._targets[self._place, index]
+        for index in (self._first + order).split(self.batch_size, dim=1):
+            rows = index.flatten()
+            yield (
+                self._inputs.index_select(0, rows).unflatten(0, index.shape),
+                self._targets.index_select(0, rows).unflatten(0, index.shape),
+            )
 
 
-def _stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Stack without copying where there is only one."""
-    return tensors[0][None] if len(tensors) == 1 else torch.stack(list(tensors))
+def _joined(tensors: Sequence[Tensor]) -> Tensor:
+    """Return the rows of all tensors, without copying where there is only one."""
+    return tensors[0] if len(tensors) == 1 else torch.cat(list(tensors))

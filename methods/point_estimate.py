@@ -1,16 +1,17 @@
 """Fitting one weight vector per problem with an optimiser of stacked weights."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
 from methods.architectures import Architecture
 from methods.base import InferenceDiverged, Posterior, Problem
-from methods.training import Schedule, Stack, check_finite
+from methods.training import Schedule, Stack
 
 
+@runtime_checkable
 class Settings(Protocol):
     """What a method says of its descent."""
 
@@ -58,4 +59,4 @@ def fit_point(
 ) -> list[Posterior | InferenceDiverged]:
     """Return the posterior that is all on one weight vector, for each problem."""
     stack = descend(settings, problems, rngs, times_noise_variance=times_noise_variance)
-    return check_finite(stack.weights, [stack.posterior(m) for m in range(len(problems))])
+    return stack.outcomes([stack.posterior(m) for m in range(len(problems))])

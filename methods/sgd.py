@@ -1,5 +1,6 @@
 """Stochastic gradient descent with momentum: a point estimate."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,8 @@ from torch import Tensor
 
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.point_estimate import fit_point
-from methods.training import Schedule, in_stacks, only
+from methods.settings import require_between
+from methods.training import Schedule, check_descent, in_stacks, only
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,11 @@ class Sgd:
     epochs: int = 25
     batch_size: int = 128
     schedule: Schedule = "cosine"
+
+    def __post_init__(self) -> None:
+        check_descent(self)
+        require_between(self, 0.0, 1.0, "momentum")
+        require_between(self, 0.0, math.inf, "weight_decay")
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the point estimate; raises `InferenceDiverged` if weights overflow."""

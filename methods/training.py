@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float, Shaped
@@ -15,30 +15,34 @@ from methods.architectures import Architecture, Layer
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.minibatches import Minibatches
 from methods.network_posterior import NetworkPosterior, convolves
+from methods.settings import require_choice, require_count, require_positive
 from methods.torch_layers import Rule
 from methods.torch_network import TorchNetwork
 
 Schedule = Literal["constant", "cosine"]
+FitStack = Callable[
+    [Sequence[Problem], Sequence[torch.Generator]], list[Posterior | InferenceDiverged]
+]
 
 
 class ObservationNoise:
     """The noise variance of each member, fixed by the likelihood or learned.
 
     The learned one is the running average of the squared residuals seen in training, whose
-    fixed point maximises the expected log likelihood in the variance.
+    fixed point maximises the expected log likelihood in the variance. It remembers about one
+    epoch and ten batches, and a smaller last batch counts for less.
     """
 
-    RATE = 0.02
-
-    def __init__(self, likelihood: Gaussian, like: Tensor) -> None:
+    def __init__(self, likelihood: Gaussian, batches: Minibatches, like: Tensor) -> None:
         self.learned = likelihood.noise_std is None
+        self.memory = batches.rows + 10 * batches.batch_size
         start = 1.0 if likelihood.noise_std is None else likelihood.noise_std**2
         self.variance = like.new_full((len(like),), start)
 
-    def update(self, mean_squares: Float[Tensor, " members"]) -> None:
-        """Move towards the mean squared residuals of a batch."""
+    def update(self, mean_squares: Float[Tensor, " members"], rows: int) -> None:
+        """Move towards the mean squared residuals of a batch of so many rows."""
         if self.learned:
-            self.variance.lerp_(mean_squares, self.RATE)
+            self.variance.lerp_(mean_squares, rows / self.memory)
 
 
 class Stack:
@@ -63,7 +67,7 @@ class Stack:
         self.buffers = self.network.initial_buffers(self.weights)
         self.batches = Minibatches(problems, rngs, batch_size)
         self.noise = (
-            ObservationNoise(first.likelihood, self.weights)
+            ObservationNoise(first.likelihood, self.batches, self.weights)
             if isinstance(first.likelihood, Gaussian)
             else None
         )
@@ -75,18 +79,17 @@ class Stack:
         targets: Shaped[Tensor, "members batch *target"],
     ) -> Float[Tensor, " members"]:
         """Return each member's mean negative log likelihood of the batch, in nats."""
-        outputs = self.network(
-            weights, inputs, buffers=self.buffers, training=True, rngs=self.rngs
-        )
+        outputs = self.network(weights, inputs, buffers=self.buffers, training=True, rngs=self.rngs)
         if self.noise is None:
             flat = functional.cross_entropy(
                 outputs.flatten(0, 1), targets.flatten(), reduction="none"
             )
             return flat.view(targets.shape).mean(1)
-        mean_squares = (outputs - targets).square().sum(-1).mean(1)
-        self.noise.update(mean_squares.detach())
+        mean_squares = (outputs - targets).square().flatten(1).mean(1)
+        self.noise.update(mean_squares.detach(), targets.shape[1])
         variance = self.noise.variance
-        return 0.5 * (mean_squares / variance + (2 * math.pi * variance).log())
+        per_output = 0.5 * (mean_squares / variance + (2 * math.pi * variance).log())
+        return outputs.shape[-1] * per_output
 
     def run(
         self,
@@ -103,7 +106,7 @@ class Stack:
         for epoch in range(epochs):
             for group, peak in zip(optimiser.param_groups if optimiser else (), peaks, strict=True):
                 group["lr"] = peak * learning_rate_factor(schedule, epoch, epochs)
-            total = torch.zeros(len(self.rngs), dtype=self.weights.dtype, device=self.weights.device)
+            total = self.weights.new_zeros(len(self.rngs))
             for inputs, targets in self.batches.epoch():
                 total += step(inputs, targets)
             progress.report(epoch + 1, epochs, float(total.mean()) / len(self.batches))
@@ -120,6 +123,31 @@ class Stack:
             {} if noise is None else {"noise_std": math.sqrt(noise)},
         )
 
+    def outcomes(
+        self,
+        posteriors: Sequence[Posterior],
+        *states: Float[Tensor, "members numbers"],
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posteriors, but `InferenceDiverged` for members that are not finite.
+
+        `states` are what a member consists of besides weights, batch statistics and noise.
+        """
+        everything = [self.weights, self.buffers, *states]
+        if self.noise:
+            everything.append(self.noise.variance[:, None])
+        finite = torch.cat(everything, dim=1).isfinite().all(dim=1).tolist()
+        return [
+            posterior if sound else InferenceDiverged("the fit is no longer of finite numbers")
+            for posterior, sound in zip(posteriors, finite, strict=True)
+        ]
+
+
+def check_descent(method: object) -> None:
+    """Raise ValueError unless the settings of minibatch descent make sense."""
+    require_positive(method, "learning_rate")
+    require_count(method, "epochs", "batch_size")
+    require_choice(method, "schedule", get_args(Schedule))
+
 
 def learning_rate_factor(schedule: Schedule, epoch: int, epochs: int) -> float:
     """Return the factor of the peak learning rate in an epoch."""
@@ -127,14 +155,18 @@ def learning_rate_factor(schedule: Schedule, epoch: int, epochs: int) -> float:
 
 
 def in_stacks(
-    fit_stack: Callable[[Sequence[Problem], Sequence[torch.Generator]], Sequence[Posterior]],
+    fit_stack: FitStack,
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
 ) -> list[Posterior | InferenceDiverged]:
     """Fit problems side by side where that pays: MLPs all at once, convolutions one by one.
 
-    `fit_stack` returns one posterior per problem, or `InferenceDiverged` in its place.
+    `fit_stack` returns one posterior per problem, or `InferenceDiverged` in its place. Raises
+    ValueError for problems that differ in more than their rows.
     """
+    kinds = {(p.architecture, p.likelihood, p.input_shape) for p in problems}
+    if len(kinds) != 1:
+        raise ValueError(f"needed problems that differ in their rows alone; got {kinds}")
     size = 1 if convolves(problems[0].architecture) else len(problems)
     fitted: list[Posterior | InferenceDiverged] = []
     for start in range(0, len(problems), size):
@@ -149,14 +181,3 @@ def only(fitted: Sequence[Posterior | InferenceDiverged]) -> Posterior:
     if isinstance(posterior, InferenceDiverged):
         raise posterior
     return posterior
-
-
-def check_finite(
-    weights: Float[Tensor, "members parameters"], posteriors: Sequence[Posterior]
-) -> list[Posterior | InferenceDiverged]:
-    """Replace the posteriors of members whose weights are not finite."""
-    finite = weights.isfinite().all(dim=1).tolist()
-    return [
-        posterior if sound else InferenceDiverged("weights are no longer finite numbers")
-        for posterior, sound in zip(posteriors, finite, strict=True)
-    ]

@@ -1,0 +1,37 @@
+"""Checks that a method makes of its settings when it is constructed."""
+
+import math
+from collections.abc import Collection
+
+
+def require_positive(method: object, *names: str) -> None:
+    """Raise ValueError unless the named settings are positive, finite numbers."""
+    for name in names:
+        value = getattr(method, name)
+        _require(0 < value < math.inf, method, f"{name} to be positive and finite", value)
+
+
+def require_count(method: object, *names: str, least: int = 1) -> None:
+    """Raise ValueError unless the named settings are integers of at least `least`."""
+    for name in names:
+        value = getattr(method, name)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        _require(whole and value >= least, method, f"{name} to be an integer >= {least}", value)
+
+
+def require_between(method: object, low: float, high: float, *names: str) -> None:
+    """Raise ValueError unless low <= setting < high."""
+    for name in names:
+        value = getattr(method, name)
+        _require(low <= value < high, method, f"{name} in [{low}, {high})", value)
+
+
+def require_choice(method: object, name: str, choices: Collection[str]) -> None:
+    """Raise ValueError unless the named setting is one of the choices."""
+    value = getattr(method, name)
+    _require(value in choices, method, f"{name} out of {', '.join(choices)}", value)
+
+
+def _require(holds: bool, method: object, needed: str, came: object) -> None:
+    if not holds:
+        raise ValueError(f"{type(method).__name__} needs {needed}; got {came!r}")

@@ -1,0 +1,257 @@
+"""What every method keeps, be it one of ours or the toy that the README shows."""
+
+import dataclasses
+import json
+import pickle
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from datasets.base import Categorical, Split
+from methods import METHODS, method_type
+from methods.base import BatchedMethod, InferenceDiverged, Method, Posterior, Problem
+from methods.predictive import CategoricalPredictive, Predictive
+from suites.engine.description import canonical_json, describe
+from suites.engine.store import kept, pack, unpack, vars_of
+from tests.methods.problems import classification, images, regression, stream, streams
+
+PATHS = {**METHODS, "toy": "tests.contracts.toy_method:NearestNeighbours"}
+PROBLEMS: dict[str, Callable[..., Problem]] = {
+    "mlp regression": regression,
+    "mlp classification": classification,
+    "cnn regression": partial(images, real=True),
+    "cnn classification": images,
+}
+SMALL = {"epochs": 2, "batch_size": 8, "draws": 3, "size": 2}
+
+
+def small(method: Any) -> Any:
+    """Return the method with settings that make it quick, also in the methods it contains."""
+    changes = {
+        field.name: small(value) if dataclasses.is_dataclass(value) else SMALL[field.name]
+        for field in dataclasses.fields(method)
+        if dataclasses.is_dataclass(value := getattr(method, field.name)) or field.name in SMALL
+    }
+    return dataclasses.replace(method, **changes)
+
+
+@pytest.fixture(scope="module", params=PATHS)
+def method(request) -> Method:
+    return small(method_type(PATHS[request.param])())
+
+
+@pytest.fixture(scope="module")
+def batched(method) -> BatchedMethod:
+    if not isinstance(method, BatchedMethod):
+        pytest.skip("fits one problem at a time")
+    return method
+
+
+@pytest.fixture(scope="module", params=PROBLEMS)
+def make(request) -> Callable[..., Problem]:
+    return PROBLEMS[request.param]
+
+
+@pytest.fixture(scope="module")
+def problem(make) -> Problem:
+    return make(0)
+
+
+@pytest.fixture(scope="module")
+def posterior(method, problem) -> Posterior:
+    return method.fit(problem, stream(1))
+
+
+def numbers(posterior: Posterior, inputs: Tensor) -> tuple[list[Tensor], dict[str, float]]:
+    """Return all that a posterior says, by a stream of its own."""
+    prediction = posterior.predict(inputs, stream(2))
+    return list(vars_of(prediction).values()), dict(posterior.diagnostics)
+
+
+def assert_identical(one: Any, other: Any, inputs: Tensor) -> None:
+    (tensors, diagnostics), (others, other_diagnostics) = (
+        numbers(one, inputs),
+        numbers(other, inputs),
+    )
+    assert diagnostics == other_diagnostics
+    for a, b in zip(tensors, others, strict=True):
+        assert torch.equal(a, b)
+
+
+def assert_close(one: Predictive, other: Predictive) -> None:
+    for a, b in zip(vars_of(one).values(), vars_of(other).values(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def joined(one: Predictive, other: Predictive) -> Predictive:
+    tensors = zip(vars_of(one).values(), vars_of(other).values(), strict=True)
+    return type(one)(*(torch.cat(pair, dim=1) for pair in tensors))  # type: ignore[call-arg]
+
+
+def test_it_and_its_posterior_have_the_form_of_the_protocols(method, posterior):
+    assert isinstance(method, Method)
+    assert isinstance(posterior, Posterior)
+
+
+def test_equal_streams_give_equal_predictions(method, problem, posterior):
+    assert_identical(posterior, method.fit(problem, stream(1)), problem.train.inputs)
+
+
+def test_predicting_again_with_an_equal_stream_gives_the_same(posterior, problem):
+    assert_identical(posterior, posterior, problem.train.inputs)
+
+
+def test_predicting_in_two_halves_changes_nothing_beyond_rounding(posterior, problem):
+    inputs = problem.train.inputs
+    whole = posterior.predict(inputs, stream(2))
+    halves = [posterior.predict(part, stream(2)) for part in (inputs[:5], inputs[5:])]
+    assert_close(whole, joined(*halves))
+
+
+def test_permuting_points_permutes_predictions(posterior, problem):
+    inputs = problem.train.inputs
+    order = torch.randperm(len(inputs), generator=stream(3))
+    straight = posterior.predict(inputs, stream(2))
+    permuted = {name: t[:, order] for name, t in vars_of(straight).items()}
+    assert_close(type(straight)(**permuted), posterior.predict(inputs[order], stream(2)))
+
+
+def test_global_generators_are_left_as_they_were(method, problem):
+    before = torch.get_rng_state(), str(np.random.get_state())  # noqa: NPY002
+    method.fit(problem, stream(1)).predict(problem.train.inputs, stream(2))
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert str(np.random.get_state()) == before[1]  # noqa: NPY002
+
+
+def test_training_data_are_left_as_they_were(method, problem):
+    inputs, targets = problem.train.inputs.clone(), problem.train.targets.clone()
+    method.fit(problem, stream(1)).predict(problem.train.inputs, stream(2))
+    assert torch.equal(problem.train.inputs, inputs)
+    assert torch.equal(problem.train.targets, targets)
+
+
+def test_predictions_have_a_row_for_every_point_and_are_finite(posterior, problem):
+    for count in (1, 5):
+        prediction = posterior.predict(problem.train.inputs[:count], stream(2))
+        assert len(prediction) == count
+        categorical = isinstance(problem.likelihood, Categorical)
+        width = problem.likelihood.classes if categorical else 1
+        for tensor in vars_of(prediction).values():
+            assert tensor.shape[1:] == (count, width)
+            assert tensor.isfinite().all()
+            assert not tensor.requires_grad
+
+
+def test_class_probabilities_sum_to_one_and_variances_are_positive(posterior, problem):
+    prediction = posterior.predict(problem.train.inputs, stream(2))
+    if isinstance(prediction, CategoricalPredictive):
+        sums = prediction.log_probs.double().exp().sum(-1)
+        torch.testing.assert_close(sums, torch.ones_like(sums), rtol=0, atol=1e-5)
+    else:
+        assert (prediction.variances > 0).all()
+
+
+def test_diagnostics_are_finite_numbers_by_name(posterior):
+    for name, value in posterior.diagnostics.items():
+        assert isinstance(name, str)
+        assert isinstance(value, float)
+        assert np.isfinite(value)
+
+
+def test_the_store_gives_predictions_back_as_they_were(posterior, problem):
+    prediction = kept(posterior.predict(problem.train.inputs, stream(2)))
+    targets = problem.train.targets
+    again, its_targets = unpack(pack({"clean": (prediction, targets)}))["clean"]
+    assert torch.equal(its_targets, targets)
+    assert type(again) is type(prediction)
+    assert vars_of(again).keys() == vars_of(prediction).keys()
+    for a, b in zip(vars_of(again).values(), vars_of(prediction).values(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_settings_are_plain_data_that_describe_the_method_wholly(method):
+    description = describe(method)
+    assert json.loads(canonical_json(description)) == description
+    assert rebuilt(description) == method
+
+
+def rebuilt(description: Any) -> Any:
+    if not isinstance(description, dict):
+        return description
+    fields = {name: rebuilt(value) for name, value in description.items() if name != "type"}
+    return method_type(description["type"])(**fields)
+
+
+def test_a_method_compares_hashes_prints_and_travels_to_other_processes(method):
+    twin = pickle.loads(pickle.dumps(method))
+    assert twin == method
+    assert hash(twin) == hash(method)
+    assert eval(repr(method), {type(m).__name__: type(m) for m in nested(method)}) == method
+
+
+def nested(method: Any) -> list[Any]:
+    values = [getattr(method, field.name) for field in dataclasses.fields(method)]
+    return [
+        method,
+        *(v for value in values if dataclasses.is_dataclass(value) for v in nested(value)),
+    ]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_fitting_side_by_side_equals_fitting_alone_bit_for_bit(batched, make, dtype):
+    problems = [make(seed, dtype=dtype) for seed in range(4)]
+    together = batched.fit_many(problems, streams(10, 11, 12, 13))
+    for number, (problem, posterior) in enumerate(zip(problems, together, strict=True)):
+        alone = batched.fit(problem, stream(10 + number))
+        assert_identical(posterior, alone, problem.train.inputs)
+
+
+@pytest.mark.parametrize("rows", [16, 17, 31])
+def test_the_size_of_the_last_batch_does_not_couple_problems(batched, rows):
+    for make in (regression, classification):
+        problems = [make(seed, rows) for seed in range(3)]
+        together = batched.fit_many(problems, streams(10, 11, 12))
+        alone = batched.fit(problems[1], stream(11))
+        assert_identical(together[1], alone, problems[1].train.inputs)
+
+
+def test_the_company_of_a_problem_does_not_matter(batched, make):
+    a, b, c = (make(seed) for seed in range(3))
+    first = batched.fit_many([a, b, c], streams(10, 11, 12))
+    second = batched.fit_many([c, a], streams(12, 10))
+    assert_identical(first[0], second[1], a.train.inputs)
+    assert_identical(first[2], second[0], c.train.inputs)
+
+
+def test_seeds_of_one_fold_may_share_its_data(batched):
+    shared = regression()
+    together = batched.fit_many([shared, shared], streams(10, 11))
+    assert_identical(together[1], batched.fit(shared, stream(11)), shared.train.inputs)
+
+
+def test_a_problem_that_fails_fails_alone(batched, make):
+    problems = [make(seed) for seed in range(3)]
+    sick = problems[1].train
+    infinite = Split(sick.inputs.clone().fill_(torch.inf), sick.targets)
+    problems[1] = dataclasses.replace(problems[1], train=infinite)
+    together = batched.fit_many(problems, streams(10, 11, 12))
+    if not isinstance(together[1], InferenceDiverged):
+        tensors, _ = numbers(together[1], problems[0].train.inputs)
+        assert all(tensor.isfinite().all() for tensor in tensors)
+    for number in (0, 2):
+        alone = batched.fit(problems[number], stream(10 + number))
+        assert_identical(together[number], alone, problems[number].train.inputs)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_it_stays_on_the_device_of_its_data(method, problem):
+    device = torch.device("cuda")
+    here = dataclasses.replace(problem, train=problem.train.to(device))
+    rng = torch.Generator(device).manual_seed(1)
+    prediction = method.fit(here, rng).predict(here.train.inputs, rng)
+    assert {t.device.type for t in vars_of(prediction).values()} == {"cuda"}
