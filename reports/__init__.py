@@ -1,0 +1,1 @@
+"""What the store kept, as pages, tables and figures. A report is a function of records."""

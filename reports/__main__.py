@@ -1,0 +1,7 @@
+"""`python -m reports results/`."""
+
+import sys
+
+from reports.cli import main
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,240 @@
+"""Everything a page shows, computed once; the template only lays it out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reports import labels
+from reports.benchmarks import Benchmark, benchmarks
+from reports.facts import (
+    DataFacts,
+    Failure,
+    Origin,
+    data_facts,
+    failures,
+    networks,
+    origins,
+    settings,
+)
+from reports.gallery import Gallery, galleries
+from reports.load import Damage, Results
+from reports.numbers import duration
+from reports.palette import Style, method_order, styles
+from reports.reproduction import Reproduction, reproductions
+from reports.table import Table, condition_table, diagnostics_table, overview
+from suites.engine.record import Record
+
+OVERVIEWS = ("accuracy", "nll", "rmse", "log_likelihood", "fit_seconds")
+"""Columns shown for all data sets side by side where there are several."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One data set: a table per condition, the metrics folded away, the fits' diagnostics."""
+
+    benchmark: Benchmark
+    tables: tuple[Table, ...]
+    minor: tuple[Table, ...]
+    diagnostics: Table
+
+    @property
+    def shown(self) -> tuple[Table, ...]:
+        """The tables that have columns."""
+        return tuple(table for table in self.tables if table.columns)
+
+    @property
+    def named_tables(self) -> list[tuple[str, Table]]:
+        """Condition and table, without empty tables."""
+        conditions = self.benchmark.conditions
+        return [(c, t) for c, t in zip(conditions, self.tables, strict=False) if t.columns]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One profile: its data sets, their figures and the printed numbers to go with them."""
+
+    profile: str
+    anchor: str
+    methods: tuple[str, ...]
+    records: tuple[Record, ...]
+    overviews: tuple[Table, ...]
+    sections: tuple[Section, ...]
+    galleries: tuple[Gallery, ...]
+    without_predictions: int
+    reproductions: Sequence[Reproduction]
+    facts: tuple[DataFacts, ...]
+    settings: Mapping[str, Mapping[str, str]]
+    networks: Mapping[str, Sequence[str]]
+
+    @property
+    def tables(self) -> list[Table]:
+        """Every table, in the order of the page."""
+        found = list(self.overviews)
+        for section in self.sections:
+            found += [*section.shown, *section.minor]
+        return found
+
+    @property
+    def short_facts(self) -> list[str]:
+        """The names of facts that fit into a table."""
+        names = dict.fromkeys(name for facts in self.facts for name in facts.facts)
+        return [n for n in names if any(n in f.facts and n not in f.long for f in self.facts)]
+
+    @property
+    def by_origin(self) -> dict[str, list[DataFacts]]:
+        """Origin → data sets of it."""
+        found: dict[str, list[DataFacts]] = {}
+        for facts in self.facts:
+            found.setdefault(facts.origin, []).append(facts)
+        return found
+
+    @property
+    def other_conditions(self) -> dict[str, str]:
+        """Test condition other than clean → the least official origin of its data."""
+        found: dict[str, str] = {}
+        for section in self.sections:
+            for condition in section.benchmark.conditions:
+                if condition != "clean":
+                    found.setdefault(condition, section.benchmark.origin_of(condition))
+        return found
+
+    @property
+    def replicates(self) -> str:
+        """How many folds and seeds there are at most."""
+        folds = len({r.fold for r in self.records})
+        seeds = len({r.seed for r in self.records})
+        return f"{folds} fold{'s' * (folds > 1)}, {seeds} seed{'s' * (seeds > 1)}"
+
+    @property
+    def fit_seconds(self) -> float:
+        """What all fits took together."""
+        return sum(r.cost.fit_seconds for r in self.records if r.cost)
+
+    @property
+    def fitted_together(self) -> bool:
+        """Whether some runs were trained side by side."""
+        return any(r.cost and r.cost.fitted_together > 1 for r in self.records)
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that is known of one suite."""
+
+    suite: str
+    parts: tuple[Part, ...]
+    styles: Mapping[str, Style]
+    damage: tuple[Damage, ...]
+    superseded: int
+    failures: Sequence[Failure]
+    origins: Sequence[Origin]
+
+    @property
+    def reproductions(self) -> list[Reproduction]:
+        """The printed scores of all profiles."""
+        return [found for part in self.parts for found in part.reproductions]
+
+    @property
+    def title(self) -> str:
+        """The suite's name for people."""
+        return labels.suite(self.suite)
+
+    @property
+    def lede(self) -> str:
+        """What was compared, in a sentence."""
+        methods = {m for part in self.parts for m in part.methods}
+        datasets = list(dict.fromkeys(f.title for part in self.parts for f in part.facts))
+        on = datasets[0] if len(datasets) == 1 else f"{len(datasets)} data sets"
+        runs = sum(len(part.records) for part in self.parts)
+        took = duration(sum(part.fit_seconds for part in self.parts))
+        plural = "s" * (len(methods) != 1), "s" * (runs != 1)
+        return (
+            f"{len(methods)} method{plural[0]} on {on}: {runs:,} run{plural[1]}, {took} of fitting"
+        )
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """Data sets and conditions that stand-ins took the place of."""
+        found: dict[str, None] = {}
+        for part in self.parts:
+            for facts in part.facts:
+                if facts.origin == "stand-in":
+                    found[facts.title] = None
+                odd = [c for c, origin in facts.conditions.items() if origin == "stand-in"]
+                if facts.origin != "stand-in":
+                    found |= dict.fromkeys(f"{facts.title}: {c}" for c in odd)
+        return list(found)
+
+    @property
+    def tables(self) -> list[tuple[str, Table]]:
+        """Profile and table, in the order of the page."""
+        return [(part.profile, table) for part in self.parts for table in part.tables]
+
+
+def content(results: Results) -> Content:
+    """Return what the page of a suite shows, from its records and predictions."""
+    found = benchmarks(results.records)
+    looks = styles(method for b in found for method in b.runs)
+    profiles = dict.fromkeys(b.profile for b in found)
+    damage = list(results.damage)
+    parts = []
+    for i, profile in enumerate(profiles):
+        mine = [b for b in found if b.profile == profile]
+        part, missing = _part(results, profile, mine, looks, f"p{i}")
+        parts.append(part)
+        damage += missing
+    return Content(
+        results.suite,
+        tuple(parts),
+        looks,
+        tuple(damage),
+        results.superseded,
+        failures(results.records),
+        origins(results.records),
+    )
+
+
+def _part(
+    results: Results,
+    profile: str,
+    found: Sequence[Benchmark],
+    looks: Mapping[str, Style],
+    name: str,
+) -> tuple[Part, Sequence[Damage]]:
+    methods = tuple(sorted({m for b in found for m in b.runs}, key=method_order))
+    sections = tuple(_section(benchmark, methods) for benchmark in found)
+    clean = [section.tables[0] for section in sections]
+    drawn = galleries(results.store, found, clean, looks, name)
+    part = Part(
+        profile,
+        name,
+        methods,
+        tuple(record for benchmark in found for record in benchmark.records),
+        _overviews(found, clean, methods),
+        sections,
+        drawn.galleries,
+        drawn.absent,
+        reproductions(found),
+        tuple(data_facts(benchmark) for benchmark in found),
+        settings(found),
+        networks(found),
+    )
+    return part, drawn.damage
+
+
+def _section(benchmark: Benchmark, methods: Sequence[str]) -> Section:
+    conditions = benchmark.conditions or ("clean",)
+    minor = (condition_table(benchmark, c, methods, minor=True) for c in conditions)
+    return Section(
+        benchmark,
+        tuple(condition_table(benchmark, c, methods) for c in conditions),
+        tuple(table for table in minor if table.columns),
+        diagnostics_table(benchmark, methods),
+    )
+
+
+def _overviews(
+    found: Sequence[Benchmark], clean: Sequence[Table], methods: Sequence[str]
+) -> tuple[Table, ...]:
+    if len(found) < 2:
+        return ()
+    names = {column.name for table in clean for column in table.columns}
+    return tuple(overview(n, found, clean, methods) for n in OVERVIEWS if n in names)

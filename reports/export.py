@@ -1,0 +1,149 @@
+"""The tables of a page as Markdown, LaTeX and CSV."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+
+from reports import labels
+from reports.numbers import number
+from reports.table import Cell, Column, Row, Table
+
+Tables = Sequence[tuple[str, Table]]
+"""profile and table"""
+
+LEGEND = "best mean; ≈ not significantly worse (paired t, Holm, 5 %)"
+
+
+def markdown(tables: Tables) -> str:
+    """Return the tables in Markdown."""
+    parts = [f"Mean ± standard error over folds and seeds. Bold: {LEGEND}.\n"]
+    for profile, table in tables:
+        parts.append(f"### {_markdown(_caption(profile, table))}\n")
+        header = ["method", *map(heading, table.columns), "runs"]
+        parts.append(_markdown_row(header))
+        parts.append(_markdown_row(["---"] + ["---:"] * (len(header) - 1), plain=True))
+        for row in table.rows:
+            entries = zip(row.cells, table.columns, strict=True)
+            cells = [_marked(e, c, "**{}**", "{} ≈", " ± ", _markdown) for e, c in entries]
+            parts.append(_markdown_row([_markdown(row.method), *cells, _runs(row)], plain=True))
+        parts.append("")
+    return "\n".join(parts)
+
+
+def latex(tables: Tables) -> str:
+    """Return the tables in LaTeX, for the packages booktabs and amsmath."""
+    parts = ["% Needs \\usepackage{booktabs}."]
+    for profile, table in tables:
+        header = ["method", *map(heading, table.columns), "runs"]
+        parts += [
+            "\\begin{table}",
+            "\\centering",
+            f"\\caption{{{_latex(_caption(profile, table))}. Bold: {_latex(LEGEND)}.}}",
+            f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+            "\\toprule",
+            " & ".join(map(_latex, header)) + " \\\\",
+            "\\midrule",
+        ]
+        for row in table.rows:
+            entries = zip(row.cells, table.columns, strict=True)
+            style = ("\\textbf{{{}}}", "{}$\\,\\approx$", " $\\pm$ ", _latex)
+            cells = [_marked(e, c, *style) for e, c in entries]
+            parts.append(" & ".join([_latex(row.method), *cells, _latex(_runs(row))]) + " \\\\")
+        parts += ["\\bottomrule", "\\end{tabular}", "\\end{table}", ""]
+    return "\n".join(parts)
+
+
+CSV_COLUMNS = (
+    *("profile", "table", "origin", "method", "column", "heading", "unit", "mean"),
+    *("standard_error", "runs", "attempted", "completed", "mark", "p_value", "absent"),
+)
+
+
+def tidy(tables: Tables) -> str:
+    """Return one line of CSV per cell, in the units of the files (fractions, not percent)."""
+    return csv_text(CSV_COLUMNS, (line for place in tables for line in _lines(*place)))
+
+
+def _lines(profile: str, table: Table) -> Iterator[tuple[object, ...]]:
+    for row in table.rows:
+        for column, entry in zip(table.columns, row.cells, strict=True):
+            unit = "" if column.name in labels.PERCENT else column.unit
+            place = (profile, table.title, table.origin, row.method, column.name)
+            if isinstance(entry, Cell):
+                values = (entry.mean, entry.standard_error, entry.runs)
+                said = (entry.mark, entry.p_value, "")
+            else:
+                values, said = ("", "", 0), ("", "", entry)
+            yield (*place, column.heading, unit, *values, row.runs, row.completed, *said)
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return columns and rows as CSV."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def heading(column: Column) -> str:
+    """Return a column's heading with its unit."""
+    return f"{column.heading} ({column.unit})" if column.unit else column.heading
+
+
+def printed(cell: Cell, column: Column) -> tuple[str, str]:
+    """Return mean and standard error in the column's unit and decimals, "" for none."""
+    value = cell.mean * column.scale
+    if column.kind == "cost" or cell.standard_error is None:
+        return number(value, column.decimals), ""
+    return number(value, column.decimals), number(
+        cell.standard_error * column.scale, column.decimals
+    )
+
+
+def _marked(
+    entry: Cell | str, column: Column, best: str, close: str, plus_minus: str, escape
+) -> str:
+    if isinstance(entry, str):
+        return escape(entry)
+    mean, error = printed(entry, column)
+    text = {"best": best, "close": close, "": "{}"}[entry.mark]
+    return text.format(escape(mean) + (plus_minus + escape(error) if error else ""))
+
+
+def _caption(profile: str, table: Table) -> str:
+    origin = "" if table.origin == "original" else f" [{table.origin} data]"
+    return f"{table.title}{origin}, profile {profile}"
+
+
+def _runs(row: Row) -> str:
+    return str(row.runs) if row.completed == row.runs else f"{row.completed} of {row.runs}"
+
+
+def _markdown_row(cells: Sequence[str], plain: bool = False) -> str:
+    return "| " + " | ".join(cells if plain else map(_markdown, cells)) + " |"
+
+
+def _markdown(text: str) -> str:
+    """Return the text such that no character of it is Markdown or HTML."""
+    lines = " ".join(text.split())
+    escaped = "".join(f"\\{c}" if c in "\\`*_[]|#~" else c for c in lines)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+_LATEX = {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "≈": "$\\approx$",
+    "±": "$\\pm$",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+    '"': "''",
+} | {c: f"\\{c}" for c in "{}$&#_%"}
+
+
+def _latex(text: str) -> str:
+    """Return the text such that LaTeX prints it as it is."""
+    return "".join(_LATEX.get(c, c) for c in " ".join(text.split()))

@@ -1,0 +1,176 @@
+"""What the records say about data, settings, failures and provenance, summed up over runs."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reports import labels
+from reports.benchmarks import Benchmark
+from reports.descriptions import call, flatten
+from suites.engine.record import Record
+
+LONG = 24
+"""Facts of more characters than this are listed below the table of the others."""
+
+
+FACTS = {
+    "train_rows": "train rows",
+    "test_rows": "test rows",
+    "features": "features",
+    "classes": "classes",
+    "target": "target",
+    "target_unit": "unit",
+    "target_std": "target std",
+    "test_twins_in_train": "twins in train",
+    "constant_columns": "constant columns",
+    "largest_input_deviation_train": "largest input, train",
+    "largest_input_deviation_test": "largest input, test",
+}
+"""Names of facts in the order of the table; the others follow."""
+
+FRACTIONS = frozenset({"test_twins_in_train"})
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """Facts about a data set, ranges where folds differ."""
+
+    title: str
+    origin: str
+    conditions: Mapping[str, str]
+    """condition → origin of its data"""
+    facts: Mapping[str, str]
+
+    @property
+    def rows(self) -> str:
+        """Rows of training and test data in words, "" where unknown."""
+        train, test = self.facts.get("train rows"), self.facts.get("test rows")
+        return f"{train} + {test} rows" if train and test else ""
+
+    @property
+    def long(self) -> Mapping[str, str]:
+        """The facts that need a line of their own."""
+        return {name: text for name, text in self.facts.items() if len(text) > LONG}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Runs of one method on one data set that ended alike."""
+
+    method: str
+    dataset: str
+    status: str
+    reason: str
+    where: str
+    details: str
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Runs that share commit, versions and machine."""
+
+    runs: int
+    entries: Mapping[str, str]
+
+
+def data_facts(benchmark: Benchmark) -> DataFacts:
+    """Return the facts of a benchmark's data."""
+    values: dict[str, list[object]] = defaultdict(list)
+    for record in benchmark.records:
+        for name, value in record.facts.items():
+            if value not in values[name]:
+                values[name].append(value)
+    return DataFacts(
+        labels.dataset(benchmark.title),
+        benchmark.origin,
+        {c: benchmark.origin_of(c) for c in benchmark.conditions},
+        {
+            FACTS.get(name, name.replace("_", " ")): _summed_up(values[name], name in FRACTIONS)
+            for name in sorted(values, key=_fact_order)
+        },
+    )
+
+
+def failures(records: Sequence[Record]) -> list[Failure]:
+    """Return the runs that were not completed, those that ended alike together."""
+    groups: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        if record.status != "completed":
+            lines = (record.error or "").strip().splitlines()
+            reason = lines[-1] if lines else "no reason was kept"
+            groups[record.method, record.dataset, record.status, reason].append(record)
+    return [
+        Failure(
+            *group,
+            where=", ".join(f"fold {r.fold} seed {r.seed}" for r in runs),
+            details=(runs[0].error or "").strip(),
+        )
+        for group, runs in sorted(groups.items())
+    ]
+
+
+def origins(records: Sequence[Record]) -> list[Origin]:
+    """Return the distinct commits, versions and machines, with the runs of each."""
+    groups: dict[tuple[tuple[str, str], ...], list[Record]] = defaultdict(list)
+    for record in records:
+        told = {k: v for k, v in record.provenance.items() if k not in ("finished", "chosen")}
+        groups[tuple(sorted(flatten(told).items()))].append(record)
+    found = []
+    for entries, runs in sorted(groups.items(), key=lambda item: -len(item[1])):
+        times = sorted(str(r.provenance.get("finished", "")) for r in runs)
+        span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
+        readable = {name.replace("_", " "): text for name, text in entries}
+        found.append(Origin(len(runs), readable | ({"finished": span} if times[-1] else {})))
+    return found
+
+
+def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:
+    """Return method → setting → value."""
+    return {
+        method: {"class": _class(runs[0])} | flatten(runs[0].run.get("method"))
+        for benchmark in benchmarks
+        for method, runs in benchmark.runs.items()
+    }
+
+
+def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
+    """Return data set → its network, a layer each."""
+    found = {}
+    for benchmark in benchmarks:
+        layers = benchmark.records[0].run.get("architecture")
+        listed = layers if isinstance(layers, list) else [layers]
+        found[labels.dataset(benchmark.title)] = [call(layer) for layer in listed]
+    return found
+
+
+def _class(record: Record) -> str:
+    method = record.run.get("method")
+    return str(method.get("type", "")) if isinstance(method, Mapping) else ""
+
+
+def _fact_order(name: str) -> tuple[int, str]:
+    return (list(FACTS).index(name) if name in FACTS else len(FACTS), name)
+
+
+def _summed_up(values: Sequence[object], percent: bool) -> str:
+    if len(values) > 1 and all(isinstance(v, (int, float)) for v in values):
+        low, high = min(values), max(values)  # type: ignore[type-var]
+        return f"{_plain(low, percent)} to {_plain(high, percent)}"
+    texts = [_plain(v, percent) for v in values[:3]]
+    return "; ".join(texts) + (f"; and {len(values) - 3} more" if len(values) > 3 else "")
+
+
+def _plain(value: object, percent: bool = False) -> str:
+    if percent and isinstance(value, (int, float)):
+        return f"{100 * value:.1f} %"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_plain(v) for v in value) if value else "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_plain(v)}" for name, v in value.items())
+    return "" if value is None else str(value)

@@ -1,0 +1,140 @@
+"""What the figures show of predictions, gathered run by run so that memory stays bounded."""
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+import torch
+
+from methods.predictive import (
+    CategoricalPredictive,
+    CategoricalSummary,
+    ClassPredictive,
+    Predictive,
+    RealPredictive,
+)
+from metrics.calibration import BINS, reliability_curve
+from metrics.coverage import CALIBRATION_LEVELS, calibration_curve
+from metrics.uncertainty import entropy
+from suites.engine.record import Record
+from suites.engine.store import Store
+
+MOST_BYTES = 2**29
+"""A method's figures pool runs until their predictions exceed this on disk."""
+
+ENTROPY_BINS = 30
+FALSE_POSITIVE_RATES = np.linspace(0, 1, 101)
+
+
+@dataclass
+class Reliability:
+    """Sums over points of each confidence bin, pooled over runs."""
+
+    confidence: np.ndarray = field(default_factory=lambda: np.zeros(BINS))
+    hits: np.ndarray = field(default_factory=lambda: np.zeros(BINS))
+    count: np.ndarray = field(default_factory=lambda: np.zeros(BINS))
+
+
+@dataclass
+class Separation:
+    """Histograms of entropy over [0, log classes], and one ROC curve per run."""
+
+    classes: int
+    inside: np.ndarray = field(default_factory=lambda: np.zeros(ENTROPY_BINS))
+    outside: np.ndarray = field(default_factory=lambda: np.zeros(ENTROPY_BINS))
+    true_positive_rates: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def roc(self) -> np.ndarray:
+        """The mean curve over runs, at `FALSE_POSITIVE_RATES`."""
+        return np.mean(self.true_positive_rates, axis=0)
+
+
+@dataclass
+class Evidence:
+    """What the predictions of one method on one data set show."""
+
+    runs: int = 0
+    reliability: Reliability | None = None
+    separation: dict[str, Separation] = field(default_factory=dict)
+    observed: list[np.ndarray] = field(default_factory=list)
+    """per run, the share of targets below each of `CALIBRATION_LEVELS`"""
+    absent: int = 0
+    """How many completed runs the store keeps without predictions."""
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    """key and reason of runs whose predictions could not be read"""
+
+    def add(self, condition: str, prediction: Predictive, targets: torch.Tensor) -> None:
+        """Take in a run's predictions under one condition; raises ValueError for a NaN."""
+        if isinstance(prediction, (CategoricalPredictive, CategoricalSummary)):
+            if prediction.mixture_log_probs.isnan().any():
+                raise ValueError(f"NaN among the predictions of {condition}")
+            if condition.startswith("ood_"):
+                classes = prediction.mixture_log_probs.shape[1]
+                separation = self.separation.setdefault(condition, Separation(classes))
+                _add_separation(separation, entropy(prediction).numpy(), targets.numpy())
+            elif condition == "clean":
+                self.reliability = self.reliability or Reliability()
+                _add_reliability(self.reliability, prediction, targets)
+        elif condition == "clean":
+            curve = calibration_curve(cast(RealPredictive, prediction), targets)
+            observed = curve.observed.numpy()
+            if np.isnan(observed).any():
+                raise ValueError(f"NaN among the predictions of {condition}")
+            self.observed.append(observed)
+
+
+def gather(store: Store, runs: Sequence[Record]) -> Evidence:
+    """Return what the predictions of a method's completed runs show."""
+    evidence, read = Evidence(), 0
+    for record in runs:
+        if record.status != "completed" or read > MOST_BYTES:
+            continue
+        try:
+            read += (store.runs / record.key / "predictions.npz").stat().st_size
+            for condition, (prediction, targets) in store.predictions(record.key).items():
+                evidence.add(condition, prediction, targets)
+            evidence.runs += 1
+        except FileNotFoundError:
+            evidence.absent += 1
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            evidence.unreadable.append((record.key, f"its predictions.npz is damaged: {error}"))
+    return evidence
+
+
+def levels() -> np.ndarray:
+    """Return the levels at which `observed` is known."""
+    return CALIBRATION_LEVELS.numpy()
+
+
+def _add_reliability(
+    pooled: Reliability, prediction: ClassPredictive, targets: torch.Tensor
+) -> None:
+    curve = reliability_curve(prediction, targets)
+    count = curve.count.numpy().astype(float)
+    pooled.count += count
+    pooled.confidence += count * np.nan_to_num(curve.confidence.numpy())
+    pooled.hits += count * np.nan_to_num(curve.accuracy.numpy())
+
+
+def _add_separation(pooled: Separation, scores: np.ndarray, outlying: np.ndarray) -> None:
+    inside, outside = scores[outlying == 0], scores[outlying == 1]
+    edges = np.linspace(0, np.log(pooled.classes), ENTROPY_BINS + 1)
+    edges[-1] = np.inf  # rounding may lift an entropy above its maximum
+    pooled.inside += np.histogram(inside, edges)[0]
+    pooled.outside += np.histogram(outside, edges)[0]
+    pooled.true_positive_rates.append(roc(inside, outside))
+
+
+def roc(inside: np.ndarray, outside: np.ndarray) -> np.ndarray:
+    """Return the true positive rate at each of `FALSE_POSITIVE_RATES`.
+
+    Equal scores are accepted together, so the curve is straight across a tie.
+    """
+    thresholds = np.unique(np.concatenate([inside, outside]))[::-1]
+    false = 1 - np.searchsorted(np.sort(inside), thresholds) / max(1, len(inside))
+    true = 1 - np.searchsorted(np.sort(outside), thresholds) / max(1, len(outside))
+    # Where the curve rises straight up, interpolation takes the last point: the top.
+    return np.interp(FALSE_POSITIVE_RATES, np.append(0, false), np.append(0, true))

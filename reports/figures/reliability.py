@@ -1,0 +1,44 @@
+"""Accuracy against confidence, with how many predictions stand behind each point."""
+
+import numpy as np
+
+from reports.figures.canvas import FAINT, Drawing, diagonal, drawing, svg
+from reports.figures.evidence import Reliability
+from reports.palette import Style
+
+
+def draw(method: str, pooled: Reliability, style: Style, identifier: str, where: str) -> Drawing:
+    """Return the reliability diagram of a method, counts below."""
+    full = pooled.count > 0
+    count = pooled.count[full]
+    confidence, accuracy = pooled.confidence[full] / count, pooled.hits[full] / count
+    error = float((count * np.abs(accuracy - confidence)).sum() / count.sum())
+    edges = np.linspace(0, 1, len(pooled.count) + 1)
+    with drawing(2.75) as figure:
+        curve, bars = figure.subplots(2, 1, sharex=True, height_ratios=[3.4, 1])
+        figure.align_ylabels([curve, bars])
+        diagonal(curve)
+        curve.vlines(confidence, confidence, accuracy, color=style.colour, alpha=0.35, lw=1.2)
+        curve.plot(confidence, accuracy, color=style.colour, marker="o", markersize=3.2)
+        curve.set_ylabel("accuracy")
+        shares = 100 * pooled.count / pooled.count.sum()
+        bars.bar(edges[:-1], shares, width=np.diff(edges), align="edge", color=style.colour,
+                 alpha=0.75, linewidth=0)  # fmt: skip
+        bars.set(xlabel="confidence", ylabel="points, %", ylim=(0, max(1.0, shares.max() * 1.1)))
+        bars.yaxis.set_major_locator(_two_ticks(shares.max()))
+        bars.axhline(0, color=FAINT, linewidth=0.8)
+        said = (
+            f"Reliability diagram of {method} on {where}: expected calibration error "
+            f"{error:.3f} over {count.sum():.0f} predictions; "
+            f"mean confidence {(count * confidence).sum() / count.sum():.3f}, "
+            f"accuracy {(count * accuracy).sum() / count.sum():.3f}."
+        )
+        caption = f"{count.sum():,.0f} predictions, ECE {error:.3f}"
+        return Drawing(svg(figure, identifier, said), method, caption)
+
+
+def _two_ticks(highest: float):
+    from matplotlib.ticker import FixedLocator
+
+    step = next((s for s in (1, 2, 5, 10, 20, 50) if s * 2 > highest), 50)
+    return FixedLocator([0, step])

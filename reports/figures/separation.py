@@ -1,0 +1,61 @@
+"""How far entropy tells other data from test data: histograms and ROC curves."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from reports.figures.canvas import FAINT, INK, Drawing, diagonal, drawing, svg
+from reports.figures.evidence import ENTROPY_BINS, FALSE_POSITIVE_RATES, Separation
+from reports.palette import Style
+
+
+def draw_histogram(
+    method: str, pooled: Separation, style: Style, identifier: str, where: str, top: float
+) -> Drawing:
+    """Return the entropies of a method inside (outlined) and outside (filled) its data.
+
+    `top` is the height of the axis, shared by the methods so that they compare.
+    """
+    edges = np.linspace(0, np.log(pooled.classes), ENTROPY_BINS + 1)
+    inside, outside = densities(pooled)
+    with drawing(1.75) as figure:
+        axes = figure.subplots()
+        axes.stairs(100 * outside, edges, fill=True, color=style.colour, alpha=0.45)
+        axes.stairs(100 * inside, edges, color=INK, linewidth=1.2)
+        axes.set(xlabel="entropy, nats", ylabel="points, %", xlim=(0, edges[-1]))
+        axes.set_ylim(0, 100 * top * 1.05)
+        axes.locator_params(axis="both", nbins=4)
+        said = (
+            f"Entropy of {method}, {where}: mean about {_mean(inside, edges):.2f} nats on test "
+            f"data and {_mean(outside, edges):.2f} nats out of distribution."
+        )
+        return Drawing(svg(figure, identifier, said), method)
+
+
+def draw_roc(
+    curves: Mapping[str, Separation], styles: Mapping[str, Style], identifier: str, where: str
+) -> Drawing:
+    """Return one ROC curve per method, the mean over runs at each false positive rate."""
+    with drawing(2.14) as figure:
+        axes = figure.subplots()
+        diagonal(axes)
+        areas = []
+        for method, pooled in curves.items():
+            style = styles[method]
+            area = float(np.trapezoid(pooled.roc, FALSE_POSITIVE_RATES))
+            areas.append(f"{method} {area:.3f}")
+            axes.plot(FALSE_POSITIVE_RATES, pooled.roc, color=style.colour,
+                      dashes=style.dash or (None, None))  # fmt: skip
+        axes.set(xlabel="test data flagged", ylabel="other data flagged", aspect="equal")
+        axes.axhline(1, color=FAINT, linewidth=0.8, zorder=0)
+        said = f"ROC curves of predictive entropy, {where}. Areas: {'; '.join(areas)}."
+        return Drawing(svg(figure, identifier, said), "ROC of entropy")
+
+
+def densities(pooled: Separation) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of points in each entropy bin, inside and outside."""
+    return tuple(h / max(1.0, h.sum()) for h in (pooled.inside, pooled.outside))  # type: ignore[return-value]
+
+
+def _mean(shares: np.ndarray, edges: np.ndarray) -> float:
+    return float((shares * (edges[:-1] + edges[1:]) / 2).sum())

@@ -1,0 +1,172 @@
+"""The figures of a page: which are drawn, from what, and in which order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reports import labels
+from reports.benchmarks import Benchmark
+from reports.figures import cost, quantiles, reliability, separation
+from reports.figures.canvas import Drawing
+from reports.figures.evidence import Evidence, gather
+from reports.load import Damage
+from reports.numbers import identifier
+from reports.palette import Style
+from reports.table import Cell, Table
+from suites.engine.store import Store
+
+COST_AXES = ("nll", "rmse")
+"""The score that is set against cost: the first that a data set has."""
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Figures of one kind, side by side."""
+
+    title: str
+    explanation: str
+    drawings: tuple[Drawing, ...]
+    legend: bool = False
+    """Whether colours must be explained: methods share a figure."""
+
+
+@dataclass(frozen=True)
+class Galleries:
+    """All figures of a page, and the runs whose predictions they lack."""
+
+    galleries: tuple[Gallery, ...]
+    damage: tuple[Damage, ...]
+    absent: int
+    """How many completed runs have no predictions in the store."""
+
+
+def galleries(
+    store: Store,
+    benchmarks: Sequence[Benchmark],
+    tables: Sequence[Table],
+    styles: Mapping[str, Style],
+    part: str,
+) -> Galleries:
+    """Return the figures of some benchmarks; `tables` are those of their clean data.
+
+    `part` tells these figures' identifiers from those of other parts of the page.
+    """
+    found: list[Gallery] = []
+    curves: list[Drawing] = []
+    damage: list[Damage] = []
+    absent = 0
+    for i, benchmark in enumerate(benchmarks):
+        evidence = {method: gather(store, runs) for method, runs in benchmark.runs.items()}
+        damage += [Damage(*item) for e in evidence.values() for item in e.unreadable]
+        absent += sum(e.absent for e in evidence.values())
+        name = identifier(part, i)
+        found += _reliability(benchmark, evidence, styles, name)
+        found += _separation(benchmark, evidence, styles, name)
+        observed = {m: np.mean(e.observed, axis=0) for m, e in evidence.items() if e.observed}
+        if observed:
+            where = _where(benchmark, benchmark.origin)
+            curves.append(quantiles.draw(observed, styles, f"{name}-quantiles", where))
+    if curves:
+        about = (
+            "The share of test targets below each predictive quantile, averaged over runs. "
+            "On the diagonal, quantiles hold what they promise."
+        )
+        found.append(Gallery("Calibration of quantiles", about, tuple(curves), legend=True))
+    found += _cost(benchmarks, tables, styles, part)
+    return Galleries(tuple(found), tuple(damage), absent)
+
+
+def _reliability(
+    benchmark: Benchmark,
+    evidence: Mapping[str, Evidence],
+    styles: Mapping[str, Style],
+    name: str,
+) -> list[Gallery]:
+    where = _where(benchmark, benchmark.origin)
+    drawings = tuple(
+        reliability.draw(method, e.reliability, styles[method], f"{name}-reliable-{k}", where)
+        for k, (method, e) in enumerate(evidence.items())
+        if e.reliability is not None
+    )
+    about = (
+        "Accuracy of the predictions made with each confidence, and their share below. Under the "
+        f"diagonal a method is overconfident. {_pooled(benchmark, evidence)}"
+    )
+    return [Gallery(f"Reliability, {where}", about, drawings)] if drawings else []
+
+
+def _separation(
+    benchmark: Benchmark,
+    evidence: Mapping[str, Evidence],
+    styles: Mapping[str, Style],
+    name: str,
+) -> list[Gallery]:
+    found = []
+    for k, condition in enumerate(benchmark.conditions):
+        shown = {
+            m: e.separation[condition] for m, e in evidence.items() if condition in e.separation
+        }
+        if not shown:
+            continue
+        outside = labels.dataset(condition.removeprefix("ood_"))
+        where = f"{_where(benchmark, benchmark.origin)} against {outside}"
+        origin = benchmark.origin_of(condition)
+        where += f" ({origin})" if origin not in (benchmark.origin, "original") else ""
+        top = max(float(h.max()) for s in shown.values() for h in separation.densities(s))
+        prefix = f"{name}-separation-{k}"
+        curve = separation.draw_roc(shown, styles, f"{prefix}-roc", where)
+        histograms = tuple(
+            separation.draw_histogram(m, s, styles[m], f"{prefix}-{j}", where, top)
+            for j, (m, s) in enumerate(shown.items())
+        )
+        about = (
+            f"Predictive entropy on test data (line) and on {outside} (filled). The further apart, "
+            f"the better. {_pooled(benchmark, evidence)}"
+        )
+        found.append(Gallery(f"Detection, {where}", about, (curve, *histograms), legend=True))
+    return found
+
+
+def _cost(
+    benchmarks: Sequence[Benchmark],
+    tables: Sequence[Table],
+    styles: Mapping[str, Style],
+    part: str,
+) -> list[Gallery]:
+    drawings = []
+    for i, (benchmark, table) in enumerate(zip(benchmarks, tables, strict=True)):
+        names = [column.name for column in table.columns]
+        axis = next((name for name in COST_AXES if name in names), None)
+        if axis is None or "fit_seconds" not in names:
+            continue
+        points = {}
+        for row in table.rows:
+            seconds, score = (row.cells[names.index(n)] for n in ("fit_seconds", axis))
+            if isinstance(seconds, Cell) and isinstance(score, Cell):
+                points[row.method] = cost.Point(seconds.mean, score.mean, score.standard_error)
+        where = _where(benchmark, benchmark.origin)
+        name = identifier(part, i, "cost")
+        drawings.append(cost.draw(points, styles, name, where, labels.metric(axis)))
+    about = "Lower left is better: less error for less time. Bars are one standard error."
+    return (
+        [Gallery("Cost against quality", about, tuple(drawings), legend=True)] if drawings else []
+    )
+
+
+def _where(benchmark: Benchmark, origin: str) -> str:
+    """Return the data set's name, with its origin unless that is the original."""
+    name = labels.dataset(benchmark.title)
+    return name if origin == "original" else f"{name} ({origin})"
+
+
+def _pooled(benchmark: Benchmark, evidence: Mapping[str, Evidence]) -> str:
+    """Return from how many runs the figures are, a range where methods differ."""
+    counts = sorted({e.runs for e in evidence.values() if e.runs})
+    total = max(sum(r.status == "completed" for r in runs) for runs in benchmark.runs.values())
+    if not counts or (counts[-1] == 1 and total == 1):
+        return "One run per method."
+    span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"Pooled over {span} of {total} runs per method." if counts[0] < total else (
+        f"Pooled over {total} runs per method."
+    )  # fmt: skip

@@ -1,0 +1,124 @@
+"""What things are called on a page; a name without an entry is shown as it is."""
+
+from collections.abc import Container
+
+METRICS = {
+    "accuracy": "Accuracy",
+    "top5_accuracy": "Top-5",
+    "log_likelihood": "Log likelihood",
+    "nll": "NLL",
+    "brier": "Brier",
+    "ece": "ECE",
+    "ece_paper000": "ECE (000)",
+    "ece_min_variance": "ECE, minimum variance",
+    "ece_adaptive": "ECE, adaptive",
+    "ece_classwise": "ECE, classwise",
+    "mce": "MCE",
+    "auroc_ood": "AUROC",
+    "auroc_ood_confidence": "AUROC (confidence)",
+    "auroc_ood_mutual_information": "AUROC (mutual information)",
+    "aupr_out": "AUPR out",
+    "aupr_in": "AUPR in",
+    "fpr95_in": "FPR95",
+    "fpr95_out": "FPR95 out",
+    "log_likelihood_standardised": "Log likelihood, standardised",
+    "log_likelihood_gaussian": "Log likelihood, Gaussian",
+    "picp_50": "PICP 50",
+    "picp_90": "PICP 90",
+    "picp_95": "PICP 95",
+    "mpiw_50": "MPIW 50",
+    "mpiw_90": "MPIW 90",
+    "mpiw_95": "MPIW 95",
+    "calibration_error": "Calibration error",
+    "calibration_mae": "Calibration MAE",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "crps": "CRPS",
+    "aurc": "AURC",
+    "augrc": "AUGRC",
+    "fit_seconds": "Fit",
+    "predict_seconds": "Predict",
+    "peak_bytes": "Memory",
+}
+
+DATASETS = {
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "svhn": "SVHN",
+    "svhn_first1083": "SVHN, first 1083",
+    "mnist": "MNIST",
+    "fashion_mnist": "Fashion-MNIST",
+    "stl10": "STL-10",
+    "wine_red": "wine red",
+}
+
+SUITES = {"cifar10": "CIFAR-10 benchmark", "uci": "UCI regression benchmark"}
+
+PAPERS = {
+    "000": "Message passing for Bayesian neural networks",
+    "001": "Feed-forward uncertainty propagation",
+    "002": "Collapsed inference (CIBER)",
+    "003": "Function-space variational inference with Dirichlet priors",
+    "004": "Probabilistic backpropagation",
+}
+
+UNITS = {
+    "fraction": "",
+    "squared_distance": "",
+    "sum_of_squares": "",
+    "target_units": "target units",
+    "score_sum_over_classes": "",
+    "nats_per_point": "nats",
+    "nats_per_point_target_units": "nats",
+}
+
+MINOR = frozenset({
+    "ece_min_variance", "ece_adaptive", "ece_classwise", "mce", "aurc", "augrc",
+    "entropy", "expected_entropy", "mutual_information",
+    "auroc_ood_confidence", "auroc_ood_mutual_information", "aupr_in", "fpr95_out",
+    "mae", "log_likelihood_standardised", "log_likelihood_gaussian", "calibration_mae",
+    "picp_50", "picp_90", "mpiw_50", "mpiw_90", "sharpness", "sharpness_root",
+})  # fmt: skip
+"""Metrics that a table of their own holds, folded away."""
+
+PERCENT = frozenset({"accuracy", "top5_accuracy"})
+"""Metrics printed in percent; files hold fractions."""
+
+
+def is_minor(name: str, scored: Container[str]) -> bool:
+    """Return whether a metric is folded away; a log likelihood is, beside its negative."""
+    return name in MINOR or (name == "log_likelihood" and "nll" in scored)
+
+
+def metric(name: str) -> str:
+    """Return the heading of a metric's column."""
+    return METRICS.get(name, name.replace("_", " "))
+
+
+def suite(name: str) -> str:
+    """Return the title of a suite's page."""
+    return SUITES.get(name, name)
+
+
+def dataset(name: str) -> str:
+    """Return the name of a data set in running text."""
+    return DATASETS.get(name, name)
+
+
+def condition(name: str) -> str:
+    """Return a test condition in words: `ood_svhn` is SVHN as out-of-distribution data."""
+    if name == "clean":
+        return "test data"
+    if name.startswith("ood_"):
+        return f"out of distribution: {dataset(name.removeprefix('ood_'))}"
+    return name.replace("_", " ")
+
+
+def paper(name: str) -> str:
+    """Return what a source paper is about, with the number it goes by here."""
+    return f"{PAPERS[name]} ({name})" if name in PAPERS else f"paper {name}"
+
+
+def sentence(text: str) -> str:
+    """Return the text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]

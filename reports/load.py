@@ -1,0 +1,112 @@
+"""Read what a suite kept; what cannot be read is named, never dropped in silence."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+
+from suites.engine.record import Record, newest
+from suites.engine.store import Store
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A run of which something cannot be read."""
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """All runs of one suite that could be read, and the rest by name."""
+
+    store: Store
+    records: tuple[Record, ...]
+    """One for each data set, method, fold and seed: what a command last asked for."""
+    damage: tuple[Damage, ...]
+    superseded: int
+    """How many older runs, of other settings under the same names, the store also holds."""
+
+    @property
+    def suite(self) -> str:
+        """The suite's name, which is the folder's."""
+        return self.store.folder.resolve().name
+
+
+def suite_folders(results: Path) -> list[Path]:
+    """Return the folders of suites under `results`, which may be one itself.
+
+    Raises ValueError when there is none.
+    """
+    if not results.is_dir():
+        raise ValueError(f"{results} is not a folder; give the folder that --out of a suite names")
+    if (results / "runs").is_dir():
+        return [results]
+    found = sorted(runs.parent for runs in results.glob("*/runs") if runs.is_dir())
+    if not found:
+        raise ValueError(
+            f"{results} holds no results: there is no {results}/<suite>/runs. "
+            f"`python -m suites.cifar10 --out {results}` makes some"
+        )
+    return found
+
+
+def read(folder: Path) -> Results:
+    """Return the results of the suite in `folder`.
+
+    Raises ValueError when it holds no record at all.
+    """
+    store = Store(folder)
+    records: list[Record] = []
+    damage: list[Damage] = []
+    keys = list(store.keys())
+    for key in keys:
+        try:
+            records.append(_checked(store.read(key), key))
+        except (ValueError, OSError) as error:
+            damage.append(Damage(key, str(error)))
+    if not any((store.runs / key / "record.json").exists() for key in keys):
+        raise ValueError(
+            f"{store.runs} holds no run: none of its folders has a record.json. "
+            "Either no run was finished, or this is not a folder of results"
+        )
+    current = newest(records)
+    return Results(store, tuple(current), tuple(damage), len(records) - len(current))
+
+
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("suite", "profile", "dataset", "origin", "method"), str),
+    **dict.fromkeys(("fold", "seed"), int),
+    **dict.fromkeys(("run", "scores", "condition_origins", "diagnostics", "facts"), Mapping),
+    "provenance": Mapping,
+    "error": (str, type(None)),
+    "target": (Mapping, type(None)),
+}
+
+
+def _checked(record: Record | None, key: str) -> Record:
+    """Return the record, or raise ValueError when a report could not rely on it."""
+    if record is None:
+        raise ValueError("no record.json in the folder")
+    if record.key != key:
+        raise ValueError(f"the record in {key} belongs to run {record.key}: a copied folder?")
+    wrong = [name for name, kind in _TYPES.items() if not isinstance(getattr(record, name), kind)]
+    if record.status not in ("completed", "diverged", "failed"):
+        wrong.append("status")
+    numbers: list[object] = [record.diagnostics, *record.scores.values()]
+    if record.cost is not None:
+        numbers.append(vars(record.cost))
+    if not all(_holds_numbers(part) for part in numbers):
+        wrong.append("a number")
+    if not record.scores.keys() <= record.condition_origins.keys():
+        wrong.append("condition_origins")
+    if not all(isinstance(entry, Mapping) for entry in record.reproduces):
+        wrong.append("reproduces")
+    if wrong:
+        raise ValueError(f"the record of {key} is damaged: {', '.join(wrong)} is of a wrong type")
+    return record
+
+
+def _holds_numbers(part: object) -> bool:
+    return isinstance(part, Mapping) and all(isinstance(v, Real) for v in part.values())

@@ -1,0 +1,54 @@
+"""Numbers as people read them."""
+
+import math
+from collections.abc import Sequence
+
+MOST_DECIMALS = 6
+
+
+def decimals(means: Sequence[float], errors: Sequence[float]) -> int:
+    """Return how many decimals a column needs: two digits of its typical standard error.
+
+    Without standard errors, four digits of its largest mean.
+    """
+    spread = sorted(e for e in errors if math.isfinite(e) and e > 0)
+    if spread:
+        needed = math.ceil(-math.log10(spread[len(spread) // 2])) + 1
+    else:
+        sizes = [abs(m) for m in means if math.isfinite(m) and m != 0]
+        needed = 3 - math.floor(math.log10(max(sizes))) if sizes else 0
+    return min(max(needed, 0), MOST_DECIMALS)
+
+
+def cost_decimals(values: Sequence[float]) -> int:
+    """Return how many decimals show two digits of the least cost, three at most."""
+    sizes = [v for v in values if math.isfinite(v) and v > 0]
+    return min(max(1 - math.floor(math.log10(min(sizes))), 0), 3) if sizes else 0
+
+
+def number(value: float | None, places: int) -> str:
+    """Return a value in plain text: `NaN`, `inf` and `-inf` by name, None as nothing."""
+    if value is None:
+        return ""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return f"{value:.2e}" if abs(value) >= 1e6 else f"{value:.{places}f}"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds in the unit that suits them, in three digits."""
+    for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def typographic(text: str) -> str:
+    """Return the text of a number with a true minus sign and a true infinity."""
+    return text.replace("-", "−").replace("inf", "∞")
+
+
+def identifier(*names: object) -> str:
+    """Return an identifier made of `names` that is safe in HTML, CSS and SVG."""
+    text = "-".join(str(name) for name in names)
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-").lower()

@@ -1,0 +1,106 @@
+"""The source papers' printed scores, in our names and units."""
+
+import csv
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "published"
+
+METHODS = {"mp": "message passing"}
+"""A paper's name of a method → ours, both in lower case, where they differ."""
+
+SIMPLEX_ECE = ("000", "ece")
+"""Marked as doubtful for not being an ECE, which it is not; it is our `ece_paper000`."""
+
+PROTOCOL = frozenset({"epochs", "batch", "test_samples", "train_frac"})
+"""Parts of a printed condition that say how a model was trained, not what it was tested on."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed score; `value` and `spread` are fractions where the paper prints percent."""
+
+    paper: str
+    table: str
+    dataset: str
+    condition: str | None
+    """Our name of the test condition, None where we have no such condition."""
+    metric: str
+    method: str
+    """In lower case, in our words."""
+    model: str
+    protocol: str
+    value: float
+    spread: float | None
+    spread_kind: str
+    repeats: int | None
+    decimals: int
+    """How many decimals the paper prints, of a value in our units."""
+    note: str
+    doubtful: bool
+    """Whether the number should not be compared, for the reason in `note`."""
+
+
+@functools.cache
+def table(paper: str, number: str) -> tuple[Published, ...]:
+    """Return the printed scores of one table of one paper; empty where there is none."""
+    number = number.lower().removeprefix("table").strip()
+    return tuple(
+        _published(row)
+        for path in sorted(FOLDER.glob("*.csv"))
+        for row in _rows(path)
+        if (row["paper"], row["table"].lower()) == (paper, number)
+    )
+
+
+@functools.cache
+def _rows(path: Path) -> tuple[dict[str, str], ...]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return tuple(csv.DictReader(file))
+
+
+def _published(row: dict[str, str]) -> Published:
+    dataset, _, outlier = row["dataset"].partition("_vs_")
+    scale = 0.01 if row["unit"] == "percent" else 1.0
+    doubtful = "UNCERTAIN" in row["note"] and (row["paper"], row["metric"]) != SIMPLEX_ECE
+    method = row["method"].casefold()
+    return Published(
+        paper=row["paper"],
+        table=row["table"],
+        dataset=dataset,
+        condition=f"ood_{outlier}" if outlier else _condition(row["condition"]),
+        metric=_metric(row),
+        method=METHODS.get(method, method),
+        model=row["model"],
+        protocol=row["condition"],
+        value=scale * float(row["value"]),
+        spread=scale * float(row["stderr"]) if row["stderr"] else None,
+        spread_kind=row["spread_kind"],
+        repeats=int(row["n_repeats"]) if row["n_repeats"] else None,
+        decimals=len(row["value"].partition(".")[2]) + 2 * (row["unit"] == "percent"),
+        note=row["note"],
+        doubtful=doubtful or row["unit"] == "as_printed_mixed_scale",
+    )
+
+
+def _metric(row: dict[str, str]) -> str:
+    if (row["paper"], row["metric"]) == SIMPLEX_ECE:
+        return "ece_paper000"
+    if row["unit"] == "nats_per_point_normalised_targets":
+        return "log_likelihood_standardised"
+    return row["metric"]
+
+
+def _condition(printed: str) -> str | None:
+    """Return our name of a printed condition, None where nothing of ours is the same."""
+    pairs = (part.partition("=") for part in printed.split(";") if part)
+    tested = {name: value for name, _, value in pairs if name not in PROTOCOL}
+    if not tested:
+        return "clean"
+    if set(tested) <= {"angle", "severity", "epsilon"}:
+        if not any(float(value) for value in tested.values()):
+            return "clean"
+        if set(tested) == {"angle"}:
+            return f"rotated_{tested['angle']}"
+    return None

@@ -1,0 +1,189 @@
+"""The rules for setting a printed score beside one of ours.
+
+It stands beside ours only where runs followed the paper's protocol, to the end, on the original
+data. Where they departed, it may be shown apart, with what differs. Beside a stand-in, never.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.statistics import against_printed, summary
+from reports.benchmarks import Benchmark
+from reports.descriptions import class_name
+from reports.paired import mean, replicates
+from reports.published import Published, table
+from reports.table import standard_error
+from suites.engine.record import Record
+
+NEGATIVE = {"nll": "log_likelihood", "log_likelihood": "nll"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A printed score and ours; `differs` says why the two do not compare, if they do not."""
+
+    published: Published
+    dataset: str
+    method: str
+    condition: str
+    mean: float
+    standard_error: float | None
+    runs: int
+    z: float | None
+    """The difference in standard errors, None unless both sides have a standard error."""
+    departures: tuple[str, ...]
+    differs: tuple[str, ...]
+
+    @property
+    def difference(self) -> float:
+        """Ours less theirs."""
+        return self.mean - self.published.value
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals to show: as many as the paper prints."""
+        return self.published.decimals
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """All comparisons with one table of one paper that compare, or all that do not."""
+
+    paper: str
+    table: str
+    departures: tuple[str, ...]
+    """Where the suite knowingly departs from the paper."""
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def same_protocol(self) -> bool:
+        """Whether the printed numbers may stand beside ours."""
+        return not any(c.differs for c in self.comparisons)
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know of single comparisons, each text once."""
+        return list(dict.fromkeys(note for c in self.comparisons for note in remarks(c)))
+
+    def numbered(self, comparison: Comparison) -> list[int]:
+        """Return which of `notes` belong to a comparison, counted from 1."""
+        return [self.notes.index(note) + 1 for note in remarks(comparison)]
+
+
+def remarks(comparison: Comparison) -> tuple[str, ...]:
+    """Return why two numbers do not compare, and the doubts of the source."""
+    noted = comparison.published.note
+    known = any(noted and noted in text for text in comparison.differs)
+    return comparison.differs if known or not noted else (*comparison.differs, noted)
+
+
+def reproductions(benchmarks: Iterable[Benchmark]) -> list[Reproduction]:
+    """Return the printed scores with ours, by table, those of the same protocol first."""
+    groups: dict[tuple[bool, str, str, tuple[str, ...]], list[Comparison]] = {}
+    for benchmark in benchmarks:
+        for found in comparisons(benchmark):
+            theirs = found.published
+            place = (bool(found.differs), theirs.paper, theirs.table, found.departures)
+            groups.setdefault(place, []).append(found)
+    return [Reproduction(*place[1:], tuple(groups[place])) for place in sorted(groups)]
+
+
+def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
+    """Return the printed scores of the tables that the benchmark follows, each with ours."""
+    protocols: dict[tuple[str, str], tuple[str, ...]] = {}
+    for record in benchmark.records:
+        for entry in record.reproduces:
+            departures = tuple(str(d) for d in _sequence(entry.get("departures")))
+            protocols[str(entry.get("paper")), str(entry.get("table"))] = departures
+    for (paper, number), departures in sorted(protocols.items()):
+        for printed in table(paper, number):
+            for method, runs in benchmark.runs.items():
+                if (method.casefold(), benchmark.dataset) == (printed.method, printed.dataset):
+                    yield from _compared(printed, method, runs, departures)
+
+
+def _compared(
+    printed: Published, method: str, runs: Sequence[Record], departures: tuple[str, ...]
+) -> Iterator[Comparison]:
+    followers = [r for r in runs if r.status == "completed" and _follows(r, printed)]
+    for condition in sorted({name for r in followers for name in r.scores}):
+        samples = {
+            (r.fold, r.seed): value
+            for r in followers
+            if (value := _ours(r, condition, printed.metric)) is not None
+        }
+        origins = {o for r in followers for o in (r.origin, r.condition_origins.get(condition))}
+        if not samples or not _is(condition, printed) or not origins <= {"original", "subset"}:
+            continue
+        values = replicates(samples, by_fold=len({fold for fold, _ in samples}) > 1)
+        differs = tuple(_differences(printed, condition, followers, origins))
+        yield Comparison(
+            printed,
+            followers[0].dataset,
+            method,
+            condition,
+            mean(values),
+            standard_error(values),
+            len(samples),
+            None if differs else _z(values, printed),
+            departures,
+            differs,
+        )
+
+
+def _is(condition: str, printed: Published) -> bool:
+    """Return whether a condition is the printed one, or the same on a subset of its data."""
+    wanted = printed.condition
+    return wanted is not None and (condition == wanted or condition.startswith(f"{wanted}_"))
+
+
+def _differences(
+    printed: Published, condition: str, runs: Sequence[Record], origins: set[str | None]
+) -> Iterator[str]:
+    for profile in sorted({r.profile for r in runs} - {"paper"}):
+        yield f"profile {profile}, not paper"
+    if "subset" in origins:
+        yield "a subset of the data"
+    if condition != printed.condition:
+        yield f"condition {condition}, not {printed.condition}"
+    if any(limited(r) for r in runs):
+        yield "a limited number of rows"
+    if printed.doubtful:
+        yield f"the printed value is doubtful: {printed.note or 'its scale is not stated'}"
+
+
+def limited(record: Record) -> bool:
+    """Return whether the run saw only some rows of its source, as under `--limit`."""
+    return class_name(record.run.get("source")) == "Limited"
+
+
+def _follows(record: Record, printed: Published) -> bool:
+    return any(
+        str(entry.get("paper")) == printed.paper
+        and str(entry.get("table")).lower().removeprefix("table").strip() == printed.table.lower()
+        for entry in record.reproduces
+    )
+
+
+def _ours(record: Record, condition: str, metric: str) -> float | None:
+    scores = record.scores.get(condition, {})
+    if metric in scores:
+        return scores[metric]
+    negative = scores.get(NEGATIVE.get(metric, ""))
+    return None if negative is None else -negative
+
+
+def _z(values: Sequence[float], printed: Published) -> float | None:
+    if printed.spread_kind != "standard_error" or printed.spread is None or len(values) < 2:
+        return None
+    ours = summary(np.array(values))
+    if not math.hypot(ours.standard_error, printed.spread) > 0:
+        return None
+    return against_printed(ours, printed.value, printed.spread, "standard_error").statistic
+
+
+def _sequence(value: object) -> Sequence[object]:
+    return value if isinstance(value, (list, tuple)) else () if value is None else (value,)

@@ -1,0 +1,264 @@
+"""Mean and standard error of every method and metric, and which of them are best."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from metrics import METRICS
+from metrics.statistics import summary
+from reports import labels
+from reports.benchmarks import Benchmark
+from reports.numbers import cost_decimals, decimals
+from reports.paired import Samples, Verdict, compare, mean, replicates
+from suites.engine.record import Record
+
+Mark = Literal["", "best", "close"]
+Kind = Literal["score", "cost"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A metric on a data set, or what a run cost."""
+
+    name: str
+    heading: str
+    unit: str
+    higher_is_better: bool | None
+    decimals: int = 3
+    scale: float = 1.0
+    """What a value is multiplied by when it is printed."""
+    kind: Kind = "score"
+    untested: str = ""
+    """Why methods were not compared, or "" """
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method's value: the mean over `runs` runs, and what may be said of it."""
+
+    mean: float
+    standard_error: float | None
+    runs: int
+    mark: Mark = ""
+    p_value: float | None = None
+    """Of the difference from the best, after Holm's correction."""
+
+
+Entry = Cell | str
+"""A value, or why there is none: "no run", "diverged", "failed" or "not scored"."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method: an entry per column, and how its runs ended."""
+
+    method: str
+    cells: tuple[Entry, ...]
+    runs: int
+    completed: int
+
+    @property
+    def success(self) -> float:
+        """The share of runs that were completed; NaN where there was none."""
+        return self.completed / self.runs if self.runs else math.nan
+
+
+@dataclass(frozen=True)
+class Table:
+    """Methods by columns."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    origin: str = "original"
+
+    @property
+    def all_succeeded(self) -> bool:
+        """Whether every run of every method was completed."""
+        return all(row.completed == row.runs for row in self.rows)
+
+    @property
+    def untested(self) -> dict[str, list[str]]:
+        """Reason → headings of the columns whose methods were not tested."""
+        reasons: dict[str, list[str]] = {}
+        for column in self.columns:
+            if column.untested:
+                reasons.setdefault(column.untested, []).append(column.heading)
+        return reasons
+
+
+Values = Callable[[Record], float | None]
+
+
+def condition_table(
+    benchmark: Benchmark, condition: str, methods: Sequence[str], minor: bool = False
+) -> Table:
+    """Return methods by metrics under one test condition; the clean one also shows costs.
+
+    `minor` gives the table of the metrics that this one leaves out.
+    """
+    scored = {n for r in benchmark.records for n in r.scores.get(condition, {})}
+    names = [name for name in ordered(scored) if labels.is_minor(name, scored) is minor]
+    pairs = [_score_column(benchmark, condition, name, methods) for name in names]
+    if condition == benchmark.conditions[0] and not minor:
+        pairs += [_cost_column(benchmark, name, methods) for name in _COSTS]
+    title = f"{labels.dataset(benchmark.title)}, {labels.condition(condition)}"
+    return _table(title, pairs, benchmark, methods, benchmark.origin_of(condition))
+
+
+def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
+    """Return methods by what their fits say about themselves."""
+    names = sorted({name for r in benchmark.records for name in r.diagnostics})
+    pairs = [
+        _column(
+            Column(name, name.replace("_", " "), "", None),
+            benchmark,
+            methods,
+            lambda r, name=name: r.diagnostics.get(name),
+        )
+        for name in names
+    ]
+    return _table(labels.dataset(benchmark.title), pairs, benchmark, methods, benchmark.origin)
+
+
+def overview(
+    name: str, benchmarks: Sequence[Benchmark], tables: Sequence[Table], methods: Sequence[str]
+) -> Table:
+    """Return methods by data sets for one metric, out of the tables of the data sets."""
+    picked = []
+    for benchmark, table in zip(benchmarks, tables, strict=True):
+        at = [i for i, column in enumerate(table.columns) if column.name == name]
+        if at:
+            picked.append((benchmark, table, at[0]))
+    first = picked[0][1].columns[picked[0][2]]
+    columns = []
+    for benchmark, table, i in picked:
+        fields = vars(table.columns[i]) | {"heading": labels.dataset(benchmark.title)}
+        unit = _target_unit(benchmark) if name == "rmse" else first.unit
+        columns.append(Column(**fields | {"unit": unit}))
+    rows = []
+    for k, method in enumerate(methods):
+        mine = [(table.rows[k], table.rows[k].cells[i]) for _, table, i in picked]
+        counts = sum(r.runs for r, _ in mine), sum(r.completed for r, _ in mine)
+        rows.append(Row(method, tuple(cell for _, cell in mine), *counts))
+    origins = {table.origin for _, table, _ in picked}
+    origin = origins.pop() if len(origins) == 1 else "mixed"
+    return Table(first.heading, tuple(columns), tuple(rows), origin)
+
+
+def ordered(names: set[str]) -> list[str]:
+    """Return metric names in the order of `METRICS`; unknown ones last."""
+    known = [name for name in METRICS if name in names]
+    return known + sorted(names - set(known))
+
+
+_COSTS: Mapping[str, tuple[str, float]] = {
+    "fit_seconds": ("s", 1.0),
+    "predict_seconds": ("s", 1.0),
+    "peak_bytes": ("MiB", 2.0**-20),
+}
+"""what is printed → unit and the factor to it"""
+
+
+def _score_column(
+    benchmark: Benchmark, condition: str, name: str, methods: Sequence[str]
+) -> tuple[Column, list[Entry]]:
+    metric = METRICS.get(name)
+    percent = name in labels.PERCENT
+    unit = "%" if percent else metric.unit if metric else ""
+    column = Column(
+        name,
+        labels.metric(name),
+        labels.UNITS.get(unit, unit.replace("_", " ")),
+        metric.higher_is_better if metric else None,
+        scale=100.0 if percent else 1.0,
+    )
+    return _column(column, benchmark, methods, lambda r: r.scores.get(condition, {}).get(name))
+
+
+def _cost_column(
+    benchmark: Benchmark, name: str, methods: Sequence[str]
+) -> tuple[Column, list[Entry]]:
+    unit, scale = _COSTS[name]
+    column = Column(name, labels.metric(name), unit, None, scale=scale, kind="cost")
+    return _column(column, benchmark, methods, lambda r: r.cost and getattr(r.cost, name))
+
+
+def _column(
+    column: Column, benchmark: Benchmark, methods: Sequence[str], value: Values
+) -> tuple[Column, list[Entry]]:
+    by_fold = len({r.fold for r in benchmark.records}) > 1
+    samples = {method: _samples(benchmark.runs.get(method, ()), value) for method in methods}
+    better = column.higher_is_better
+    verdict = compare(samples, better, by_fold, holdout_ratio(benchmark.records))
+    cells = [
+        _cell(method, samples[method], by_fold, verdict)
+        if samples[method]
+        else _absence(benchmark.runs.get(method, ()))
+        for method in methods
+    ]
+    values = [cell for cell in cells if isinstance(cell, Cell)]
+    means = [cell.mean * column.scale for cell in values]
+    errors = [cell.standard_error * column.scale for cell in values if cell.standard_error]
+    places = cost_decimals(means) if column.kind == "cost" else decimals(means, errors)
+    fields = vars(column) | {"decimals": places, "untested": verdict.untested}
+    return Column(**fields), cells
+
+
+def _samples(runs: Sequence[Record], value: Values) -> Samples:
+    found = {(r.fold, r.seed): value(r) for r in runs if r.status == "completed"}
+    return {pair: float(v) for pair, v in found.items() if v is not None}
+
+
+def _absence(runs: Sequence[Record]) -> str:
+    if any(r.status == "completed" for r in runs):
+        return "not scored"
+    return "failed" if any(r.status == "failed" for r in runs) else "diverged" if runs else "no run"
+
+
+def _cell(method: str, samples: Samples, by_fold: bool, verdict: Verdict) -> Cell:
+    mark: Mark = "best" if method in verdict.best else "close" if method in verdict.close else ""
+    values = replicates(samples, by_fold)
+    error = standard_error(values)
+    return Cell(mean(values), error, len(samples), mark, verdict.adjusted.get(method))
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """Return the standard error of the mean; None for a single value or an infinite one."""
+    if len(values) < 2 or not np.isfinite(values).all():
+        return None
+    return summary(np.array(values)).standard_error
+
+
+def holdout_ratio(records: Sequence[Record]) -> float | None:
+    """Return the mean of test rows over train rows, None where the facts lack them."""
+    rows = [(r.facts.get("test_rows"), r.facts.get("train_rows")) for r in records]
+    ratios = [
+        test / train
+        for test, train in rows
+        if isinstance(test, int) and isinstance(train, int) and train > 0
+    ]
+    return mean(ratios) if ratios else None
+
+
+def _table(
+    title: str,
+    pairs: Sequence[tuple[Column, Sequence[Entry]]],
+    benchmark: Benchmark,
+    methods: Sequence[str],
+    origin: str,
+) -> Table:
+    rows = []
+    for k, method in enumerate(methods):
+        runs = benchmark.runs.get(method, ())
+        completed = sum(r.status == "completed" for r in runs)
+        rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed))
+    return Table(title, tuple(column for column, _ in pairs), tuple(rows), origin)
+
+
+def _target_unit(benchmark: Benchmark) -> str:
+    targets = [r.target for r in benchmark.records if r.target]
+    return str(targets[0].get("unit", "")) if targets else ""

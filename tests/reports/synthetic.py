@@ -1,0 +1,131 @@
+"""Records and predictions made up for the tests of the reports."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+
+from methods.predictive import CategoricalPredictive, GaussianPredictive
+from metrics import METRICS, value
+from suites.engine.record import Cost, Record
+from suites.engine.store import Predictions, Store, pack
+
+PROVENANCE = {
+    "commit": "0123456789abcdef0123456789abcdef01234567",
+    "dirty": False,
+    "python": "3.11.9",
+    "packages": {"torch": "2.13.0", "numpy": "2.1.0"},
+    "machine": "Linux x86_64, 2 cores",
+    "device": "cpu",
+    "torch_threads": 2,
+    "finished": "2025-01-02T03:04:05+00:00",
+}
+
+
+def record(
+    method: str = "AdamW",
+    dataset: str = "cifar10",
+    fold: int = 0,
+    seed: int = 0,
+    scores: Mapping[str, Mapping[str, float]] | None = None,
+    settings: Mapping[str, object] | None = None,
+    **changes: object,
+) -> Record:
+    """Return a completed run of the quick profile, with `changes`."""
+    run = {
+        "suite": changes.get("suite", "cifar10"),
+        "profile": changes.get("profile", "quick"),
+        "source": {"type": f"datasets.{dataset}:Source", "name": dataset},
+        "method": {"type": f"methods.x:{method}", "learning_rate": 0.001, **(settings or {})},
+        "architecture": [{"type": "methods.architectures:Linear", "outputs": 10}],
+        "fold": fold,
+        "seed": seed,
+    }
+    run |= changes.pop("run", {})  # type: ignore[arg-type]
+    scores = {"clean": {"nll": 1.0}} if scores is None else scores
+    fields = {
+        "key": hashlib.sha256(json.dumps([run, method], sort_keys=True).encode()).hexdigest()[:20],
+        "suite": "cifar10",
+        "profile": "quick",
+        "dataset": dataset,
+        "origin": "original",
+        "method": method,
+        "fold": fold,
+        "seed": seed,
+        "run": run,
+        "status": "completed",
+        "error": None,
+        "scores": scores,
+        "condition_origins": {condition: changes.get("origin", "original") for condition in scores},
+        "diagnostics": {},
+        "cost": Cost(2.0, 0.1, 2.0**24),
+        "facts": {"train_rows": 900, "test_rows": 100},
+        "provenance": PROVENANCE,
+    }
+    return Record(**fields | changes)  # type: ignore[arg-type]
+
+
+def runs_of(scores: Mapping[str, Sequence[float]], metric: str = "nll", **fields) -> list[Record]:
+    """Return one run per method and seed, its score given."""
+    return [
+        record(method, seed=seed, scores={"clean": {metric: score}}, **fields)
+        for method, values in scores.items()
+        for seed, score in enumerate(values)
+    ]
+
+
+def keep(folder, records: Sequence[Record], predictions: Mapping[str, Predictions] | None = None):
+    """Write records, and predictions by key, to the store in `folder`."""
+    store = Store(folder)
+    for kept in records:
+        mine = (predictions or {}).get(kept.key)
+        store.write(kept, None if mine is None else pack(mine))
+    return store
+
+
+def classified(
+    rng: np.random.Generator,
+    sharpness: float,
+    points: int = 400,
+    shift: float = 0.0,
+    noise: float = 0.0,
+) -> tuple[CategoricalPredictive, torch.Tensor]:
+    """Return predictions whose true log odds are the logits divided by `sharpness`.
+
+    `shift` makes the points less clear, `noise` the predictions worse.
+    """
+    logits = (3.0 - shift) * rng.standard_normal((points, 10))
+    odds = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    targets = (odds.cumsum(1) > rng.random((points, 1))).argmax(1)
+    logits = logits + noise * rng.standard_normal(logits.shape)
+    logits = torch.from_numpy(sharpness * logits).float()
+    return CategoricalPredictive(logits.log_softmax(1)[None]), torch.from_numpy(targets)
+
+
+def detected(
+    rng: np.random.Generator, sharpness: float, shift: float, points: int = 400
+) -> tuple[CategoricalPredictive, torch.Tensor]:
+    """Return predictions on test data and on other data, the targets saying which is which."""
+    inside, _ = classified(rng, sharpness, points)
+    outside, _ = classified(rng, sharpness, points, shift)
+    joined = torch.cat([inside.log_probs, outside.log_probs], 1)
+    return CategoricalPredictive(joined), torch.arange(2 * points) // points
+
+
+def regressed(
+    rng: np.random.Generator, error: float, claimed: float, points: int = 60
+) -> tuple[GaussianPredictive, torch.Tensor]:
+    """Return predictions that are off by `error` and claim to be off by `claimed`."""
+    targets = torch.from_numpy(rng.standard_normal((points, 1)))
+    means = targets + error * torch.from_numpy(rng.standard_normal((points, 1)))
+    return GaussianPredictive(means[None], torch.full((1, points, 1), claimed**2).double()), targets
+
+
+def scored(predictions: Predictions, names: Mapping[str, Sequence[str]]):
+    """Return condition → metric → value, from the metrics themselves."""
+    return {
+        condition: {name: value(METRICS[name], prediction, targets) for name in names[condition]}
+        for condition, (prediction, targets) in predictions.items()
+    }

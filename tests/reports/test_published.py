@@ -1,0 +1,172 @@
+"""When a printed number may stand beside ours."""
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reports.benchmarks import benchmarks
+from reports.content import content
+from reports.load import read
+from reports.page import render
+from reports.published import table
+from reports.reproduction import comparisons, reproductions
+from tests.reports.synthetic import keep, record
+
+TABLE_1 = ({"paper": "000", "table": "1", "departures": ["a departure"]},)
+UCI = ({"paper": "004", "table": "1", "departures": []},)
+
+
+def paper_run(method="AdamW", scores=None, **changes):
+    scores = scores or {"clean": {"accuracy": 0.78, "nll": 1.7, "ece": 0.1, "ece_paper000": 0.04}}
+    fields = {"profile": "paper", "scores": scores, "reproduces": TABLE_1} | changes
+    return record(method, **fields)
+
+
+def compared(*records):
+    return [c for b in benchmarks(records) for c in comparisons(b)]
+
+
+def test_a_paper_run_on_original_data_stands_beside_the_printed_number():
+    found = {c.published.metric: c for c in compared(paper_run())}
+    assert found["accuracy"].published.value == 0.783
+    assert found["accuracy"].difference == pytest.approx(-0.003)
+    assert found["accuracy"].departures == ("a departure",)
+    assert all(not c.differs for c in found.values())
+
+
+def test_the_calibration_error_of_paper_000_is_compared_with_its_own_metric():
+    found = {c.published.metric: c for c in compared(paper_run())}
+    assert "ece" not in found
+    assert found["ece_paper000"].mean == 0.04
+    assert found["ece_paper000"].published.value == 0.046
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"profile": "quick"}, "profile quick"),
+        ({"origin": "subset"}, "subset"),
+        ({"run": {"source": {"type": "datasets.limited:Limited", "train": 9}}}, "limited"),
+    ],
+)
+def test_another_protocol_stands_apart_with_what_differs(change, reason):
+    found = compared(paper_run(**change))
+    assert found
+    assert all(any(reason in text for text in c.differs) for c in found)
+    assert all(c.z is None for c in found)
+    assert not any(r.same_protocol for r in reproductions(benchmarks([paper_run(**change)])))
+
+
+def test_no_printed_number_stands_beside_a_stand_in():
+    assert compared(paper_run(origin="stand-in")) == []
+    assert compared(paper_run(origin="stand-in", profile="quick")) == []
+
+
+def test_no_printed_number_stands_beside_a_condition_scored_on_a_stand_in():
+    scores = {"clean": {"accuracy": 0.8}, "ood_svhn": {"auroc_ood": 0.8}}
+    origins = {"clean": "original", "ood_svhn": "stand-in"}
+    found = compared(paper_run(scores=scores, condition_origins=origins))
+    assert [c.published.metric for c in found] == ["accuracy"]
+
+
+def test_a_subset_of_the_outliers_is_another_protocol():
+    scores = {"ood_svhn_first1083": {"auroc_ood": 0.8}}
+    (found,) = compared(
+        paper_run(scores=scores, condition_origins={"ood_svhn_first1083": "subset"})
+    )
+    assert any("ood_svhn_first1083" in text for text in found.differs)
+
+
+def test_nothing_is_compared_unless_the_suite_claims_to_follow_the_table():
+    assert compared(paper_run(reproduces=())) == []
+    assert compared(paper_run(reproduces=({"paper": "000", "table": "7"},))) == []
+
+
+def test_methods_are_matched_by_name_and_aliases_not_by_resemblance():
+    assert compared(paper_run("adamw")) != []
+    assert compared(paper_run("AdamW (script)")) == []
+    found = compared(paper_run("Message passing"))
+    assert {c.published.method for c in found} == {"message passing"}
+
+
+def test_a_doubtful_value_is_not_compared():
+    found = compared(paper_run("Message passing", {"ood_svhn": {"auroc_ood": 0.8}}))
+    assert all(c.differs for c in found)
+
+
+def test_diverged_runs_are_compared_with_nothing():
+    assert compared(paper_run(status="diverged")) == []
+
+
+def uci_runs(folds):
+    rng = np.random.default_rng(0)
+    values = 3.0 + 0.4 * rng.standard_normal(folds)
+    return values, [
+        paper_run("PBP", {"clean": {"rmse": v, "log_likelihood": -2.5}}, dataset="boston",
+                  fold=fold, suite="uci", reproduces=UCI)
+        for fold, v in enumerate(values)
+    ]  # fmt: skip
+
+
+def test_z_is_the_difference_in_standard_errors_of_both_sides():
+    values, records = uci_runs(20)
+    found = {c.published.metric: c for c in compared(*records)}
+    ours = values.std(ddof=1) / math.sqrt(20)
+    expected = (values.mean() - 3.014) / math.hypot(ours, 0.18)
+    assert found["rmse"].z == pytest.approx(expected)
+
+
+def test_z_needs_a_standard_error_on_both_sides():
+    _, records = uci_runs(1)
+    assert {c.z for c in compared(*records)} == {None}
+    assert {c.z for c in compared(*[paper_run(seed=s) for s in range(5)])} == {None}
+
+
+def test_percent_becomes_a_fraction():
+    printed = {(p.method, p.condition): p for p in table("003", "2")}
+    assert printed["map", "clean"].value == pytest.approx(0.9682)
+    assert printed["map", "clean"].spread == pytest.approx(0.0006)
+    assert printed["map", "rotated_60"].condition == "rotated_60"
+
+
+def test_a_log_likelihood_is_compared_with_a_negative_one_turned_round():
+    records = paper_run(scores={"clean": {"log_likelihood": -1.7}})
+    (found,) = compared(records)
+    assert (found.published.metric, found.mean) == ("nll", 1.7)
+
+
+def test_normalised_log_likelihoods_meet_standardised_ones():
+    assert {p.metric for p in table("002", "2")} == {"log_likelihood_standardised"}
+
+
+def test_the_mixed_scales_of_a_table_are_doubtful():
+    assert all(p.doubtful for p in table("002", "6"))
+
+
+def test_every_printed_number_can_be_read():
+    for path in sorted(Path("reports/published").glob("*.csv")):
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        for paper, number in {(row["paper"], row["table"]) for row in rows}:
+            assert len(table(paper, number)) >= sum(
+                (row["paper"], row["table"]) == (paper, number) for row in rows
+            )
+
+
+def test_a_page_over_stand_ins_prints_no_published_number(tmp_path):
+    keep(tmp_path / "cifar10", [paper_run(origin="stand-in", seed=s) for s in range(3)])
+    page = render(content(read(tmp_path / "cifar10")))
+    assert "Stand-in data" in page
+    assert "Published" not in page
+    assert "0.783" not in page
+
+
+def test_a_page_names_the_departures_beside_the_numbers(tmp_path):
+    keep(tmp_path / "cifar10", [paper_run(seed=s) for s in range(3)])
+    page = render(content(read(tmp_path / "cifar10")))
+    assert "0.783" in page
+    assert "a departure" in page
+    assert "Stand-in data" not in page

@@ -1,0 +1,193 @@
+"""The numbers of the tables against numpy and scipy, by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from reports.benchmarks import benchmarks
+from reports.paired import compare
+from reports.table import Cell, condition_table, overview
+from tests.reports.synthetic import record, runs_of
+
+
+def table(records, condition="clean"):
+    (benchmark,) = benchmarks(records)
+    return condition_table(benchmark, condition, list(benchmark.runs))
+
+
+def cell(records, method, metric="nll"):
+    found = table(records)
+    at = [column.name for column in found.columns].index(metric)
+    (row,) = [row for row in found.rows if row.method == method]
+    return row.cells[at]
+
+
+def test_a_cell_is_the_mean_and_its_standard_error_over_seeds():
+    values = [1.0, 1.5, 1.1, 0.7]
+    found = cell(runs_of({"AdamW": values}), "AdamW")
+    assert found.mean == pytest.approx(np.mean(values))
+    assert found.standard_error == pytest.approx(np.std(values, ddof=1) / 2)
+    assert found.runs == 4
+
+
+def test_one_run_has_no_standard_error():
+    assert cell(runs_of({"AdamW": [1.0]}), "AdamW").standard_error is None
+
+
+def test_seeds_of_a_fold_count_as_one_replicate():
+    values = {(0, 0): 1.0, (0, 1): 3.0, (1, 0): 5.0, (1, 1): 5.0, (2, 0): 0.0, (2, 1): 1.0}
+    records = [record(fold=f, seed=s, scores={"clean": {"nll": v}}) for (f, s), v in values.items()]
+    found = cell(records, "AdamW")
+    assert found.mean == pytest.approx(2.5)
+    assert found.standard_error == pytest.approx(stats.sem([2.0, 5.0, 0.5]))
+    assert found.runs == 6
+
+
+def test_seeds_of_one_fold_are_compared_by_the_paired_t_test():
+    rng = np.random.default_rng(0)
+    best = rng.normal(1.0, 0.3, 6)
+    rival = best + rng.normal(0.05, 0.05, 6)
+    found = cell(runs_of({"SGD": best, "AdamW": rival}), "AdamW")
+    assert found.p_value == pytest.approx(stats.ttest_rel(rival, best).pvalue)
+
+
+def test_folds_are_compared_by_the_t_test_corrected_for_overlap():
+    # d and its p-value: the test vector of Nadeau and Bengio's test, with ratio 1/9.
+    d = [0.21, 0.05, -0.04, 0.2, 0.15, 0.1, 0.09, -0.06, 0.16, 0.14]
+    facts = {"train_rows": 900, "test_rows": 100}
+    records = [
+        record(method, fold=fold, scores={"clean": {"nll": 1.0 + extra}}, facts=facts)
+        for fold, gap in enumerate(d)
+        for method, extra in (("SGD", 0.0), ("AdamW", gap))
+    ]
+    assert cell(records, "AdamW").p_value == pytest.approx(0.0437416109, abs=1e-9)
+    assert cell(records, "AdamW").mark == ""
+    assert cell(records, "SGD").mark == "best"
+
+
+def test_p_values_are_adjusted_over_the_rivals():
+    rng = np.random.default_rng(1)
+    best = rng.normal(1, 0.2, 8)
+    rivals = {name: best + rng.normal(0.05, 0.06, 8) for name in ("A", "B", "C")}
+    samples = {
+        name: {(0, s): v for s, v in enumerate(values)}
+        for name, values in {"best": best, **rivals}.items()
+    }
+    verdict = compare(samples, higher_is_better=False, by_fold=False, test_to_train=None)
+    raw = {name: stats.ttest_rel(values, best).pvalue for name, values in rivals.items()}
+    assert max(verdict.adjusted.values()) >= max(raw.values())
+    smallest = min(raw, key=raw.__getitem__)
+    assert verdict.adjusted[smallest] == pytest.approx(min(1, 3 * raw[smallest]))
+
+
+def test_methods_as_good_as_the_best_are_marked_and_worse_ones_are_not():
+    rng = np.random.default_rng(2)
+    best = rng.normal(1, 0.1, 10)
+    scores = {"SGD": best, "AdamW": best + rng.normal(0.001, 0.1, 10), "MFVI": best + 1}
+    marks = {row.method: row.cells[0].mark for row in table(runs_of(scores)).rows}
+    assert sorted(marks.values()) == ["", "best", "close"]
+    assert marks["MFVI"] == ""
+
+
+@pytest.mark.parametrize(("metric", "best"), [("nll", "AdamW"), ("accuracy", "SGD")])
+def test_the_metric_decides_which_direction_is_better(metric, best):
+    found = table(runs_of({"AdamW": [0.1] * 3, "SGD": [0.9] * 3}, metric))
+    assert [row.method for row in found.rows if row.cells[0].mark == "best"] == [best]
+
+
+def test_a_diagnostic_has_no_best_method():
+    found = table(runs_of({"AdamW": [0.1] * 3, "SGD": [0.9] * 3}, "entropy"))
+    (benchmark,) = benchmarks(runs_of({"AdamW": [0.1] * 3, "SGD": [0.9] * 3}, "entropy"))
+    minor = condition_table(benchmark, "clean", list(benchmark.runs), minor=True)
+    assert [c.name for c in found.columns if c.kind == "score"] == []
+    assert {row.cells[0].mark for row in minor.rows} == {""}
+
+
+def test_two_pairs_are_not_tested_and_the_table_says_so():
+    found = table(runs_of({"AdamW": [1.0, 1.1], "SGD": [1.0, 1.2]}))
+    assert {row.cells[0].mark for row in found.rows} == {"best", ""}
+    assert any("fewer than 3" in reason for reason in found.untested)
+
+
+def test_folds_of_unknown_size_are_not_tested():
+    records = [
+        record(m, fold=f, scores={"clean": {"nll": 1.0 + f / 10 + k}}, facts={})
+        for f in range(5)
+        for k, m in enumerate(("AdamW", "SGD"))
+    ]
+    assert any("rows" in reason for reason in table(records).untested)
+
+
+def test_only_common_seeds_are_paired():
+    samples = {
+        "a": {(0, s): 1.0 + s / 10 for s in range(5)},
+        "b": {(0, s): 2.0 + s / 7 for s in range(1, 9)},
+    }
+    verdict = compare(samples, False, by_fold=False, test_to_train=None)
+    common = range(1, 5)
+    expected = stats.ttest_rel([2.0 + s / 7 for s in common], [1.0 + s / 10 for s in common])
+    assert verdict.adjusted["b"] == pytest.approx(expected.pvalue)
+
+
+def test_equal_methods_are_both_best():
+    found = table(runs_of({"AdamW": [1.0, 2.0, 3.0], "SGD": [1.0, 2.0, 3.0]}))
+    assert [row.cells[0].mark for row in found.rows] == ["best", "best"]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_score_that_is_not_finite_is_shown_and_never_best(bad):
+    records = runs_of({"AdamW": [1.0, bad, 1.0], "SGD": [5.0, 5.1, 5.2]})
+    found = cell(records, "AdamW")
+    assert not math.isfinite(found.mean)
+    assert found.standard_error is None
+    assert cell(records, "SGD").mark == "best"
+
+
+def test_diverged_runs_lower_the_success_rate_and_enter_no_mean():
+    records = [*runs_of({"AdamW": [1.0, 2.0]}), record(seed=2, scores={}, status="diverged")]
+    (row,) = table(records).rows
+    assert (row.runs, row.completed) == (3, 2)
+    assert row.success == pytest.approx(2 / 3)
+    assert row.cells[0].mean == pytest.approx(1.5)
+
+
+def test_a_method_missing_on_a_data_set_is_shown_as_missing():
+    records = [record("AdamW", "boston"), record("AdamW", "yacht"), record("SGD", "yacht")]
+    boston, yacht = benchmarks(records)
+    methods = ["AdamW", "SGD"]
+    tables = [condition_table(b, "clean", methods) for b in (boston, yacht)]
+    joined = overview("nll", [boston, yacht], tables, methods)
+    assert tables[0].rows[1].cells[0] == "no run"
+    assert joined.rows[1].cells[0] == "no run"
+    assert isinstance(joined.rows[1].cells[1], Cell)
+    assert [column.heading for column in joined.columns] == ["boston", "yacht"]
+
+
+def test_a_metric_that_only_some_methods_have_leaves_gaps():
+    records = [
+        record("AdamW", scores={"clean": {"nll": 1.0, "brier": 0.3}}),
+        record("SGD", scores={"clean": {"nll": 1.0}}),
+    ]
+    assert cell(records, "SGD", "brier") == "not scored"
+
+
+def test_runs_with_other_settings_under_one_label_are_kept_apart():
+    slow = record(seed=0, settings={"learning_rate": 0.1})
+    fast = record(seed=1, settings={"learning_rate": 0.9})
+    (benchmark,) = benchmarks([slow, fast])
+    assert sorted(benchmark.runs) == ["AdamW (learning_rate=0.1)", "AdamW (learning_rate=0.9)"]
+
+
+def test_profiles_origins_and_networks_are_never_averaged_together():
+    network = {"architecture": [{"type": "methods.architectures:Linear", "outputs": 3}]}
+    records = [
+        record(),
+        record(profile="paper"),
+        record(origin="subset", run={"source": {"type": "x:Limited"}}),
+        record(run=network),
+    ]
+    found = benchmarks(records)
+    assert len(found) == 4
+    assert len({(b.profile, b.origin, b.title) for b in found}) == 4
