@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Dataset, ImageSource, Origin, Part, Split
+from datasets.base import Dataset, ImageSource, Origin, Split
 from datasets.cache import cached_per_dataset
 from datasets.images import CHUNK, as_inputs
 
 Self = TypeVar("Self")
-Resolve = Callable[[ImageSource, Part], ImageSource]
-"""From a source, and the part whose images are needed, to one that can be read."""
+Resolve = Callable[[ImageSource], ImageSource]
+"""From a source to one whose test images can be read."""
 
 ORIGINS: tuple[Origin, ...] = ("original", "subset", "stand-in")
 """From the best to the least."""
@@ -36,7 +36,7 @@ class Condition(Protocol):
         ...
 
     def with_sources(self: Self, resolve: Resolve) -> Self:
-        """Return the condition with each of its sources replaced by `resolve(source, part)`."""
+        """Return the condition with each of its sources replaced by `resolve(source)`."""
         ...
 
     def origin(self, dataset: Dataset) -> Origin:
@@ -83,7 +83,7 @@ class OutOfDistribution:
 
     @property
     def name(self) -> str:
-        """ "ood_" and the name of the other source."""
+        """The name of the other source, after "ood_"."""
         return f"ood_{self.source.name}"
 
     def sources(self) -> tuple[ImageSource, ...]:
@@ -92,7 +92,7 @@ class OutOfDistribution:
 
     def with_sources(self, resolve: Resolve) -> "OutOfDistribution":
         """Return the condition with the other source resolved."""
-        return OutOfDistribution(resolve(self.source, "test"))
+        return OutOfDistribution(resolve(self.source))
 
     def origin(self, dataset: Dataset) -> Origin:
         """Return the lesser origin of the two."""
@@ -127,11 +127,11 @@ class Rotated:
     Bayesian classification", which states none of them; the other sense does not.
     """
 
-    degrees: float
+    degrees: int | float
 
     @property
     def name(self) -> str:
-        """ "rotated_" and the degrees."""
+        """The degrees, after "rotated_"."""
         return f"rotated_{self.degrees:g}"
 
     def sources(self) -> tuple[ImageSource, ...]:
@@ -160,7 +160,7 @@ class Rotated:
 
 
 def rotate(
-    images: Float[Tensor, "points channels height width"], degrees: float
+    images: Float[Tensor, "points channels height width"], degrees: int | float
 ) -> Float[Tensor, "points channels height width"]:
     """Return images turned counter-clockwise about their centre, 0 where nothing was."""
     height, width = images.shape[2:]

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import io
 import logging
 import os
 import shutil
@@ -13,9 +14,11 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from datasets.base import DataDamaged, DataUnavailable, Part
+
+Content: TypeAlias = IO[bytes] | io.BufferedIOBase
 
 CONNECT_SECONDS = 4.0
 """How long a host may take to answer before it counts as out of reach."""
@@ -118,8 +121,8 @@ def fetch(files: Iterable[DataFile]) -> None:
 
     Raises DataUnavailable, naming what was tried.
     """
-    wanted = [file for file in files if not _intact(file)]
     try:
+        wanted = [file for file in files if not _intact(file)]
         for file in wanted:
             if file.archive is None:
                 _download(file)
@@ -127,7 +130,7 @@ def fetch(files: Iterable[DataFile]) -> None:
             _unpack(archive, [file for file in wanted if file.archive == archive])
     except OSError as error:
         raise DataUnavailable(
-            f"cannot write to the data folder {folder()}: {error}. Choose another with "
+            f"cannot use the data folder {folder()}: {error}. Choose another with "
             "--data-dir or BNNBENCH_DATA."
         ) from error
 
@@ -140,7 +143,7 @@ def _intact(file: DataFile) -> bool:
         return False
 
 
-def _digest(content: IO[bytes], checksum: str) -> str:
+def _digest(content: Content, checksum: str) -> str:
     algorithm = checksum.split(":")[0]
     new = hashlib.new(algorithm, usedforsecurity=False)
     while chunk := content.read(2**20):
@@ -241,7 +244,7 @@ def _unpack(archive: DataFile, files: list[DataFile]) -> None:
 
 
 @contextlib.contextmanager
-def _member(archive: DataFile, name: str) -> Iterator[IO[bytes]]:
+def _member(archive: DataFile, name: str) -> Iterator[Content]:
     try:
         if archive.path.endswith(".zip"):
             with zipfile.ZipFile(archive.place) as zipped, zipped.open(name) as content:
@@ -256,7 +259,7 @@ def _member(archive: DataFile, name: str) -> Iterator[IO[bytes]]:
         raise damaged(archive, str(error)) from error
 
 
-def _place(file: DataFile, content: IO[bytes]) -> None:
+def _place(file: DataFile, content: Content) -> None:
     """Write a verified file to its place, whole or not at all."""
     file.place.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{file.place.name}.", dir=file.place.parent)

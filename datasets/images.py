@@ -9,7 +9,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from datasets.base import Categorical, Dataset, ImageSource, Origin, Scaling, Split, check_fold
-from datasets.facts import facts_of
+from datasets.facts import Rows, facts_of
 
 CHUNK = 100
 """Images converted at a time, to bound memory."""
@@ -32,9 +32,7 @@ def load(source: ImageSource, fold: int) -> Dataset:
     )
 
 
-def standardised(
-    train: Labelled, test: Labelled, classes: int, origin: Origin, licence: str
-) -> Dataset:
+def standardised(train: Rows, test: Rows, classes: int, origin: Origin, licence: str) -> Dataset:
     """Return images as standardised channels, with the training images' mean and std."""
     scaling = channel_scaling(train[0])
     dataset = Dataset(
