@@ -10,6 +10,9 @@ from rich.text import Text
 import suites
 from methods import METHODS, method_type
 
+SHOWN = 12
+"""How many names of a kind are listed; a search has hundreds."""
+
 
 def main() -> None:
     """Print every suite and every method; one that cannot be imported says why."""
@@ -33,9 +36,15 @@ def _suites() -> list[tuple[str, ...]]:
         first = next(iter(declared.values()))
         datasets = dict.fromkeys(s.name for suite in declared.values() for s in suite.sources)
         labels = dict.fromkeys(label for suite in declared.values() for label in suite.methods)
-        lists = (", ".join(names) for names in (declared, datasets, labels))
-        rows.append((module.name, first.title, *lists))
+        lists = (declared, datasets, labels)
+        rows.append((module.name, first.title, *(_some(list(names)) for names in lists)))
     return rows
+
+
+def _some(names: list[str]) -> str:
+    """Return the names, or the first of too many."""
+    more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def _methods() -> list[tuple[str, ...]]:

@@ -7,14 +7,19 @@ os.environ["OMP_NUM_THREADS"] = "1"  # for the processes that tests start
 
 import jaxtyping
 import pytest
+import torch
 
 PACKAGES = ["datasets", "methods", "metrics", "suites", "reports"]
 
-jaxtyping.install_import_hook(PACKAGES, "beartype.beartype")
+# An int is a float here, as it is to every type checker.
+CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 
-import torch  # noqa: E402
 
-torch.set_num_threads(1)
+def pytest_configure(config: pytest.Config) -> None:
+    """Compute on one thread, and check shapes unless what counts is the time."""
+    torch.set_num_threads(1)
+    if not config.getoption("--benchmark-only"):
+        jaxtyping.install_import_hook(PACKAGES, CHECK)
 
 
 @pytest.fixture(scope="session")

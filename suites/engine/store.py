@@ -43,7 +43,12 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True)
 class Store:
-    """The results of one suite: `folder/runs/<key>/{record.json,predictions.npz}`."""
+    """The results of one suite: `folder/runs/<key>/{record.json,predictions.npz}`.
+
+    A process may be killed at any moment and leaves whole runs only. Nothing waits for the
+    disk (that would cost more than all else here), so a power cut may truncate the last
+    files; reading one says so.
+    """
 
     folder: Path
 
@@ -74,7 +79,6 @@ class Store:
             shutil.rmtree(retired, ignore_errors=True)
         else:
             workshop.rename(place)
-        _sync_folder(place.parent)
 
     def rewrite(self, record: Record) -> None:
         """Replace a run's record and leave its predictions as they are."""
@@ -184,18 +188,8 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,0 +1,61 @@
+"""A suite file holds values and nothing else."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SUITES = Path(__file__).resolve().parent.parent.parent / "suites"
+FILES = [path for path in sorted(SUITES.glob("*.py")) if not path.name.startswith("__")]
+
+ACTIONS = (
+    *(ast.For, ast.While, ast.AsyncFor, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    *(ast.Lambda, ast.IfExp, ast.BoolOp, ast.Compare),
+    *(ast.With, ast.Try, ast.Await, ast.Yield, ast.NamedExpr, ast.Delete, ast.Global),
+)
+"""Whatever does something rather than states a value; a grid of settings is a value."""
+
+GUARD = ast.dump(ast.parse('if __name__ == "__main__": main(SUITES)').body[0])
+
+
+def offences(source: str) -> list[str]:
+    """Return what a suite file must not contain, by line."""
+    tree = ast.parse(source)
+    if not ast.get_docstring(tree):
+        return ["line 1: a docstring is missing"]
+    found = []
+    for node in tree.body[1:]:
+        if ast.dump(node) == GUARD:
+            continue
+        if not isinstance(node, (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)):
+            found.append(f"line {node.lineno}: {type(node).__name__}")
+        found += [
+            f"line {inner.lineno}: {type(inner).__name__}"
+            for inner in ast.walk(node)
+            if isinstance(inner, ACTIONS)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_suite_only_declares(path):
+    assert offences(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for x in y: pass",
+        "def f(): pass",
+        "class C: pass",
+        "X = [a for a in b if a > 0]",
+        "X = 1 if Y else 2",
+        "X = lambda: 0",
+        "print(1)",
+        "if X: Y = 1",
+        '"""A second docstring."""',
+        "with x: pass",
+    ],
+)
+def test_what_does_something_is_found(code):
+    assert offences(f'"""A suite."""\n{code}\n')

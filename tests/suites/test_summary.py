@@ -1,0 +1,76 @@
+"""What a command prints at its end."""
+
+import io
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+from scipy.stats import sem
+
+from datasets.conditions import Clean
+from suites.engine.grid import Evaluation
+from suites.engine.summary import print_failures, print_tables
+from tests.suites.miniature import QUICK
+from tests.suites.test_record import RECORD
+
+METRICS = ("rmse", "log_likelihood", "crps", "picp_90", "mpiw_90", "sharpness")
+SUITE = replace(QUICK, evaluations=(Evaluation(Clean(), METRICS),))
+VALUES = np.random.default_rng(0).normal(1.0, 0.3, size=(7, len(METRICS)))
+
+
+def records(method="Mean"):
+    for fold, row in enumerate(VALUES):
+        scores = {"clean": dict(zip(METRICS, map(float, row), strict=True))}
+        yield replace(RECORD, key=f"{method}{fold}", method=method, fold=fold, scores=scores)
+
+
+def printed(records, width=200, show=print_tables):
+    console = Console(file=io.StringIO(), width=width)
+    show(*([SUITE] if show is print_tables else []), records, console)
+    return console.file.getvalue()
+
+
+def test_a_cell_is_mean_and_standard_error():
+    cells = re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", printed(records()))
+    for (mean, error), values in zip(cells, VALUES.T, strict=False):
+        assert float(mean) == pytest.approx(values.mean(), abs=0.005)
+        assert float(error) == pytest.approx(sem(values), abs=0.005)
+    assert len(cells) == len(METRICS) + 1  # and the seconds
+
+
+def test_one_run_has_no_error_rather_than_none_at_all():
+    text = printed([next(records())])
+    assert "±" not in text
+    assert "nan" not in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_no_line_is_wider_than_the_console_and_no_column_is_lost(width):
+    text = printed(records(), width)
+    assert all(len(line.rstrip()) <= width for line in text.splitlines())
+    assert all(len(re.findall(rf"\b{metric}\b", text)) == 1 for metric in METRICS)
+    assert "…" not in text
+
+
+def test_methods_stand_in_the_order_of_the_suite():
+    text = printed([*records("Zebra"), *records("Together"), *records("Mean")])
+    places = [text.index(name) for name in ("Mean", "Together", "Zebra")]
+    assert places == sorted(places)
+
+
+def test_names_are_not_taken_for_markup():
+    assert "[red]<b>" in printed(records("[red]<b>"))
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-9, 1e12, float("inf"), float("nan"), -3.0])
+def test_any_number_can_be_printed(value):
+    text = printed([replace(RECORD, scores={"clean": {"rmse": value}})])
+    assert "Mean" in text
+
+
+def test_a_failure_is_one_line_with_its_reason():
+    failed = replace(RECORD, status="failed", error="Traceback\n  File\nKeyError: [bold]\n")
+    text = printed([RECORD, failed], show=print_failures)
+    assert text == "failed: Mean on line, fold 0, seed 0: KeyError: [bold]\n"
