@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import torch
@@ -196,6 +196,12 @@ class TableSource(DataSource, Protocol):
     def table(self, fold: int) -> Table:
         """Return the raw rows of the fold."""
         ...
+
+
+def has_images(source: DataSource) -> TypeGuard[ImageSource]:
+    """Return whether a source is made of images; a wrapper is what its `source` is."""
+    inner = getattr(source, "source", None)
+    return isinstance(source, ImageSource) if inner is None else has_images(inner)
 
 
 def check_fold(source: DataSource, fold: int) -> None:

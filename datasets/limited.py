@@ -13,6 +13,7 @@ from datasets.base import (
     Table,
     TableSource,
     check_fold,
+    has_images,
 )
 from datasets.cache import cached
 from datasets.images import Labelled
@@ -66,6 +67,11 @@ class Limited:
         return self._image_source.classes
 
     @property
+    def target(self) -> tuple[str, str]:
+        """The source's."""
+        return self._table_source.target
+
+    @property
     def origin(self) -> Origin:
         """The source's, or "subset" where rows of original files were left out."""
         whole = self.source.origin
@@ -76,12 +82,10 @@ class Limited:
         """Return the fold, standardised on the training rows that are kept."""
         check_fold(self, fold)
         licence = self.source.licence
-        if isinstance(self.source, ImageSource):
+        if has_images(self.source):
             train, test = self.images("train"), self.images("test")
             return images.standardised(train, test, self.classes, self.origin, licence)
-        return tables.standardised(
-            self.table(fold), self._table_source.target, self.origin, licence
-        )
+        return tables.standardised(self.table(fold), self.target, self.origin, licence)
 
     def images(self, part: Part) -> Labelled:
         """Return the first raw images and labels of a part."""
@@ -117,7 +121,7 @@ class Limited:
 
     def _cuts(self) -> bool:
         """Return whether rows are left out, of the parts that can be read here."""
-        if isinstance(self.source, ImageSource):
+        if has_images(self.source):
             limits: tuple[tuple[Part, int | None], ...] = (
                 ("train", self.train),
                 ("test", self.test),

@@ -5,6 +5,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from datasets.base import DataSource, ImageSource
+from datasets.held_out import HeldOut
 from datasets.limited import Limited
 from datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
 from datasets.svhn_first1083 import SvhnFirst1083
@@ -64,6 +65,14 @@ def test_a_limit_is_a_source_and_passes_its_limits_to_what_takes_its_place(folde
     (other,) = cut.fallbacks("test")
     assert len(other.images("test")[0]) == 9
     assert cut.missing("test") == SvhnFirst1083().missing("test") != ()
+
+
+@pytest.mark.parametrize("whole", [DigitsAsMnist(), DiabetesAsUci()])
+def test_limiting_and_holding_out_combine_in_any_order(whole):
+    inner = Limited(HeldOut(whole, share=0.25), train=50, test=9).load(0)
+    outer = HeldOut(Limited(whole, train=40), share=0.25).load(0)
+    assert (len(inner.train), len(inner.test)) == (50, 9)
+    assert (len(outer.train), len(outer.test)) == (30, 10)
 
 
 @pytest.mark.parametrize("limits", [{"train": 0}, {"test": -1}])
