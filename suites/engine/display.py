@@ -57,7 +57,7 @@ class Live:
         if (bar := self._bars.pop(id(task), None)) is not None:
             self._progress.remove_task(bar)
         self._progress.advance(self._all, len(task.runs))
-        self._console.print(escape(_ending(task, outcomes)))
+        self._console.print(_ending(task, outcomes), markup=False, highlight=False)
 
 
 class Lines:

@@ -40,6 +40,8 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
             condition = evaluation.condition.name
             if scored := [r for r in here if condition in r.scores]:
                 title = f"{dataset} ({origin}), {condition}"
+                lesser = {r.condition_origins[condition] for r in scored} - {origin}
+                title += "".join(f" ({other})" for other in sorted(lesser))
                 _print_table(title, _columns(scored, condition, evaluation.metrics), console)
 
 
@@ -52,17 +54,18 @@ def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) 
         _Column("method", tuple(methods)),
         _Column("runs", tuple(str(len(own)) for own in by_method)),
         *(_column(m, [[s[m] for s in own if m in s] for own in scores]) for m in metrics),
-        _column("fit seconds", seconds),
+        _column("fit seconds", seconds, most_decimals=2),
     ]
 
 
-def _column(heading: str, values: Sequence[Sequence[float]]) -> _Column:
+def _column(heading: str, values: Sequence[Sequence[float]], most_decimals: int = 6) -> _Column:
     """Return means and standard errors of each method with decimals that suit the largest."""
     from metrics.statistics import summary  # scipy.stats loads for long, and workers need none
 
     summaries = [summary(np.array(own, float)) if own else None for own in values]
     sizes = [abs(s.mean) for s in summaries if s and math.isfinite(s.mean) and s.mean]
-    decimals = min(6, max(0, 2 - math.floor(math.log10(max(sizes))))) if sizes else 2
+    digits = 2 - math.floor(math.log10(max(sizes, default=1.0)))
+    decimals = min(most_decimals, max(0, digits))
     cells = []
     for s in summaries:
         text = f"{s.mean:.{decimals}f}" if s else ""
@@ -79,7 +82,8 @@ def _print_table(title: str, columns: Sequence[_Column], console: Console) -> No
         while rest and (len(taken) == 1 or width + rest[0].width <= console.width):
             width += rest[0].width
             taken.append(rest.pop(0))
-        table = Table(title=Text(title, "bold"), title_justify="left", box=None, pad_edge=False)
+        console.print(Text(title, "bold"), soft_wrap=True)
+        table = Table(box=None, pad_edge=False)
         for column in taken:
             justify = "left" if column is label else "right"
             table.add_column(Text(column.heading), justify=justify, no_wrap=True)

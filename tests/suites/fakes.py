@@ -205,6 +205,14 @@ class Raising:
 
 
 @dataclass(frozen=True)
+class Impatient:
+    """Stands for a person who presses Ctrl-C during the fit."""
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Constant:
+        raise KeyboardInterrupt
+
+
+@dataclass(frozen=True)
 class Blank:
     """Predicts NaN."""
 

@@ -281,6 +281,14 @@ def test_an_error_of_the_data_in_the_middle_is_said_without_a_traceback(tmp_path
     assert len(times(tmp_path)) == 1
 
 
+def test_ctrl_c_in_this_process_keeps_what_is_finished(tmp_path):
+    methods = {"Mean": Mean(), "Impatient": fakes.Impatient()}
+    answer = call(tmp_path, suite=replace(FAST, methods=methods))
+    assert answer.code == 130
+    assert "to go on, the same command" in answer.output
+    assert len(times(tmp_path)) == 2
+
+
 def test_a_report_that_cannot_be_made_is_said_and_not_passed_off_as_success(tmp_path, monkeypatch):
     monkeypatch.setattr(cli.sys, "executable", "false")
     answer = call(tmp_path, "--no-report")

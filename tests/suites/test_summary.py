@@ -54,6 +54,12 @@ def test_no_line_is_wider_than_the_console_and_no_column_is_lost(width):
     assert "…" not in text
 
 
+def test_a_condition_on_lesser_data_says_so():
+    assert "line (original), clean\n" in re.sub(r" +\n", "\n", printed(records()))
+    lesser = [replace(r, condition_origins={"clean": "stand-in"}) for r in records()]
+    assert "line (original), clean (stand-in)" in printed(lesser)
+
+
 def test_methods_stand_in_the_order_of_the_suite():
     text = printed([*records("Zebra"), *records("Together"), *records("Mean")])
     places = [text.index(name) for name in ("Mean", "Together", "Zebra")]
