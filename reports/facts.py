@@ -134,13 +134,14 @@ def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:
 
 
 def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
-    """Return data set → its network, a layer each."""
-    found = {}
+    """Return data sets → their network, a layer each; sets of one network together."""
+    users: dict[tuple[str, ...], list[str]] = {}
     for benchmark in benchmarks:
         layers = benchmark.records[0].run.get("architecture")
         listed = layers if isinstance(layers, list) else [layers]
-        found[labels.dataset(benchmark.title)] = [call(layer) for layer in listed]
-    return found
+        name = labels.dataset(benchmark.title)
+        users.setdefault(tuple(call(layer) for layer in listed), []).append(name)
+    return {", ".join(names): list(layers) for layers, names in users.items()}
 
 
 def _class(record: Record) -> str:

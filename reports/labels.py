@@ -49,7 +49,7 @@ DATASETS = {
     "mnist": "MNIST",
     "fashion_mnist": "Fashion-MNIST",
     "stl10": "STL-10",
-    "wine_red": "wine red",
+    "digits_as_cifar10": "digits as CIFAR-10",
 }
 
 SUITES = {"cifar10": "CIFAR-10 benchmark", "uci": "UCI regression benchmark"}
@@ -102,7 +102,7 @@ def suite(name: str) -> str:
 
 def dataset(name: str) -> str:
     """Return the name of a data set in running text."""
-    return DATASETS.get(name, name)
+    return DATASETS.get(name, name.replace("_", " "))
 
 
 def condition(name: str) -> str:

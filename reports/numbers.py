@@ -13,7 +13,7 @@ def decimals(means: Sequence[float], errors: Sequence[float]) -> int:
     """
     spread = sorted(e for e in errors if math.isfinite(e) and e > 0)
     if spread:
-        needed = math.ceil(-math.log10(spread[len(spread) // 2])) + 1
+        needed = math.ceil(-math.log10(spread[(len(spread) - 1) // 2])) + 1
     else:
         sizes = [abs(m) for m in means if math.isfinite(m) and m != 0]
         needed = 3 - math.floor(math.log10(max(sizes))) if sizes else 0

@@ -137,8 +137,7 @@ def overview(
     columns = []
     for benchmark, table, i in picked:
         fields = vars(table.columns[i]) | {"heading": labels.dataset(benchmark.title)}
-        unit = _target_unit(benchmark) if name == "rmse" else first.unit
-        columns.append(Column(**fields | {"unit": unit}))
+        columns.append(Column(**fields))
     rows = []
     for k, method in enumerate(methods):
         mine = [(table.rows[k], table.rows[k].cells[i]) for _, table, i in picked]
@@ -169,6 +168,8 @@ def _score_column(
     metric = METRICS.get(name)
     percent = name in labels.PERCENT
     unit = "%" if percent else metric.unit if metric else ""
+    if unit == "target_units":
+        unit = _target_unit(benchmark) or unit
     column = Column(
         name,
         labels.metric(name),

@@ -1,8 +1,11 @@
 """What quality costs: a score against the seconds of fitting."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
 
 from reports.figures.canvas import FAINT, Drawing, drawing, svg
 from reports.palette import Style
@@ -37,17 +40,23 @@ def draw(
                           color=style.colour, marker=style.marker, markersize=5.5)  # fmt: skip
         axes.set(xlabel="seconds to fit", ylabel=axis)
         axes.margins(0.12)
-        _plain_ticks(axes, [p.seconds for p in shown.values()])
+        _seconds_axis(axes, [p.seconds for p in shown.values()])
         listed = "; ".join(f"{m} {p.seconds:.3g} s, {p.score:.3f}" for m, p in shown.items())
         said = f"{axis} against seconds to fit on {where}: {listed}."
         return Drawing(svg(figure, identifier, said), where)
 
 
-def _plain_ticks(axes, seconds: list[float]) -> None:
-    """Label powers of ten, and 2 and 5 times them where the axis is short, as plain numbers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    short = bool(seconds) and max(seconds) < 30 * min(seconds)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if short else (1,)))
+def _seconds_axis(axes: Axes, seconds: Sequence[float]) -> None:
+    """Label 1, 2, 5 or the powers of ten of a logarithmic axis that spans a factor of 4."""
+    if not seconds:
+        return
+    middle = math.log10(min(seconds)) / 2 + math.log10(max(seconds)) / 2
+    half = max(math.log10(4), 1.25 * math.log10(max(seconds) / min(seconds))) / 2
+    low, high = 10 ** (middle - half), 10 ** (middle + half)
+    steps = (1, 2, 5) if half < 0.75 else (1,) if half > 1 else (1, 3)
+    powers = range(math.floor(middle - half), math.ceil(middle + half) + 1)
+    ticks = [step * 10.0**power for power in powers for step in steps]
+    axes.set_xlim(low, high)
+    axes.set_xticks([tick for tick in ticks if low <= tick <= high], minor=False)
+    axes.set_xticks([], minor=True)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())

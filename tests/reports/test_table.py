@@ -191,3 +191,10 @@ def test_profiles_origins_and_networks_are_never_averaged_together():
     found = benchmarks(records)
     assert len(found) == 4
     assert len({(b.profile, b.origin, b.title) for b in found}) == 4
+
+
+def test_a_column_in_target_units_names_the_unit_of_the_target():
+    target = {"name": "output", "unit": "MW", "mean": 0.0, "std": 1.0}
+    records = [record(scores={"clean": {"rmse": 4.0, "crps": 2.0}}, target=target)]
+    units = {column.name: column.unit for column in table(records).columns}
+    assert units["rmse"] == units["crps"] == "MW"
