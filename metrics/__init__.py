@@ -75,17 +75,19 @@ _TABLE = (
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _TABLE}
 
+# The first four of each are what a terminal shows.
 CLASSIFICATION = (
-    "accuracy", "top5_accuracy", "nll", "log_likelihood", "brier",
-    "ece", "ece_min_variance", "ece_paper000", "ece_adaptive", "ece_classwise", "mce",
-    "entropy", "expected_entropy", "mutual_information", "aurc", "augrc",
+    "accuracy", "nll", "brier", "ece",
+    "top5_accuracy", "log_likelihood", "ece_min_variance", "ece_paper000", "ece_adaptive",
+    "ece_classwise", "mce", "entropy", "expected_entropy", "mutual_information", "aurc", "augrc",
 )  # fmt: skip
 OUT_OF_DISTRIBUTION = (
-    "auroc_ood", "auroc_ood_confidence", "auroc_ood_mutual_information",
-    "aupr_out", "aupr_in", "fpr95_in", "fpr95_out",
+    "auroc_ood", "aupr_out", "aupr_in", "fpr95_in",
+    "fpr95_out", "auroc_ood_confidence", "auroc_ood_mutual_information",
 )  # fmt: skip
 REGRESSION = (
-    "rmse", "mae", "log_likelihood", "log_likelihood_standardised", "log_likelihood_gaussian",
-    "crps", "picp_50", "picp_90", "picp_95", "mpiw_50", "mpiw_90", "mpiw_95",
-    "calibration_error", "calibration_mae", "sharpness", "sharpness_root",
+    "rmse", "log_likelihood", "crps", "picp_90",
+    "mae", "log_likelihood_standardised", "log_likelihood_gaussian", "picp_50", "picp_95",
+    "mpiw_50", "mpiw_90", "mpiw_95", "calibration_error", "calibration_mae", "sharpness",
+    "sharpness_root",
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.cells import cell_len
@@ -12,6 +13,14 @@ from rich.text import Text
 
 from suites.engine.grid import Suite
 from suites.engine.record import Record
+
+if TYPE_CHECKING:
+    from metrics.statistics import Summary
+
+
+MOST_DECIMALS = 4
+HEADLINES = 4
+"""How many of an evaluation's metrics a terminal shows: the first ones."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,7 @@ class _Column:
 def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> None:
     """Print a table for each data set and condition: mean ± standard error over runs.
 
+    It shows the first metrics of the evaluation; the report has them all.
     Methods stand in the suite's order, others after them. A table that is too wide for the
     console goes on in a second one below.
     """
@@ -42,7 +52,7 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 title = f"{dataset} ({origin}), {condition}"
                 lesser = {r.condition_origins[condition] for r in scored} - {origin}
                 title += "".join(f" ({other})" for other in sorted(lesser))
-                _print_table(title, _columns(scored, condition, evaluation.metrics), console)
+                _print_table(title, _columns(scored, condition, evaluation.metrics[:HEADLINES]), console)
 
 
 def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) -> list[_Column]:
@@ -54,18 +64,16 @@ def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) 
         _Column("method", tuple(methods)),
         _Column("runs", tuple(str(len(own)) for own in by_method)),
         *(_column(m, [[s[m] for s in own if m in s] for own in scores]) for m in metrics),
-        _column("fit seconds", seconds, most_decimals=2),
+        _Column("fit seconds", tuple(f"{np.mean(own):.2f}" if own else "" for own in seconds)),
     ]
 
 
-def _column(heading: str, values: Sequence[Sequence[float]], most_decimals: int = 6) -> _Column:
-    """Return means and standard errors of each method with decimals that suit the largest."""
+def _column(heading: str, values: Sequence[Sequence[float]]) -> _Column:
+    """Return each method's mean and standard error."""
     from metrics.statistics import summary  # scipy.stats loads for long, and workers need none
 
     summaries = [summary(np.array(own, float)) if own else None for own in values]
-    sizes = [abs(s.mean) for s in summaries if s and math.isfinite(s.mean) and s.mean]
-    digits = 2 - math.floor(math.log10(max(sizes, default=1.0)))
-    decimals = min(most_decimals, max(0, digits))
+    decimals = _decimals([s for s in summaries if s and math.isfinite(s.mean)])
     cells = []
     for s in summaries:
         text = f"{s.mean:.{decimals}f}" if s else ""
@@ -73,6 +81,18 @@ def _column(heading: str, values: Sequence[Sequence[float]], most_decimals: int 
             text += f" ± {s.standard_error:.{decimals}f}"
         cells.append(text)
     return _Column(heading, tuple(cells))
+
+
+def _decimals(summaries: "Sequence[Summary]") -> int:
+    """Return decimals that show two digits of the smallest error, or three of a mean."""
+    errors = [s.standard_error for s in summaries if 0 < s.standard_error < math.inf]
+    means = [abs(s.mean) for s in summaries if s.mean]
+    digits = 1 - _exponent(min(errors)) if errors else 2 - _exponent(min(means, default=1.0))
+    return min(MOST_DECIMALS, max(0, digits))
+
+
+def _exponent(value: float) -> int:
+    return math.floor(math.log10(value))
 
 
 def _print_table(title: str, columns: Sequence[_Column], console: Console) -> None:

@@ -11,7 +11,7 @@ from scipy.stats import sem
 
 from datasets.conditions import Clean
 from suites.engine.grid import Evaluation
-from suites.engine.summary import print_failures, print_tables
+from suites.engine.summary import HEADLINES, print_failures, print_tables
 from tests.suites.miniature import QUICK
 from tests.suites.test_record import RECORD
 
@@ -37,7 +37,15 @@ def test_a_cell_is_mean_and_standard_error():
     for (mean, error), values in zip(cells, VALUES.T, strict=False):
         assert float(mean) == pytest.approx(values.mean(), abs=0.005)
         assert float(error) == pytest.approx(sem(values), abs=0.005)
-    assert len(cells) == len(METRICS) + 1  # and the seconds
+    assert len(cells) == HEADLINES
+
+
+def test_small_errors_beside_large_ones_keep_their_digits():
+    small = [replace(r, scores={"clean": {"rmse": 0.5 + 0.01 * r.fold}}) for r in records("Small")]
+    large = [replace(r, scores={"clean": {"rmse": 90.0 + r.fold}}) for r in records("Large")]
+    text = printed([*small, *large])
+    assert "0.5300 ± 0.0082" in text
+    assert "93.0000 ± 0.8165" in text
 
 
 def test_one_run_has_no_error_rather_than_none_at_all():
@@ -50,7 +58,7 @@ def test_one_run_has_no_error_rather_than_none_at_all():
 def test_no_line_is_wider_than_the_console_and_no_column_is_lost(width):
     text = printed(records(), width)
     assert all(len(line.rstrip()) <= width for line in text.splitlines())
-    assert all(len(re.findall(rf"\b{metric}\b", text)) == 1 for metric in METRICS)
+    assert all(len(re.findall(rf"\b{metric}\b", text)) == 1 for metric in METRICS[:HEADLINES])
     assert "…" not in text
 
 

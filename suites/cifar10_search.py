@@ -1,0 +1,63 @@
+"""The search for the settings of suites.cifar10's quick profile, on held-out training images."""
+
+from datasets.cifar10 import Cifar10
+from datasets.conditions import Clean
+from datasets.held_out import HeldOut
+from datasets.limited import Limited
+from methods.adamw import AdamW
+from methods.ivon import Ivon
+from methods.mc_dropout import McDropout
+from methods.mfvi import Mfvi
+from methods.networks import cnn_000
+from methods.sgd import Sgd
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Suite
+
+ADAMW = {
+    f"AdamW lr={rate:g} wd={decay:g}": AdamW(rate, decay, epochs=6, batch_size=50)
+    for rate in (1e-3, 3e-3, 6e-3)
+    for decay in (1e-2, 1e-1)
+}
+SGD = {
+    f"SGD lr={rate:g}": Sgd(rate, weight_decay=5e-4, epochs=6, batch_size=50)
+    for rate in (1e-2, 3e-2, 1e-1)
+}
+MC_DROPOUT = {
+    f"MC dropout rate={dropped:g} lr={rate:g}": McDropout(
+        dropped, draws=32, training=AdamW(rate, epochs=6, batch_size=50)
+    )
+    for dropped in (0.05, 0.1, 0.2)
+    for rate in (3e-3, 6e-3)
+}
+MFVI = {
+    f"MFVI lr={rate:g} prior={prior:g} kl={weight:g}": Mfvi(
+        rate, prior, kl_weight=weight, epochs=6, batch_size=50
+    )
+    for rate in (3e-3, 6e-3)
+    for prior in (0.1, 0.3)
+    for weight in (0.1, 1.0)
+}
+IVON = {
+    f"IVON lr={rate:g} h0={start:g} beta2={beta2:g}": Ivon(
+        rate, start, beta2=beta2, epochs=6, batch_size=50, draws=32
+    )
+    for rate in (0.1, 0.3, 0.6)
+    for start in (0.1, 0.5)
+    for beta2 in (0.999, 0.99999)
+}
+
+SEARCH = Suite(
+    name="cifar10_search",
+    title="Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",
+    profile="quick",
+    sources=(HeldOut(Limited(Cifar10(), train=5000), share=0.2),),
+    methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON,
+    architecture=cnn_000(channels=(8, 8, 16, 16), hidden=64),
+    evaluations=(Evaluation(Clean(), ("nll", "accuracy", "ece")),),
+    seeds=2,
+)
+
+SUITES = {"quick": SEARCH}
+
+if __name__ == "__main__":
+    main(SUITES)
