@@ -72,12 +72,10 @@ class McDropout:
     def _fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        stack = descend(
-            self.training,
-            problems,
-            rngs,
-            architecture=with_dropout(problems[0].architecture, self.rate),
-        )
+        architecture = with_dropout(problems[0].architecture, self.rate)
+        if architecture == problems[0].architecture:
+            raise ValueError("McDropout needs a network with a linear layer; got none")
+        stack = descend(self.training, problems, rngs, architecture=architecture)
         posteriors = [
             McDropoutPosterior(stack.posterior(m), self.draws) for m in range(len(problems))
         ]

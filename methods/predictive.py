@@ -83,9 +83,9 @@ class CategoricalSummary:
 
 
 def _entropy(log_probs: Tensor) -> Tensor:
-    """Return -Σ p log p over the last axis, with 0 log 0 = 0."""
+    """Return -Σ p log p over the last axis, with 0 log 0 = 0; NaN stays NaN."""
     probs = log_probs.exp()
-    return -torch.where(probs > 0, probs * log_probs, 0.0).sum(-1)
+    return -torch.where(probs == 0, 0.0, probs * log_probs).sum(-1)
 
 
 @runtime_checkable

@@ -1,6 +1,7 @@
 """Small problems for tests, made from a seed."""
 
 import torch
+from torch import Tensor
 
 from datasets.base import Categorical, Gaussian, Split
 from methods.architectures import (
@@ -80,3 +81,19 @@ def stream(seed: int) -> torch.Generator:
 def streams(*seeds: int) -> list[torch.Generator]:
     """Return a generator for each seed."""
     return [stream(seed) for seed in seeds]
+
+
+def design(problem: Problem) -> Tensor:
+    """Return the training inputs with a column of ones, in float64: a linear layer's view."""
+    inputs = problem.train.inputs.double()
+    return torch.cat([inputs, torch.ones(len(inputs), 1, dtype=torch.float64)], dim=1)
+
+
+def exact_posterior(
+    problem: Problem, noise_std: float, prior_precision: float
+) -> tuple[Tensor, Tensor]:
+    """Return mean and precision of the weights of Bayesian linear regression."""
+    rows, targets = design(problem), problem.train.targets[:, 0].double()
+    identity = torch.eye(rows.shape[1], dtype=torch.float64)
+    precision = rows.T @ rows / noise_std**2 + prior_precision * identity
+    return torch.linalg.solve(precision, rows.T @ targets / noise_std**2), precision
