@@ -11,8 +11,11 @@ from methods.network_posterior import DiagonalGaussianPosterior, NetworkPosterio
 from methods.torch_network import TorchNetwork
 from tests.methods.problems import stream, streams
 
+TWO_LAYERS = (Linear(7), ReLU(), Linear(2))
+ONE_LAYER = (Linear(1),)
 
-def posterior(draws=5, architecture=(Linear(7), ReLU(), Linear(2)), likelihood=None):
+
+def posterior(draws=5, architecture=TWO_LAYERS, likelihood=None):
     network = TorchNetwork(architecture, (4,))
     weights = network.initial_weights(streams(*range(draws)), dtype=torch.float64)
     buffers = network.initial_buffers(weights)
@@ -47,7 +50,7 @@ def test_chunks_of_points_and_draws_change_nothing_beyond_rounding(points, weigh
     torch.testing.assert_close(posterior().predict(inputs(), stream(0)).means, expected)
 
 
-def gaussian(draws, std=0.3, architecture=(Linear(1),)):
+def gaussian(draws, std=0.3, architecture=ONE_LAYER):
     at_mean = posterior(1, architecture)
     own = torch.full_like(at_mean.weights[0], std)
     own[0] *= 2
@@ -68,7 +71,7 @@ def test_draws_of_a_linear_network_have_the_moments_of_the_weights(weights_at_on
 
 
 def test_a_gaussian_without_width_predicts_its_mean_in_every_draw():
-    own = gaussian(3, std=0.0, architecture=(Linear(7), ReLU(), Linear(2)))
+    own = gaussian(3, std=0.0, architecture=TWO_LAYERS)
     means = own.predict(inputs(), stream(1)).means
     expected = own.at_mean.predict(inputs(), stream(1)).means
     torch.testing.assert_close(means, expected.expand_as(means))

@@ -34,10 +34,15 @@ def test_reports_without_a_listener_go_nowhere():
 
 def test_the_outer_listener_listens_again_when_the_inner_one_ends_by_an_error():
     outer, inner = [], []
-    with progress.listening(lambda *report: outer.append(report)):
-        with pytest.raises(RuntimeError), progress.listening(lambda *r: inner.append(r)):
+
+    def fail():
+        with progress.listening(lambda *report: inner.append(report)):
             progress.report(1, 2, 0.5)
             raise RuntimeError
+
+    with progress.listening(lambda *report: outer.append(report)):
+        with pytest.raises(RuntimeError):
+            fail()
         progress.report(2, 2, 0.25)
     progress.report(3, 3, 0.0)
     assert inner == [(1, 2, 0.5)]
