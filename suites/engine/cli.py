@@ -30,6 +30,9 @@ from suites.engine.tables import write_tables
 COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes. NO_REPORT: every run was completed, but the report could not be made."""
 
+REPORTED, REPORTED_DAMAGE = 0, 3
+"""Exit codes of the report's process; with the latter it has named what is damaged."""
+
 WIDTH_OF_FILES = 120
 """Columns where standard output is no terminal."""
 
@@ -141,10 +144,11 @@ def _report(out: Path) -> bool:
     """Write the reports in a process of its own, and return whether that went well."""
     sys.stdout.flush()
     finished = subprocess.run([sys.executable, "-m", "reports", str(out)])
-    if finished.returncode != 0:
+    made = finished.returncode in (REPORTED, REPORTED_DAMAGE)
+    if not made:
         again = shlex.join(["python", "-m", "reports", str(out)])
         print(f"error: the report was not made; the results are. Again: {again}", file=sys.stderr)
-    return finished.returncode == 0
+    return made
 
 
 def _say(console: Console, line: str) -> None:
