@@ -93,7 +93,7 @@ def test_an_absurd_learning_rate_is_reported_as_divergence(method, make):
 
 def test_noise_that_overflows_is_divergence_although_weights_are_finite():
     with pytest.raises(InferenceDiverged):
-        AdamW(learning_rate=1e12, epochs=3).fit(regression(), stream(0))
+        AdamW(learning_rate=1e12, epochs=2, schedule="constant").fit(regression(), stream(0))
 
 
 @pytest.mark.parametrize("method", ABSURD, ids=lambda method: type(method).__name__)
