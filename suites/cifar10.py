@@ -1,5 +1,7 @@
 """Image classification: calibration on CIFAR-10, detection of SVHN and CIFAR-100."""
 
+from dataclasses import replace
+
 from datasets.cifar10 import Cifar10
 from datasets.cifar100 import Cifar100
 from datasets.conditions import Clean, OutOfDistribution
@@ -19,9 +21,11 @@ from suites.engine.grid import Evaluation, Reproduces, Suite
 
 TITLE = "CIFAR-10: accuracy, calibration and out-of-distribution detection"
 
-# Settings chosen by suites.cifar10_search on held-out training images; its scores are in
-# suites/searches/cifar10.csv.
-QUICK_ADAMW = AdamW(learning_rate=3e-3, weight_decay=1e-2, epochs=6, batch_size=50)
+# Settings with the best held-out log loss in suites.cifar10_search; all its scores are in
+# suites/searches/cifar10.csv. MFVI is the best of those with the whole KL term, IVON the best of
+# those whose neighbours in the grid do not diverge.
+QUICK_ADAMW = AdamW(learning_rate=6e-3, weight_decay=1e-1, epochs=6, batch_size=50)
+QUICK_IVON = Ivon(learning_rate=0.6, initial_hessian=3.0, epochs=6, batch_size=50, draws=32)
 QUICK = Suite(
     name="cifar10",
     title=TITLE,
@@ -31,13 +35,15 @@ QUICK = Suite(
         "Class frequency": Marginal(),
         "AdamW": QUICK_ADAMW,
         "SGD": Sgd(learning_rate=0.03, weight_decay=5e-4, epochs=6, batch_size=50),
-        "MC dropout": McDropout(rate=0.1, draws=32, training=QUICK_ADAMW),
-        "Ensemble": Ensemble(size=5, member=QUICK_ADAMW),
-        "MFVI": Mfvi(learning_rate=3e-3, prior_std=0.1, epochs=6, batch_size=50, draws=32),
-        "IVON@mean": Ivon(
-            learning_rate=0.3, initial_hessian=0.5, epochs=6, batch_size=50, draws=0
+        "MC dropout": McDropout(
+            rate=0.1,
+            draws=32,
+            training=AdamW(learning_rate=1e-2, weight_decay=1e-2, epochs=6, batch_size=50),
         ),
-        "IVON": Ivon(learning_rate=0.3, initial_hessian=0.5, epochs=6, batch_size=50, draws=32),
+        "Ensemble": Ensemble(size=5, member=QUICK_ADAMW),
+        "MFVI": Mfvi(learning_rate=6e-3, prior_std=1.0, epochs=6, batch_size=50, draws=32),
+        "IVON@mean": replace(QUICK_IVON, draws=0),
+        "IVON": QUICK_IVON,
     },
     architecture=cnn_000(channels=(8, 8, 16, 16), hidden=64),
     evaluations=(
@@ -50,6 +56,10 @@ QUICK = Suite(
 
 # 25 epochs, batch 128 and cosine annealing: paper 000, appendix C.
 PAPER_ADAMW = AdamW(learning_rate=1e-3, weight_decay=1e-4)
+# Learning rate 0.1 and effective sample size 50000, else defaults: the paper's script.
+PAPER_IVON = Ivon(learning_rate=0.1, effective_sample_size=50_000.0, draws=100)
+# SGD, MC dropout, ensemble and MFVI are not in the paper; their settings are customary ones, not
+# searched for at this size.
 PAPER = Suite(
     name="cifar10",
     title=TITLE,
@@ -63,10 +73,9 @@ PAPER = Suite(
         "SGD": Sgd(learning_rate=0.05, weight_decay=5e-4),
         "MC dropout": McDropout(rate=0.2, draws=100, training=PAPER_ADAMW),
         "Ensemble": Ensemble(size=5, member=PAPER_ADAMW),
-        "MFVI": Mfvi(learning_rate=1e-3, prior_std=0.1, draws=100),
-        # Learning rate 0.1, effective sample size 50000, else defaults: the paper's script.
-        "IVON@mean": Ivon(learning_rate=0.1, effective_sample_size=50_000, draws=0),
-        "IVON": Ivon(learning_rate=0.1, effective_sample_size=50_000, draws=100),
+        "MFVI": Mfvi(learning_rate=1e-3, prior_std=1.0, draws=100),
+        "IVON@mean": replace(PAPER_IVON, draws=0),
+        "IVON": PAPER_IVON,
     },
     architecture=cnn_000(),
     evaluations=(

@@ -15,7 +15,7 @@ from suites.engine.grid import Evaluation, Suite
 
 ADAMW = {
     f"AdamW lr={rate:g} wd={decay:g}": AdamW(rate, decay, epochs=6, batch_size=50)
-    for rate in (1e-3, 3e-3, 6e-3)
+    for rate in (1e-3, 3e-3, 6e-3, 1e-2)
     for decay in (1e-2, 1e-1)
 }
 SGD = {
@@ -27,22 +27,22 @@ MC_DROPOUT = {
         dropped, draws=32, training=AdamW(rate, epochs=6, batch_size=50)
     )
     for dropped in (0.05, 0.1, 0.2)
-    for rate in (3e-3, 6e-3)
+    for rate in (3e-3, 6e-3, 1e-2)
 }
 MFVI = {
     f"MFVI lr={rate:g} prior={prior:g} kl={weight:g}": Mfvi(
         rate, prior, kl_weight=weight, epochs=6, batch_size=50
     )
     for rate in (3e-3, 6e-3)
-    for prior in (0.1, 0.3)
+    for prior in (0.1, 0.3, 1.0)
     for weight in (0.1, 1.0)
 }
 IVON = {
     f"IVON lr={rate:g} h0={start:g} beta2={beta2:g}": Ivon(
         rate, start, beta2=beta2, epochs=6, batch_size=50, draws=32
     )
-    for rate in (0.1, 0.3, 0.6)
-    for start in (0.1, 0.5)
+    for rate in (0.1, 0.3, 0.6, 1.0)
+    for start in (0.1, 0.5, 1.0, 3.0)
     for beta2 in (0.999, 0.99999)
 }
 
