@@ -34,7 +34,7 @@ benchmark: $(STAMP) ## time methods, metrics and engine with pytest-benchmark
 lint: $(STAMP) ## ruff and pyright
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	$(RUN) -m pyright
+	$(RUN) -m pyright --pythonpath $(RUN)
 
 clean: ## remove the environment, keep data and results
 	rm -rf $(VENV)

@@ -31,9 +31,7 @@ MC_DROPOUT = {
     for rate in (1e-2, 3e-2)
 }
 ENSEMBLE = {
-    f"Ensemble lr={rate:g} wd={decay:g}": Ensemble(
-        5, AdamW(rate, decay, epochs=40, batch_size=32)
-    )
+    f"Ensemble lr={rate:g} wd={decay:g}": Ensemble(5, AdamW(rate, decay, epochs=40, batch_size=32))
     for rate in (1e-2, 3e-2)
     for decay in (1e-2, 1e-1)
 }

@@ -52,7 +52,8 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 title = f"{dataset} ({origin}), {condition}"
                 lesser = {r.condition_origins[condition] for r in scored} - {origin}
                 title += "".join(f" ({other})" for other in sorted(lesser))
-                _print_table(title, _columns(scored, condition, evaluation.metrics[:HEADLINES]), console)
+                columns = _columns(scored, condition, evaluation.metrics[:HEADLINES])
+                _print_table(title, columns, console)
 
 
 def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) -> list[_Column]:

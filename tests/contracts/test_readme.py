@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from methods.base import Method
 from suites.engine.record import from_json
 
