@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets import files, images, pickles
-from datasets.base import Dataset, ImageSource, Origin, Part
+from datasets import files, pickles
+from datasets.base import ImageSource, Part
 from datasets.cache import cached
 from datasets.files import DataFile
+from datasets.image_files import ImageFiles
 from datasets.images import Labelled
 from datasets.stand_ins import DigitsAsCifar10, PhotographCrops
 
@@ -42,37 +43,19 @@ FILES: dict[Part, tuple[DataFile, ...]] = {"train": _BATCHES[:5], "test": _BATCH
 
 
 @dataclass(frozen=True)
-class Cifar10:
+class Cifar10(ImageFiles):
     """CIFAR-10 in the files of its Python version."""
 
+    FILES = FILES
     name = "cifar10"
-    folds = 1
     classes = 10
     licence = "none stated; public research data"
     bytes = ARCHIVE.bytes
-
-    @property
-    def origin(self) -> Origin:
-        """The official files, by checksum."""
-        return "original"
-
-    @cached(1)
-    def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised."""
-        return images.load(self, fold)
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
         """Return raw images and labels in the official order."""
         return read_batches(FILES[part], "labels")
-
-    def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return the files that `load`, or one part, lacks."""
-        return files.missing(files.needed(FILES, part))
-
-    def fetch(self, part: Part | None = None) -> None:
-        """Download what is missing."""
-        files.fetch(files.needed(FILES, part))
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
         """Return digits to learn, photographs to look at."""

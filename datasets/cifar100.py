@@ -5,11 +5,11 @@ Source: Krizhevsky (2009), "Learning Multiple Layers of Features from Tiny Image
 
 from dataclasses import dataclass
 
-from datasets import files, images
-from datasets.base import Dataset, ImageSource, Origin, Part
+from datasets.base import ImageSource, Part
 from datasets.cache import cached
 from datasets.cifar10 import read_batches
 from datasets.files import DataFile
+from datasets.image_files import ImageFiles
 from datasets.images import Labelled
 from datasets.stand_ins import DigitsAsCifar10, PhotographCrops
 
@@ -36,37 +36,19 @@ FILES: dict[Part, tuple[DataFile, ...]] = {
 
 
 @dataclass(frozen=True)
-class Cifar100:
+class Cifar100(ImageFiles):
     """CIFAR-100 with its fine labels."""
 
+    FILES = FILES
     name = "cifar100"
-    folds = 1
     classes = 100
     licence = "none stated; public research data"
     bytes = ARCHIVE.bytes
-
-    @property
-    def origin(self) -> Origin:
-        """The official files, by checksum."""
-        return "original"
-
-    @cached(1)
-    def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised."""
-        return images.load(self, fold)
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
         """Return raw images and fine labels in the official order."""
         return read_batches(FILES[part], "fine_labels")
-
-    def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return the files that `load`, or one part, lacks."""
-        return files.missing(files.needed(FILES, part))
-
-    def fetch(self, part: Part | None = None) -> None:
-        """Download what is missing."""
-        files.fetch(files.needed(FILES, part))
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
         """Return digits to learn, photographs to look at."""

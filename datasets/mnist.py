@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets import files, images
-from datasets.base import Dataset, ImageSource, Origin, Part
+from datasets import files
+from datasets.base import ImageSource, Part
 from datasets.cache import cached
 from datasets.files import DataFile
+from datasets.image_files import ImageFiles
 from datasets.images import Labelled
 from datasets.stand_ins import DigitsAsMnist, PhotographCrops
 
@@ -37,37 +38,19 @@ FILES: dict[Part, tuple[DataFile, ...]] = {
 
 
 @dataclass(frozen=True)
-class Mnist:
+class Mnist(ImageFiles):
     """MNIST in its four original files."""
 
+    FILES = FILES
     name = "mnist"
-    folds = 1
     classes = 10
     licence = "commonly given as CC BY-SA 3.0"
     bytes = sum(file.bytes for file in files.needed(FILES, None))
-
-    @property
-    def origin(self) -> Origin:
-        """The official files, by checksum."""
-        return "original"
-
-    @cached(1)
-    def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised."""
-        return images.load(self, fold)
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
         """Return raw images and digits in the official order."""
         return read_idx(*FILES[part])
-
-    def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return the files that `load`, or one part, lacks."""
-        return files.missing(files.needed(FILES, part))
-
-    def fetch(self, part: Part | None = None) -> None:
-        """Download what is missing."""
-        files.fetch(files.needed(FILES, part))
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
         """Return digits to learn, photographs to look at."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets import files, images
-from datasets.base import Dataset, ImageSource, Origin, Part
+from datasets import files
+from datasets.base import ImageSource, Part
 from datasets.cache import cached
 from datasets.files import DataFile
+from datasets.image_files import ImageFiles
 from datasets.images import Labelled
 from datasets.stand_ins import DigitsAsCifar10, PhotographCrops
 
@@ -41,27 +42,17 @@ FILES: dict[Part, tuple[DataFile, ...]] = {
 
 
 @dataclass(frozen=True)
-class Stl10:
+class Stl10(ImageFiles):
     """The labelled images; the 100,000 others are left in the archive.
 
     Classes from 0: airplane, bird, car, cat, deer, dog, horse, monkey, ship, truck.
     """
 
+    FILES = FILES
     name = "stl10"
-    folds = 1
     classes = 10
     licence = "none stated; images from ImageNet"
     bytes = ARCHIVE.bytes
-
-    @property
-    def origin(self) -> Origin:
-        """The official files, by checksum."""
-        return "original"
-
-    @cached(1)
-    def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised."""
-        return images.load(self, fold)
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
@@ -69,14 +60,6 @@ class Stl10:
         pixels, labels = (np.frombuffer(files.read(file), np.uint8) for file in FILES[part])
         planes = np.ascontiguousarray(pixels.reshape(-1, 3, 96, 96).swapaxes(2, 3))
         return planes.transpose(0, 2, 3, 1), labels.astype(np.int64) - 1
-
-    def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return the files that `load`, or one part, lacks."""
-        return files.missing(files.needed(FILES, part))
-
-    def fetch(self, part: Part | None = None) -> None:
-        """Download what is missing."""
-        files.fetch(files.needed(FILES, part))
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
         """Return digits to learn, photographs to look at; the digits are 32x32."""

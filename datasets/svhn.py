@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets import files, images
-from datasets.base import Dataset, ImageSource, Origin, Part
+from datasets import files
+from datasets.base import ImageSource, Part
 from datasets.cache import cached
 from datasets.files import DataFile
+from datasets.image_files import ImageFiles
 from datasets.images import Labelled
 from datasets.stand_ins import DigitsAsCifar10, PhotographCrops
 from datasets.svhn_first1083 import SvhnFirst1083
@@ -33,24 +34,14 @@ FILES: dict[Part, tuple[DataFile, ...]] = {
 
 
 @dataclass(frozen=True)
-class Svhn:
+class Svhn(ImageFiles):
     """The cropped digits, without the extra training images."""
 
+    FILES = FILES
     name = "svhn"
-    folds = 1
     classes = 10
     licence = "non-commercial use only"
     bytes = sum(file.bytes for file in files.needed(FILES, None))
-
-    @property
-    def origin(self) -> Origin:
-        """The official files, by checksum."""
-        return "original"
-
-    @cached(1)
-    def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised."""
-        return images.load(self, fold)
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
@@ -61,14 +52,6 @@ class Svhn:
         content = loadmat(io.BytesIO(files.read(file)))
         planes = np.ascontiguousarray(content["X"].transpose(3, 2, 0, 1))
         return planes.transpose(0, 2, 3, 1), content["y"].ravel().astype(np.int64) % 10
-
-    def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return the files that `load`, or one part, lacks."""
-        return files.missing(files.needed(FILES, part))
-
-    def fetch(self, part: Part | None = None) -> None:
-        """Download what is missing."""
-        files.fetch(files.needed(FILES, part))
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
         """Return digits to learn; to look at, the known subset, then photographs."""

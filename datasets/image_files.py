@@ -1,0 +1,44 @@
+"""What the official image sets share: two parts, each in files of its own."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from datasets import files, images
+from datasets.base import Dataset, Origin, Part
+from datasets.cache import cached
+from datasets.files import DataFile
+from datasets.images import Labelled
+
+
+class ImageFiles(ABC):
+    """A source in one fold that names its files; a subclass reads them in `images`.
+
+    A part whose files are there can be used without the other.
+    """
+
+    FILES: ClassVar[Mapping[Part, tuple[DataFile, ...]]]
+    folds = 1
+
+    @property
+    def origin(self) -> Origin:
+        """The official files, by checksum."""
+        return "original"
+
+    @abstractmethod
+    def images(self, part: Part) -> Labelled:
+        """Return raw images and labels in the official order."""
+        ...
+
+    @cached(1)
+    def load(self, fold: int) -> Dataset:
+        """Return the fold, standardised."""
+        return images.load(self, fold)  # type: ignore[arg-type] (a subclass is a source)
+
+    def missing(self, part: Part | None = None) -> tuple[str, ...]:
+        """Return the files that `load`, or one part, lacks."""
+        return files.missing(files.needed(self.FILES, part))
+
+    def fetch(self, part: Part | None = None) -> None:
+        """Download what is missing."""
+        files.fetch(files.needed(self.FILES, part))
