@@ -25,33 +25,34 @@ TITLE = "CIFAR-10: accuracy, calibration and out-of-distribution detection"
 # suites/searches/cifar10.csv. MFVI is the best of those with the whole KL term, IVON the best of
 # those whose neighbours in the grid do not diverge.
 QUICK_ADAMW = AdamW(learning_rate=6e-3, weight_decay=1e-1, epochs=6, batch_size=50)
-QUICK_IVON = Ivon(learning_rate=0.6, initial_hessian=3.0, epochs=6, batch_size=50, draws=32)
+QUICK_IVON = Ivon(learning_rate=0.6, initial_hessian=3.0, epochs=6, batch_size=50, draws=16)
 QUICK = Suite(
     name="cifar10",
     title=TITLE,
     profile="quick",
-    sources=(Limited(Cifar10(), train=4000, test=2000),),
+    sources=(Limited(Cifar10(), train=3000, test=2000),),
     methods={
         "Class frequency": Marginal(),
         "AdamW": QUICK_ADAMW,
         "SGD": Sgd(learning_rate=0.03, weight_decay=5e-4, epochs=6, batch_size=50),
         "MC dropout": McDropout(
             rate=0.1,
-            draws=32,
+            draws=16,
             training=AdamW(learning_rate=1e-2, weight_decay=1e-2, epochs=6, batch_size=50),
         ),
         "Ensemble": Ensemble(size=5, member=QUICK_ADAMW),
-        "MFVI": Mfvi(learning_rate=6e-3, prior_std=1.0, epochs=6, batch_size=50, draws=32),
+        "MFVI": Mfvi(learning_rate=6e-3, prior_std=1.0, epochs=6, batch_size=50, draws=16),
         "IVON@mean": replace(QUICK_IVON, draws=0),
         "IVON": QUICK_IVON,
     },
     architecture=cnn_000(channels=(8, 8, 16, 16), hidden=64),
     evaluations=(
         Evaluation(Clean(), CLASSIFICATION),
-        Evaluation(OutOfDistribution(Limited(Svhn(), test=2000)), OUT_OF_DISTRIBUTION),
-        Evaluation(OutOfDistribution(Limited(Cifar100(), test=2000)), OUT_OF_DISTRIBUTION),
+        Evaluation(OutOfDistribution(Limited(Svhn(), test=1000)), OUT_OF_DISTRIBUTION),
+        Evaluation(OutOfDistribution(Limited(Cifar100(), test=1000)), OUT_OF_DISTRIBUTION),
     ),
     seeds=2,
+    fitted_together=1,
 )
 
 # 25 epochs, batch 128 and cosine annealing: paper 000, appendix C.
@@ -84,6 +85,7 @@ PAPER = Suite(
         Evaluation(OutOfDistribution(Cifar100()), OUT_OF_DISTRIBUTION),
     ),
     seeds=5,
+    fitted_together=1,
     reproduces=(Reproduces("000", "1"),),
 )
 

@@ -71,6 +71,8 @@ class Suite:
     seeds: int = 1
     profile: str = "paper"
     reproduces: tuple[Reproduces, ...] = ()
+    fitted_together: int = 20
+    """At most this many folds and seeds are one task; 1 where a network gains nothing by it."""
 
     def __post_init__(self) -> None:
         labels: dict[str, str] = {}

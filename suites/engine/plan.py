@@ -11,9 +11,6 @@ from suites.engine.record import Record, newest, to_json
 from suites.engine.rescore import rescore
 from suites.engine.store import Store
 
-FITTED_TOGETHER = 20
-"""At most this many folds and seeds are one task: the usual number of UCI folds."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -43,7 +40,8 @@ def plan(suite: Suite, store: Store, device: str, fresh: bool) -> Plan:
     if finished:
         metrics = {e.condition.name: e.metrics for e in suite.evaluations}
         rescore(store, metrics, finished.keys())
-    left = grouped((run for key, run in runs.items() if key not in finished), FITTED_TOGETHER)
+    unfinished = (run for key, run in runs.items() if key not in finished)
+    left = grouped(unfinished, suite.fitted_together)
     tasks = [Task(together, suite.evaluations, device, suite.reproduces) for together in left]
     return Plan(tuple(runs.values()), tuple(tasks))
 

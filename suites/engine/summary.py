@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from metrics.statistics import Summary
 
 
-MOST_DECIMALS = 4
 HEADLINES = 4
 """How many of an evaluation's metrics a terminal shows: the first ones."""
 
@@ -84,12 +84,12 @@ def _column(heading: str, values: Sequence[Sequence[float]]) -> _Column:
     return _Column(heading, tuple(cells))
 
 
-def _decimals(summaries: "Sequence[Summary]") -> int:
-    """Return decimals that show two digits of the smallest error, or three of a mean."""
+def _decimals(summaries: Sequence["Summary"]) -> int:
+    """Return decimals that show one digit of a typical error, or three of a mean; 2 to 4."""
     errors = [s.standard_error for s in summaries if 0 < s.standard_error < math.inf]
     means = [abs(s.mean) for s in summaries if s.mean]
-    digits = 1 - _exponent(min(errors)) if errors else 2 - _exponent(min(means, default=1.0))
-    return min(MOST_DECIMALS, max(0, digits))
+    digits = -_exponent(median(errors)) if errors else 2 - _exponent(min(means, default=1.0))
+    return min(4, max(2, digits))
 
 
 def _exponent(value: float) -> int:
