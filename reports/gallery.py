@@ -113,11 +113,13 @@ def _separation(
         where = f"{_where(benchmark, benchmark.origin)} against {outside}"
         origin = benchmark.origin_of(condition)
         where += f" ({origin})" if origin not in (benchmark.origin, "original") else ""
-        top = max(float(h.max()) for s in shown.values() for h in separation.densities(s))
+        peaks = {m: max(float(h.max()) for h in separation.densities(s)) for m, s in shown.items()}
+        # A method that says the same everywhere would flatten the others' histograms.
+        top = max((peak for peak in peaks.values() if peak < 0.9), default=1.0)
         prefix = f"{name}-separation-{k}"
         curve = separation.draw_roc(shown, styles, f"{prefix}-roc", where)
         histograms = tuple(
-            separation.draw_histogram(m, s, styles[m], f"{prefix}-{j}", where, top)
+            separation.draw_histogram(m, s, styles[m], f"{prefix}-{j}", where, max(top, peaks[m]))
             for j, (m, s) in enumerate(shown.items())
         )
         about = (

@@ -1,5 +1,6 @@
 """How much memory a block of code needs."""
 
+import ctypes
 import resource
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ import torch
 def growth(device: torch.device) -> Iterator[SimpleNamespace]:
     """Measure in `.bytes` how far peak memory rose above its level at the block's start.
 
-    On a GPU this is the allocator's peak; on Linux the resident set's, whose high-water mark
-    is reset first; elsewhere the lifetime peak, so that only a new record shows.
+    On a GPU this is the allocator's peak; on Linux the resident set's, after what earlier
+    blocks freed was given back and the high-water mark was reset; elsewhere the lifetime peak,
+    so that only a new record shows.
     """
     grown = SimpleNamespace(bytes=0.0)
     if device.type == "cuda":
@@ -24,11 +26,19 @@ def growth(device: torch.device) -> Iterator[SimpleNamespace]:
         yield grown
         grown.bytes = float(torch.cuda.max_memory_allocated(device) - start)
         return
+    _give_back_freed_memory()
     reset = _reset_high_water_mark()
     start = _status("VmRSS") if reset else _lifetime_peak()
     yield grown
     end = _status("VmHWM") if reset else _lifetime_peak()
     grown.bytes = max(0.0, end - start)
+
+
+def _give_back_freed_memory() -> None:
+    """Return freed memory to the system, where the C library can; else a block reuses it unseen."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _reset_high_water_mark() -> bool:
