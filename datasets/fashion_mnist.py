@@ -6,13 +6,9 @@ Source: Xiao, Rasul and Vollgraf (2017), arXiv:1708.07747.
 from dataclasses import dataclass
 
 from datasets import files
-from datasets.base import ImageSource, Part
-from datasets.cache import cached
+from datasets.base import Part
 from datasets.files import DataFile
-from datasets.image_files import ImageFiles
-from datasets.images import Labelled
-from datasets.mnist import read_idx
-from datasets.stand_ins import DigitsAsMnist, PhotographCrops
+from datasets.mnist import Mnist
 
 
 def _file(name: str, md5: str, size: int) -> DataFile:
@@ -36,7 +32,7 @@ FILES: dict[Part, tuple[DataFile, ...]] = {
 
 
 @dataclass(frozen=True)
-class FashionMnist(ImageFiles):
+class FashionMnist(Mnist):
     """Fashion-MNIST in its four original files."""
 
     FILES = FILES
@@ -44,12 +40,3 @@ class FashionMnist(ImageFiles):
     classes = 10
     licence = "MIT"
     bytes = sum(file.bytes for file in files.needed(FILES, None))
-
-    @cached(2)
-    def images(self, part: Part) -> Labelled:
-        """Return raw images and labels in the official order."""
-        return read_idx(*FILES[part])
-
-    def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
-        """Return digits to learn, photographs to look at."""
-        return (PhotographCrops(size=28, grey=True),) if part else (DigitsAsMnist(),)

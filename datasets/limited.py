@@ -1,26 +1,14 @@
 """The first rows of a source, for quick profiles and smoke tests."""
 
 from dataclasses import dataclass
-from typing import cast
 
-from datasets import images, tables
-from datasets.base import (
-    Dataset,
-    DataSource,
-    ImageSource,
-    Origin,
-    Part,
-    Table,
-    TableSource,
-    check_fold,
-    has_images,
-)
-from datasets.cache import cached
+from datasets.base import Origin, Part, Table, has_images
+from datasets.derived import Derived
 from datasets.images import Labelled
 
 
 @dataclass(frozen=True)
-class Limited:
+class Limited(Derived):
     """At most the first `train` and `test` rows of a source; None keeps them all.
 
     The first rows are as good as any: publishers shuffled the images, and most folds are
@@ -28,7 +16,6 @@ class Limited:
     A limit of a limited source is the smaller of the two.
     """
 
-    source: DataSource
     train: int | None = None
     test: int | None = None
 
@@ -42,50 +29,10 @@ class Limited:
             object.__setattr__(self, "test", _smaller(self.test, inner.test))
 
     @property
-    def name(self) -> str:
-        """The source's name; the origin tells that it was cut."""
-        return self.source.name
-
-    @property
-    def folds(self) -> int:
-        """The source's."""
-        return self.source.folds
-
-    @property
-    def licence(self) -> str:
-        """The source's."""
-        return self.source.licence
-
-    @property
-    def bytes(self) -> int:
-        """The source's."""
-        return self.source.bytes
-
-    @property
-    def classes(self) -> int:
-        """The source's."""
-        return self._image_source.classes
-
-    @property
-    def target(self) -> tuple[str, str]:
-        """The source's."""
-        return self._table_source.target
-
-    @property
     def origin(self) -> Origin:
         """The source's, or "subset" where rows of original files were left out."""
         whole = self.source.origin
         return "subset" if whole == "original" and self._cuts() else whole
-
-    @cached(4)
-    def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised on the training rows that are kept."""
-        check_fold(self, fold)
-        licence = self.source.licence
-        if has_images(self.source):
-            train, test = self.images("train"), self.images("test")
-            return images.standardised(train, test, self.classes, self.origin, licence)
-        return tables.standardised(self.table(fold), self.target, self.origin, licence)
 
     def images(self, part: Part) -> Labelled:
         """Return the first raw images and labels of a part."""
@@ -102,22 +49,6 @@ class Limited:
             rows.test_inputs[: self.test],
             rows.test_targets[: self.test],
         )
-
-    def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return what the source lacks."""
-        return self._image_source.missing(part) if part else self.source.missing()
-
-    def fetch(self, part: Part | None = None) -> None:
-        """Download what the source lacks."""
-        if part:
-            self._image_source.fetch(part)
-        else:
-            self.source.fetch()
-
-    def fallbacks(self, part: Part | None = None) -> tuple["Limited", ...]:
-        """Return the source's, limited likewise."""
-        others = self._image_source.fallbacks(part) if part else self.source.fallbacks()
-        return tuple(Limited(other, self.train, self.test) for other in others)
 
     def _cuts(self) -> bool:
         """Return whether rows are left out, of the parts that can be read here."""
@@ -137,14 +68,6 @@ class Limited:
             limit is not None and limit < count
             for limit, count in zip((self.train, self.test), counts, strict=True)
         )
-
-    @property
-    def _image_source(self) -> ImageSource:
-        return cast(ImageSource, self.source)
-
-    @property
-    def _table_source(self) -> TableSource:
-        return cast(TableSource, self.source)
 
 
 def _smaller(a: int | None, b: int | None) -> int | None:

@@ -47,17 +47,17 @@ class Mnist(ImageFiles):
     licence = "commonly given as CC BY-SA 3.0"
     bytes = sum(file.bytes for file in files.needed(FILES, None))
 
-    @cached(2)
+    @cached(4)
     def images(self, part: Part) -> Labelled:
         """Return raw images and digits in the official order."""
-        return read_idx(*FILES[part])
+        return _read_idx(*self.FILES[part])
 
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
         """Return digits to learn, photographs to look at."""
         return (PhotographCrops(size=28, grey=True),) if part else (DigitsAsMnist(),)
 
 
-def read_idx(image_file: DataFile, label_file: DataFile) -> Labelled:
+def _read_idx(image_file: DataFile, label_file: DataFile) -> Labelled:
     """Return the images and labels of two gzipped IDX files (big-endian sizes, then bytes)."""
     pixels, labels = (
         gzip.decompress(files.read(image_file)),

@@ -4,6 +4,7 @@ Nothing measured on them stands beside a published number.
 """
 
 import functools
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,31 +19,9 @@ DIGITS_TRAIN = 1437
 """The first rows of scikit-learn's digits are for training, the other 360 for testing."""
 
 
-def _missing(source: object, part: Part | None = None) -> tuple[str, ...]:
-    """Return nothing: the data ship with scikit-learn."""
-    return ()
+class _Shipped:
+    """A source inside a dependency, which lacks nothing."""
 
-
-def _fetch(source: object, part: Part | None = None) -> None:
-    """Do nothing: the data ship with scikit-learn."""
-
-
-def _fallbacks(source: object, part: Part | None = None) -> tuple[()]:
-    """Return nothing: none is needed."""
-    return ()
-
-
-@dataclass(frozen=True)
-class DigitsAsMnist:
-    """Scikit-learn's 1,797 handwritten digits, each 8x8 pixel drawn as 3x3, with a border of 2.
-
-    Source: the test half of UCI's Optical Recognition of Handwritten Digits.
-    """
-
-    name = "digits_as_mnist"
-    folds = 1
-    classes = 10
-    licence = "CC BY 4.0 (UCI), inside scikit-learn"
     bytes = 0
 
     @property
@@ -50,10 +29,44 @@ class DigitsAsMnist:
         """Data inside a dependency."""
         return "stand-in"
 
-    @cached(1)
+    def missing(self, part: Part | None = None) -> tuple[str, ...]:
+        """Return nothing: the data ship with scikit-learn."""
+        return ()
+
+    def fetch(self, part: Part | None = None) -> None:
+        """Do nothing: the data ship with scikit-learn."""
+
+    def fallbacks(self, part: Part | None = None) -> tuple[()]:
+        """Return nothing: none is needed."""
+        return ()
+
+
+class _ShippedImages(_Shipped, ABC):
+    """Images of one fold; a subclass makes them in `images`."""
+
+    folds = 1
+
+    @abstractmethod
+    def images(self, part: Part) -> Labelled:
+        """Return raw images and labels."""
+        ...
+
+    @cached(2)
     def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised."""
-        return images.load(self, fold)
+        """Return the fold, standardised; raises ValueError where there are no labels."""
+        return images.load(self, fold)  # type: ignore[arg-type] (a subclass is a source)
+
+
+@dataclass(frozen=True)
+class DigitsAsMnist(_ShippedImages):
+    """Scikit-learn's 1,797 handwritten digits, each 8x8 pixel drawn as 3x3, with a border of 2.
+
+    Source: the test half of UCI's Optical Recognition of Handwritten Digits.
+    """
+
+    name = "digits_as_mnist"
+    classes = 10
+    licence = "CC BY 4.0 (UCI), inside scikit-learn"
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
@@ -62,28 +75,14 @@ class DigitsAsMnist:
         drawn = np.pad(_enlarged(digits, 3), ((0, 0), (2, 2), (2, 2)))
         return drawn[..., None], labels
 
-    missing, fetch, fallbacks = _missing, _fetch, _fallbacks
-
 
 @dataclass(frozen=True)
-class DigitsAsCifar10:
+class DigitsAsCifar10(_ShippedImages):
     """The same digits as 32x32 RGB: each 8x8 pixel drawn as 4x4, all channels equal."""
 
     name = "digits_as_cifar10"
-    folds = 1
     classes = 10
     licence = DigitsAsMnist.licence
-    bytes = 0
-
-    @property
-    def origin(self) -> Origin:
-        """Data inside a dependency."""
-        return "stand-in"
-
-    @cached(1)
-    def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised."""
-        return images.load(self, fold)
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
@@ -91,11 +90,9 @@ class DigitsAsCifar10:
         digits, labels = _digits(part)
         return np.repeat(_enlarged(digits, 4)[..., None], 3, axis=-1), labels
 
-    missing, fetch, fallbacks = _missing, _fetch, _fallbacks
-
 
 @dataclass(frozen=True)
-class PhotographCrops:
+class PhotographCrops(_ShippedImages):
     """Crops of scikit-learn's two sample photographs (a temple, a flower), as other data.
 
     Neighbouring crops, without overlap, are not independent. There are no labels, and both
@@ -106,19 +103,8 @@ class PhotographCrops:
     grey: bool = False
 
     name = "photograph_crops"
-    folds = 1
     classes = 0
     licence = "CC BY, inside scikit-learn"
-    bytes = 0
-
-    @property
-    def origin(self) -> Origin:
-        """Data inside a dependency."""
-        return "stand-in"
-
-    def load(self, fold: int) -> Dataset:
-        """Raise ValueError: there are no labels."""
-        return images.load(self, fold)
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
@@ -131,11 +117,9 @@ class PhotographCrops:
             crops = (crops @ luma).round().astype(np.uint8)[..., None]
         return crops, np.full(len(crops), -1)
 
-    missing, fetch, fallbacks = _missing, _fetch, _fallbacks
-
 
 @dataclass(frozen=True)
-class DiabetesAsUci:
+class DiabetesAsUci(_Shipped):
     """442 patients, 10 measurements, disease progression a year later; Gal's folds.
 
     Source: Efron et al. (2004), "Least Angle Regression".
@@ -145,12 +129,6 @@ class DiabetesAsUci:
     folds = 20
     target = ("disease progression after one year", "index points")
     licence = "none stated, inside scikit-learn"
-    bytes = 0
-
-    @property
-    def origin(self) -> Origin:
-        """Data inside a dependency."""
-        return "stand-in"
 
     @cached(20)
     def load(self, fold: int) -> Dataset:
@@ -164,8 +142,6 @@ class DiabetesAsUci:
         rows: Any = load_diabetes(scaled=False)
         split = tables.gal_split(len(rows.data), fold)
         return tables.split_table(rows.data, rows.target, *split)
-
-    missing, fetch, fallbacks = _missing, _fetch, _fallbacks
 
 
 @functools.cache

@@ -1,0 +1,115 @@
+"""What sources share whose rows are some of another source's."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import cast
+
+from datasets import images, tables
+from datasets.base import (
+    Dataset,
+    DataSource,
+    ImageSource,
+    Origin,
+    Part,
+    Table,
+    TableSource,
+    check_fold,
+    has_images,
+)
+from datasets.cache import cached
+from datasets.images import Labelled
+
+
+@dataclass(frozen=True)
+class Derived(ABC):
+    """A source that goes by the name of the one it is cut from; the origin tells them apart."""
+
+    source: DataSource
+
+    @property
+    def name(self) -> str:
+        """The source's."""
+        return self.source.name
+
+    @property
+    def folds(self) -> int:
+        """The source's."""
+        return self.source.folds
+
+    @property
+    def licence(self) -> str:
+        """The source's."""
+        return self.source.licence
+
+    @property
+    def bytes(self) -> int:
+        """The source's."""
+        return self.source.bytes
+
+    @property
+    def classes(self) -> int:
+        """The source's, of images."""
+        return self._image_source.classes
+
+    @property
+    def target(self) -> tuple[str, str]:
+        """The source's, of a table."""
+        return self._table_source.target
+
+    @property
+    @abstractmethod
+    def origin(self) -> Origin:
+        """Whether rows of official files were left out."""
+        ...
+
+    @abstractmethod
+    def images(self, part: Part) -> Labelled:
+        """Return the raw images and labels of a part."""
+        ...
+
+    @abstractmethod
+    def table(self, fold: int) -> Table:
+        """Return the raw rows of the fold."""
+        ...
+
+    @cached(4)
+    def load(self, fold: int) -> Dataset:
+        """Return the fold, standardised on its own training rows."""
+        check_fold(self, fold)
+        if has_images(self.source):
+            parts = self.images("train"), self.images("test")
+            return images.standardised(*parts, self.classes, self.origin, self.licence)
+        return tables.standardised(self.table(fold), self.target, self.origin, self.licence)
+
+    def missing(self, part: Part | None = None) -> tuple[str, ...]:
+        """Return what the source lacks."""
+        if part:
+            return self._image_source.missing(self._part_of_source(part))
+        return self.source.missing()
+
+    def fetch(self, part: Part | None = None) -> None:
+        """Download what the source lacks."""
+        if part:
+            self._image_source.fetch(self._part_of_source(part))
+        else:
+            self.source.fetch()
+
+    def fallbacks(self, part: Part | None = None) -> "tuple[Derived, ...]":
+        """Return the source's, cut likewise."""
+        if part:
+            others = self._image_source.fallbacks(self._part_of_source(part))
+        else:
+            others = self.source.fallbacks()
+        return tuple(replace(self, source=other) for other in others)
+
+    def _part_of_source(self, part: Part) -> Part:
+        """Return which part of the source a part of this one is cut from."""
+        return part
+
+    @property
+    def _image_source(self) -> ImageSource:
+        return cast(ImageSource, self.source)
+
+    @property
+    def _table_source(self) -> TableSource:
+        return cast(TableSource, self.source)
