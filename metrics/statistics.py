@@ -1,6 +1,8 @@
 """Comparing two methods over the same splits, and one number with a printed one."""
 
 import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -11,6 +13,10 @@ from scipy import special, stats
 
 EXACT_WILCOXON = 25
 """The most differences for which the signed rank distribution is enumerated."""
+
+
+Samples = Mapping[tuple[int, int], float]
+"""(fold, seed) → value"""
 
 
 class Significance(NamedTuple):
@@ -28,6 +34,24 @@ class Summary:
     std: float
     standard_error: float
     count: int
+
+
+def replicates(samples: Samples, by_fold: bool) -> list[float]:
+    """Return the independent values behind a mean.
+
+    Seeds of one fold share its rows, so with several folds each counts by its mean over seeds.
+    """
+    if not by_fold:
+        return list(samples.values())
+    folds: dict[int, list[float]] = defaultdict(list)
+    for (fold, _), value in samples.items():
+        folds[fold].append(value)
+    return [mean(values) for values in folds.values()]
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean, infinite or NaN where a value is."""
+    return sum(values) / len(values)
 
 
 def summary(values: Float[ndarray, " splits"]) -> Summary:

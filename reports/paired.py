@@ -1,16 +1,12 @@
 """Which methods are as good as the best, as far as runs on the same folds and seeds can tell."""
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from metrics.statistics import corrected_resampled_t, holm, paired_t
-
-Samples = Mapping[tuple[int, int], float]
-"""(fold, seed) → value"""
+from metrics.statistics import Samples, corrected_resampled_t, holm, mean, paired_t, replicates
 
 LEVEL = 0.05
 FEWEST_PAIRS = 3
@@ -26,24 +22,6 @@ class Verdict:
     """method → p-value of the comparison with the best, after Holm's correction"""
     untested: str = ""
     """Why methods were not tested, or "" """
-
-
-def replicates(samples: Samples, by_fold: bool) -> list[float]:
-    """Return the independent values behind a mean.
-
-    Seeds of one fold share its rows, so with several folds each counts by its mean over seeds.
-    """
-    if not by_fold:
-        return list(samples.values())
-    folds: dict[int, list[float]] = defaultdict(list)
-    for (fold, _), value in samples.items():
-        folds[fold].append(value)
-    return [mean(values) for values in folds.values()]
-
-
-def mean(values: Sequence[float]) -> float:
-    """Return the mean, infinite or NaN where a value is."""
-    return sum(values) / len(values)
 
 
 def differences(one: Samples, other: Samples, by_fold: bool) -> np.ndarray:

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 
 from metrics import METRICS
-from metrics.statistics import summary
+from metrics.statistics import Samples, mean, replicates, summary
 from reports import labels
 from reports.benchmarks import Benchmark
 from reports.numbers import cost_decimals, decimals
-from reports.paired import Samples, Verdict, compare, mean, replicates
+from reports.paired import Verdict, compare
 from suites.engine.record import Record
 
 Mark = Literal["", "best", "close"]

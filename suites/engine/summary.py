@@ -16,7 +16,7 @@ from suites.engine.grid import Suite
 from suites.engine.record import Record
 
 if TYPE_CHECKING:
-    from metrics.statistics import Summary
+    from metrics.statistics import Samples, Summary
 
 
 HEADLINES = 4
@@ -36,11 +36,11 @@ class _Column:
 
 
 def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> None:
-    """Print a table for each data set and condition: mean ± standard error over runs.
+    """Print a table for each data set and condition: mean ± standard error over seeds or folds.
 
-    It shows the first metrics of the evaluation; the report has them all.
-    Methods stand in the suite's order, others after them. A table that is too wide for the
-    console goes on in a second one below.
+    With several folds, each counts by its mean over seeds. The first metrics of the
+    evaluation are shown; the report has them all. Methods stand in the suite's order, others
+    after them. A table that is too wide for the console goes on in a second one below.
     """
     order = {label: place for place, label in enumerate(suite.methods)}
     records = sorted(records, key=lambda r: (order.get(r.method, len(order)), r.method))
@@ -59,21 +59,27 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
 def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) -> list[_Column]:
     methods = list(dict.fromkeys(r.method for r in records))
     by_method = [[r for r in records if r.method == method] for method in methods]
-    scores = [[r.scores[condition] for r in own] for own in by_method]
+    by_fold = len({r.fold for r in records}) > 1
+    scores = [{(r.fold, r.seed): r.scores[condition] for r in own} for own in by_method]
     seconds = [[r.cost.fit_seconds for r in own if r.cost] for own in by_method]
     return [
         _Column("method", tuple(methods)),
         _Column("runs", tuple(str(len(own)) for own in by_method)),
-        *(_column(m, [[s[m] for s in own if m in s] for own in scores]) for m in metrics),
+        *(
+            _column(m, [{at: s[m] for at, s in own.items() if m in s} for own in scores], by_fold)
+            for m in metrics
+        ),
         _Column("fit seconds", tuple(f"{np.mean(own):.2f}" if own else "" for own in seconds)),
     ]
 
 
-def _column(heading: str, values: Sequence[Sequence[float]]) -> _Column:
+def _column(heading: str, samples: Sequence["Samples"], by_fold: bool) -> _Column:
     """Return each method's mean and standard error."""
-    from metrics.statistics import summary  # scipy.stats loads for long, and workers need none
+    # scipy.stats loads for long, and workers need none.
+    from metrics.statistics import replicates, summary
 
-    summaries = [summary(np.array(own, float)) if own else None for own in values]
+    values = [np.array(replicates(own, by_fold), float) for own in samples]
+    summaries = [summary(own) if len(own) else None for own in values]
     decimals = _decimals([s for s in summaries if s and math.isfinite(s.mean)])
     cells = []
     for s in summaries:

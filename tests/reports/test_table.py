@@ -53,6 +53,15 @@ def test_seeds_of_one_fold_are_compared_by_the_paired_t_test():
     assert found.p_value == pytest.approx(stats.ttest_rel(rival, best).pvalue)
 
 
+def test_a_method_that_beats_the_best_wherever_both_ran_is_not_marked_worse():
+    best = {(0, seed): 1.0 + 0.01 * seed for seed in range(4)}
+    rival = {pair: value - 0.2 - 0.001 * pair[1] for pair, value in best.items()} | {(0, 9): 9.0}
+    verdict = compare({"best": best, "rival": rival}, False, False, None)
+    assert verdict.best == {"best"}
+    assert verdict.adjusted["rival"] < 0.05
+    assert verdict.close == {"rival"}
+
+
 def test_folds_are_compared_by_the_t_test_corrected_for_overlap():
     # d and its p-value: the test vector of Nadeau and Bengio's test, with ratio 1/9.
     d = [0.21, 0.05, -0.04, 0.2, 0.15, 0.1, 0.09, -0.06, 0.16, 0.14]

@@ -40,6 +40,15 @@ def test_a_cell_is_mean_and_standard_error():
     assert len(cells) == HEADLINES
 
 
+def test_seeds_of_a_fold_count_as_one_value():
+    values = {(0, 0): 1.0, (0, 1): 3.0, (1, 0): 5.0, (1, 1): 5.0, (2, 0): 0.0, (2, 1): 1.0}
+    text = printed(
+        replace(RECORD, fold=fold, seed=seed, scores={"clean": {"rmse": value}})
+        for (fold, seed), value in values.items()
+    )
+    assert f"2.50 ± {sem([2.0, 5.0, 0.5]):.2f}" in text
+
+
 def test_numbers_of_all_sizes_share_a_column():
     small = [replace(r, scores={"clean": {"rmse": 0.5 + 0.01 * r.fold}}) for r in records("Small")]
     large = [replace(r, scores={"clean": {"rmse": 90.0 + r.fold}}) for r in records("Large")]
