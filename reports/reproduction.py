@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.statistics import against_printed, summary
+from metrics.statistics import against_printed, mean, replicates, summary
 from reports.benchmarks import Benchmark
 from reports.descriptions import class_name
-from reports.paired import mean, replicates
 from reports.published import Published, table
 from reports.table import standard_error
 from suites.engine.record import Record
@@ -108,7 +107,8 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
 def _compared(
     printed: Published, method: str, runs: Sequence[Record], departures: tuple[str, ...]
 ) -> Iterator[Comparison]:
-    followers = [r for r in runs if r.status == "completed" and _follows(r, printed)]
+    claimed = [r for r in runs if _follows(r, printed)]
+    followers = [r for r in claimed if r.status == "completed"]
     for condition in sorted({name for r in followers for name in r.scores}):
         samples = {
             (r.fold, r.seed): value
@@ -119,7 +119,10 @@ def _compared(
         if not samples or not _is(condition, printed) or not origins <= {"original", "subset"}:
             continue
         values = replicates(samples, by_fold=len({fold for fold, _ in samples}) > 1)
-        differs = tuple(_differences(printed, condition, followers, origins))
+        differs = (
+            *_differences(printed, condition, followers, origins),
+            *_shortfall(printed, len(claimed), len(followers), len(values)),
+        )
         yield Comparison(
             printed,
             followers[0].dataset,
@@ -153,6 +156,14 @@ def _differences(
         yield "a limited number of rows"
     if printed.doubtful:
         yield f"the printed value is doubtful: {printed.note or 'its scale is not stated'}"
+
+
+def _shortfall(printed: Published, begun: int, completed: int, repeats: int) -> Iterator[str]:
+    """Yield what is missing from the repeats (folds, or seeds of one) of the protocol."""
+    if completed < begun:
+        yield f"{begun - completed} of {begun} runs not completed"
+    if printed.repeats and repeats < printed.repeats:
+        yield f"{repeats} repeat{'s' * (repeats > 1)}, not {printed.repeats}"
 
 
 def limited(record: Record) -> bool:

@@ -1,6 +1,7 @@
 """When a printed number may stand beside ours."""
 
 import csv
+import dataclasses
 import math
 from pathlib import Path
 
@@ -99,6 +100,24 @@ def test_a_doubtful_value_is_not_compared():
 
 def test_diverged_runs_are_compared_with_nothing():
     assert compared(paper_run(status="diverged")) == []
+
+
+def test_a_mean_over_the_runs_that_survived_stands_apart():
+    records = [paper_run(), paper_run(seed=1), paper_run(seed=2, status="diverged")]
+    found = compared(*records)
+    assert all("1 of 3 runs not completed" in c.differs for c in found)
+    assert all(not c.differs for c in compared(*records[:2]))
+
+
+def test_fewer_repeats_than_the_paper_has_stand_apart():
+    differs = {folds: {c.differs for c in compared(*uci_runs(folds)[1])} for folds in (19, 20, 21)}
+    assert differs == {19: {("19 repeats, not 20",)}, 20: {()}, 21: {()}}
+
+
+def test_a_second_seed_of_a_fold_is_no_further_repeat():
+    _, records = uci_runs(10)
+    twice = [dataclasses.replace(r, key=r.key + "b", seed=1) for r in records]
+    assert {c.differs for c in compared(*records, *twice)} == {("10 repeats, not 20",)}
 
 
 def uci_runs(folds):
