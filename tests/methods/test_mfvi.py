@@ -91,7 +91,7 @@ def test_bayesian_linear_regression_ends_at_the_mean_field_optimum(linear):
         prior_std=prior_std,
         initial_std=0.05,
         epochs=1200,
-        batch_size=len(linear.train),
+        batch_size=-(-len(linear.train) // 2),
     )
     posterior = method.fit(linear, stream(0))
     mean, precision = exact_posterior(linear, 0.5, prior_std**-2)
