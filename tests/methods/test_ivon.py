@@ -123,8 +123,8 @@ def test_bayesian_linear_regression_ends_at_the_mean_field_optimum(linear):
 
 
 def test_the_effective_sample_size_scales_the_variance_and_leaves_the_mean(linear):
-    colder = Ivon(effective_sample_size=100.0 * len(linear.train), epochs=1)
-    usual = Ivon(epochs=1)
+    colder = Ivon(effective_sample_size=100.0 * len(linear.train), epochs=1, batch_size=20)
+    usual = Ivon(epochs=1, batch_size=20)
     ratio = usual.fit(linear, stream(0)).std / colder.fit(linear, stream(0)).std
     torch.testing.assert_close(ratio, torch.full_like(ratio, 10.0), rtol=1e-2, atol=0)
 
