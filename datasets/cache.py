@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from datasets import files
 
+_caches: list[functools._lru_cache_wrapper] = []
+
 
 def cached(size: int) -> Callable:
     """Keep the last `size` results of a source's method, apart for each data folder.
@@ -18,6 +20,8 @@ def cached(size: int) -> Callable:
         def kept(folder: object, source: object, *arguments: object) -> object:
             return method(source, *arguments)
 
+        _caches.append(kept)
+
         @functools.wraps(method)
         def recall(source: object, *arguments: object) -> object:
             return kept(files.folder(), source, *arguments)
@@ -25,6 +29,12 @@ def cached(size: int) -> Callable:
         return recall
 
     return decorate
+
+
+def forget() -> None:
+    """Drop all results that `cached` keeps."""
+    for kept in _caches:
+        kept.cache_clear()
 
 
 def cached_per_dataset(select: Callable) -> Callable:

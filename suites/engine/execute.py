@@ -18,6 +18,7 @@ from methods.predictive import Predictive
 from methods.progress import Listener, listening
 from suites.engine import memory
 from suites.engine.grid import Evaluation, Reproduces, Run
+from suites.engine.guard import check, unchanged
 from suites.engine.provenance import provenance
 from suites.engine.record import Cost, Record, Status
 from suites.engine.score import score
@@ -99,10 +100,10 @@ def _fit(attempts: Sequence[_Attempt], device: torch.device) -> None:
     for together in alike.values():
         try:
             posteriors = _posteriors(together, device)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             posteriors = [error] * len(together)
         for attempt, posterior in zip(together, posteriors, strict=True):
-            if isinstance(posterior, Exception):
+            if isinstance(posterior, BaseException):
                 attempt.give_up(posterior)
             else:
                 attempt.posterior = posterior
@@ -110,15 +111,24 @@ def _fit(attempts: Sequence[_Attempt], device: torch.device) -> None:
 
 def _posteriors(
     attempts: Sequence[_Attempt], device: torch.device
-) -> Sequence[Posterior | Exception]:
+) -> Sequence[Posterior | BaseException]:
+    """Return what the method gives; raises where that is not one posterior a problem."""
     method = attempts[0].run.method
     problems = [
         Problem(a.data.train.to(device), a.data.likelihood, a.run.architecture) for a in attempts
     ]
     rngs = [stream("fit", a.run.source, a.run.fold, a.run.seed, device=device) for a in attempts]
-    if isinstance(method, BatchedMethod):
-        return method.fit_many(problems, rngs)
-    return [method.fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
+    with unchanged(*(problem.train for problem in problems)):
+        if isinstance(method, BatchedMethod):
+            given = method.fit_many(problems, rngs)
+        else:
+            given = [method.fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
+    if len(given) != len(problems):
+        raise ValueError(f"fit_many gave {len(given)} posteriors for {len(problems)} problems")
+    for posterior in given:
+        if not isinstance(posterior, Posterior | Exception):
+            raise TypeError(f"not a posterior with diagnostics and predict: {posterior!r}")
+    return given
 
 
 def _evaluate(attempt: _Attempt, evaluations: Sequence[Evaluation], device: torch.device) -> None:
@@ -127,7 +137,7 @@ def _evaluate(attempt: _Attempt, evaluations: Sequence[Evaluation], device: torc
         split = evaluation.condition.select(attempt.data)
         try:
             _predict(attempt, evaluation, split, device)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             attempt.give_up(error)
             return
 
@@ -137,12 +147,13 @@ def _predict(attempt: _Attempt, evaluation: Evaluation, split: Split, device: to
     assert attempt.posterior is not None
     attempt.diagnostics = {n: float(v) for n, v in attempt.posterior.diagnostics.items()}
     rng = stream("predict", run.source, run.fold, run.seed, name, device=device)
-    with _stopwatch(device) as watch:
+    with _stopwatch(device) as watch, unchanged(split):
         prediction = attempt.posterior.predict(split.inputs.to(device), rng)
     attempt.predict_seconds += watch.seconds
     prediction = kept(_on_cpu(prediction))
     if any(tensor.isnan().any() for tensor in vars_of(prediction).values()):
         raise InferenceDiverged(f"predicts NaN under the condition {name}")
+    check(prediction)
     target = attempt.data.target and dataclasses.asdict(attempt.data.target)
     attempt.scores[name] = score(prediction, split.targets, evaluation.metrics, target)
     attempt.predictions[name] = (prediction, split.targets)
