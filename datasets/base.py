@@ -210,6 +210,10 @@ def check_fold(source: DataSource, fold: int) -> None:
         raise ValueError(f"{source.name} has folds 0 to {source.folds - 1}, not {fold}")
 
 
+class NothingToLearn(ValueError):
+    """All training targets are equal."""
+
+
 class DataUnavailable(Exception):
     """The files are neither in the data folder nor to be had; says what to do."""
 

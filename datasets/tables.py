@@ -9,6 +9,7 @@ import torch
 from datasets.base import (
     Dataset,
     Gaussian,
+    NothingToLearn,
     Origin,
     Scaling,
     Split,
@@ -30,12 +31,14 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
     """Return rows with mean 0 and std 1 over the training rows (no degrees of freedom lost).
 
     A feature that is constant in training keeps its scale. `target` is its name and unit.
-    Raises ValueError where the training targets are all equal.
+    Raises NothingToLearn where the training targets are all equal.
     """
     name, unit = target
     mean, std = table.train_targets.mean(), table.train_targets.std()
     if np.ptp(table.train_targets) == 0:
-        raise ValueError(f"all training targets ({name}) are {mean}: there is nothing to learn")
+        raise NothingToLearn(
+            f"all training targets ({name}) are {mean}: there is nothing to learn; take more rows"
+        )
     scaling = _column_scaling(table.train_inputs)
 
     def split(inputs: np.ndarray, targets: np.ndarray) -> Split:

@@ -20,7 +20,7 @@ DAMAGED = 3
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the reports; return 0, 3 where something was damaged, 2 where nothing was found."""
+    """Write the reports; return 0, 3 where something was damaged, 2 where nothing was written."""
     parser = argparse.ArgumentParser("python -m reports", description=ABOUT)
     parser.add_argument("results", type=Path, help="the folder that a suite's --out names")
     parser.add_argument(
@@ -42,7 +42,11 @@ def _report(folder: Path, out: Path | None) -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    damage = write(results, out / results.suite if out else folder)
+    try:
+        damage = write(results, out / results.suite if out else folder)
+    except OSError as error:
+        print(f"error: cannot write the report: {error}; choose a folder by --out", file=sys.stderr)
+        return 2
     for reason in damage:
         print(f"damaged: {reason}", file=sys.stderr)
     return DAMAGED if damage else 0

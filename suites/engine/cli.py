@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from datasets.base import DataDamaged, DataUnavailable
+from datasets import files
+from datasets.base import DataDamaged, DataUnavailable, NothingToLearn
 from suites.engine.arguments import Options, parse
 from suites.engine.description import describe
 from suites.engine.display import display
@@ -23,7 +24,7 @@ from suites.engine.plan import Plan, plan
 from suites.engine.record import Record
 from suites.engine.selection import Misuse, selected
 from suites.engine.sources import Provided, provided, resolved
-from suites.engine.store import Damaged, Store
+from suites.engine.store import Damaged, Store, Unwritable
 from suites.engine.summary import print_failures, print_tables
 from suites.engine.tables import write_tables
 
@@ -32,6 +33,9 @@ COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 REPORTED, REPORTED_DAMAGE = 0, 3
 """Exit codes of the report's process; with the latter it has named what is damaged."""
+
+MISTAKES = (Misuse, DataUnavailable, DataDamaged, Damaged, NothingToLearn, Unwritable)
+"""What the user can cure; their messages say how."""
 
 WIDTH_OF_FILES = 120
 """Columns where standard output is no terminal."""
@@ -50,7 +54,7 @@ def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None)
         console = Console(width=WIDTH_OF_FILES)
     try:
         return _carry_out(suites[options.profile], options, console)
-    except (Misuse, DataUnavailable, DataDamaged, Damaged) as error:
+    except MISTAKES as error:
         print(f"error: {error}", file=sys.stderr)
         return MISUSED
     except KeyboardInterrupt:
@@ -62,6 +66,8 @@ def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None)
 def _carry_out(declared: Suite, options: Options, console: Console) -> int:
     use_one_thread()
     options.export()
+    if (place := files.folder()).exists() and not place.is_dir():
+        raise Misuse(f"the data folder {place} (--data-dir, BNNBENCH_DATA) is a file")
     suite = resolved(selected(declared, options), options)
     store = Store(options.out / suite.name)
     try:

@@ -77,8 +77,8 @@ def _made(path: str) -> Method:
     try:
         method = method_type(path)()
         describe(method)
-    except (ImportError, ValueError, TypeError) as error:
-        raise Misuse(f"--methods: cannot make {path}: {error}") from error
+    except Exception as error:  # whatever the module or the class does when it is loaded
+        raise Misuse(f"--methods: cannot make {path}: {type(error).__name__}: {error}") from error
     if not isinstance(method, Method):
         raise Misuse(f"--methods: {path} has no fit(problem, rng)")
     return method

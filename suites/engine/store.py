@@ -41,6 +41,10 @@ class Damaged(ValueError):
         super().__init__(f"{path}: {reason}; remove {path.parent} to run it again")
 
 
+class Unwritable(OSError):
+    """There is no place for results; names it and the cure."""
+
+
 @dataclass(frozen=True)
 class Store:
     """The results of one suite: `folder/runs/<key>/{record.json,predictions.npz}`.
@@ -120,10 +124,14 @@ class Store:
     def locked(self) -> Iterator[None]:
         """Hold the store for one driver; raises `BlockingIOError` while another has it.
 
-        The lock goes with the process, however that ends.
+        The lock goes with the process, however that ends. Raises `Unwritable`.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / ".lock").open("w") as file:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = (self.folder / ".lock").open("w")
+        except OSError as error:
+            raise Unwritable(f"cannot write results: {error}; choose a folder by --out") from error
+        with file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
 
@@ -149,7 +157,12 @@ def pack(predictions: Predictions) -> bytes:
 
 
 def vars_of(prediction: Predictive) -> dict[str, Tensor]:
-    """Return the fields of a prediction, without what it has cached."""
+    """Return the fields of a prediction, without what it has cached.
+
+    Raises TypeError for a kind of prediction that the store does not know.
+    """
+    if type(prediction).__name__ not in SHAPES:
+        raise TypeError(f"a prediction is one of {', '.join(SHAPES)}, not {type(prediction)}")
     names = type(prediction).__dataclass_fields__  # type: ignore[attr-defined]
     return {name: getattr(prediction, name) for name in names}
 
@@ -171,12 +184,7 @@ def unpack(content: bytes) -> Predictions:
 
 
 def kept(prediction: Predictive) -> Predictive:
-    """Return what the store keeps of a prediction, which is also what is scored.
-
-    Raises TypeError for a kind of prediction that the store does not know.
-    """
-    if type(prediction).__name__ not in SHAPES:
-        raise TypeError(f"a prediction is one of {', '.join(SHAPES)}, not {type(prediction)}")
+    """Return what the store keeps of a prediction, which is also what is scored."""
     if not isinstance(prediction, CategoricalPredictive):
         return prediction
     return prediction.summary() if prediction.log_probs.nbytes > KEPT_DRAWS_BYTES else prediction

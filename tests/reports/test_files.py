@@ -37,6 +37,13 @@ def test_every_suite_gets_its_files(tmp_path, capsys):
     assert "report.html" in capsys.readouterr().out
 
 
+def test_a_place_that_cannot_hold_the_report_is_named(tmp_path, capsys):
+    keep(tmp_path / "results" / "cifar10", [record()])
+    (tmp_path / "file").write_text("no folder")
+    assert main([str(tmp_path / "results"), "--out", str(tmp_path / "file")]) == 2
+    assert str(tmp_path / "file") in capsys.readouterr().err
+
+
 def test_out_leaves_the_results_untouched(tmp_path):
     keep(tmp_path / "results" / "cifar10", [record()])
     before = sorted(tmp_path.glob("results/**/*"))
@@ -148,6 +155,10 @@ def test_the_csv_holds_every_cell_in_the_units_of_the_files():
     assert float(accuracy["mean"]) == 0.5
     assert accuracy["standard_error"] == ""
     assert accuracy["unit"] == ""
+    (memory,) = [row for row in rows if row["column"] == "peak_bytes"]
+    assert (float(memory["mean"]), memory["unit"]) == (2.0**24, "bytes")
+    (seconds,) = [row for row in rows if row["column"] == "fit_seconds"]
+    assert (float(seconds["mean"]), seconds["unit"]) == (2.0, "s")
 
 
 def test_markdown_and_latex_mark_the_best_and_print_percent():

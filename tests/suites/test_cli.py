@@ -299,3 +299,43 @@ def test_a_report_that_cannot_be_made_is_said_and_not_passed_off_as_success(tmp_
     answer = call(tmp_path)
     assert answer.code == 1
     assert "the report was not made; the results are" in answer.errors
+
+
+def test_a_place_that_cannot_hold_results_is_named(tmp_path):
+    (tmp_path / "miniature").write_text("a file")
+    answer = call(tmp_path)
+    assert answer.code == 2
+    assert str(tmp_path / "miniature") in answer.errors
+    assert "--out" in answer.errors
+
+
+def test_a_limit_that_leaves_one_target_value_is_a_mistake(tmp_path):
+    answer = call(tmp_path, "--limit", "1")
+    assert answer.code == 2
+    assert "all training targets (height)" in answer.errors
+    assert "more rows" in answer.errors
+
+
+def test_a_data_folder_that_is_a_file_is_no_reason_for_stand_ins(tmp_path, monkeypatch):
+    monkeypatch.setenv("BNNBENCH_DATA", "")
+    file = tmp_path / "data"
+    file.write_text("a file")
+    answer = call(tmp_path, "--data-dir", str(file))
+    assert answer.code == 2
+    assert f"{file} (--data-dir, BNNBENCH_DATA) is a file" in answer.errors
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("def broken(", "SyntaxError"),
+        ("raise RuntimeError('at import')", "RuntimeError: at import"),
+    ],
+)
+def test_a_method_whose_module_is_broken_is_named(tmp_path, monkeypatch, text, reason):
+    name = f"broken_{reason[:6].lower()}"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    answer = call(tmp_path, "--methods", f"{name}:Method")
+    assert answer.code == 2
+    assert f"cannot make {name}:Method: {reason}" in answer.errors

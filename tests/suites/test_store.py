@@ -66,7 +66,7 @@ class Other(GaussianPredictive):
 
 def test_an_unknown_kind_of_prediction_is_refused():
     with pytest.raises(TypeError, match="CategoricalPredictive, CategoricalSummary, Gaussian"):
-        kept(Other(torch.zeros(1, 2, 1), torch.ones(1, 2, 1)))
+        vars_of(Other(torch.zeros(1, 2, 1), torch.ones(1, 2, 1)))
 
 
 def test_a_run_is_found_by_its_key(tmp_path):
