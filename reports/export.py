@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 
-from reports import labels
 from reports.numbers import number
 from reports.table import Cell, Column, Row, Table
 
@@ -59,15 +58,19 @@ CSV_COLUMNS = (
 )
 
 
+UNSCALED = {"peak_bytes": "bytes"}
+"""Units of the values that a page prints in another; the rest of those are fractions."""
+
+
 def tidy(tables: Tables) -> str:
-    """Return one line of CSV per cell, in the units of the files (fractions, not percent)."""
+    """Return one line of CSV per cell, in the units of the files: fractions, bytes."""
     return csv_text(CSV_COLUMNS, (line for place in tables for line in _lines(*place)))
 
 
 def _lines(profile: str, table: Table) -> Iterator[tuple[object, ...]]:
     for row in table.rows:
         for column, entry in zip(table.columns, row.cells, strict=True):
-            unit = "" if column.name in labels.PERCENT else column.unit
+            unit = column.unit if column.scale == 1 else UNSCALED.get(column.name, "")
             place = (profile, table.title, table.origin, row.method, column.name)
             if isinstance(entry, Cell):
                 values = (entry.mean, entry.standard_error, entry.runs)
