@@ -60,11 +60,6 @@ def summary(values: Float[ndarray, " splits"]) -> Summary:
     return Summary(float(values.mean()), std, std / math.sqrt(len(values)), len(values))
 
 
-def standard_error(values: Float[ndarray, " splits"]) -> float:
-    """Return std / √n of the mean, with n - 1 in the variance; NaN for one value, not 0."""
-    return summary(values).standard_error
-
-
 def paired_t(differences: Float[ndarray, " splits"]) -> Significance:
     """Return Student's test of a zero mean: too liberal where training sets overlap."""
     return _t_test(differences, 1 / len(differences))
