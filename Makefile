@@ -29,6 +29,7 @@ test: $(STAMP) ## run the tests
 	$(RUN) -m pytest $(ARGS)
 
 benchmark: $(STAMP) ## time methods, metrics and engine with pytest-benchmark
+	mkdir -p results
 	$(RUN) -m pytest tests/benchmarks --benchmark-only --benchmark-json=results/benchmark.json $(ARGS)
 
 lint: $(STAMP) ## ruff and pyright

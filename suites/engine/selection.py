@@ -49,10 +49,11 @@ def _sources(suite: Suite, names: Sequence[str]) -> tuple[object, ...]:
 
 
 def _methods(suite: Mapping[str, Method], names: Sequence[str]) -> dict[str, Method]:
-    """Return label → method, in the order of the names."""
+    """Return label → method, in the order of the names; no label stands for two."""
     found: dict[str, Method] = {}
     for name in names:
-        found |= _method(suite, name)
+        for label, method in _method(suite, name).items():
+            found[label if found.get(label, method) == method else name] = method
     return found
 
 

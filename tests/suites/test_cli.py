@@ -339,3 +339,12 @@ def test_a_method_whose_module_is_broken_is_named(tmp_path, monkeypatch, text, r
     answer = call(tmp_path, "--methods", f"{name}:Method")
     assert answer.code == 2
     assert f"cannot make {name}:Method: {reason}" in answer.errors
+
+
+def test_classes_of_one_name_both_take_part(tmp_path, monkeypatch):
+    text = "from tests.suites.fakes import Mean\n\n\nclass Twin(Mean):\n    pass\n"
+    for name in ("twin_one", "twin_two"):
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    call(tmp_path, "--methods", "twin_one:Twin,twin_two:Twin,twin_one:Twin")
+    assert {row["method"] for row in rows(tmp_path)} == {"Twin", "twin_two:Twin"}
