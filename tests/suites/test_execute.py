@@ -1,7 +1,8 @@
 """From runs to records."""
 
 import math
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
 
 import pytest
 import torch
@@ -59,6 +60,58 @@ def test_a_group_gives_bit_for_bit_what_its_runs_give_alone():
         assert alone.record.scores == record.scores
         assert alone.predictions == outcome.predictions
     assert {outcome.record.cost.fitted_together for outcome in together} == {6}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A posterior whose means are the first draw for the fit and the first for the prediction."""
+
+    first: float
+    diagnostics = {}  # noqa: RUF012
+
+    def predict(self, inputs, rng):
+        draws = torch.tensor([self.first, torch.rand(1, generator=rng).item()]).view(2, 1, 1)
+        means = draws.expand(2, len(inputs), 1)
+        return GaussianPredictive(means, torch.ones_like(means))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Makes nothing but draws from its stream."""
+
+    def fit(self, problem, rng):
+        return Drawn(torch.rand(1, generator=rng).item())
+
+
+@dataclass(frozen=True)
+class Again(Clean):
+    """The test split under another name."""
+
+    name: str = field(default="again", init=False)
+
+
+def test_every_fold_seed_source_and_condition_has_a_stream_of_its_own():
+    evaluations = tuple(Evaluation(condition, ("rmse",)) for condition in (Clean(), Again()))
+    cells = [(Line(), 0, 0), (Line(), 0, 1), (Line(), 1, 0), (Line("other"), 0, 0)]
+    fits, predictions = [], []
+    for source, fold, seed in cells:
+        run = replace(RUN, method=Drawing(), source=source, fold=fold, seed=seed)
+        first, again = execute(Task((run,), evaluations)), execute(Task((run,), evaluations))
+        assert first[0].predictions == again[0].predictions
+        for prediction, _ in unpack(first[0].predictions).values():
+            fits.append(prediction.means[0, 0].item())
+            predictions.append(prediction.means[1, 0].item())
+    assert len(set(fits)) == len(cells)
+    assert len(set(predictions)) == 2 * len(cells)
+    assert not set(fits) & set(predictions)
+
+
+def test_what_a_group_takes_is_shared_by_its_runs(monkeypatch):
+    moments = iter((10.0, 16.0, *range(100, 200)))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(moments))
+    costs = [outcome.record.cost for outcome in outcomes(Together(), folds=(0, 1, 2))]
+    assert [cost.fit_seconds for cost in costs] == [2.0, 2.0, 2.0]
+    assert [cost.predict_seconds for cost in costs] == [1.0, 1.0, 1.0]
 
 
 def test_folds_of_unequal_size_are_not_stacked():

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from methods.predictive import CategoricalPredictive, GaussianPredictive
+from methods.predictive import CategoricalPredictive, CategoricalSummary, GaussianPredictive
 from suites.engine import store as module
 from suites.engine.store import Damaged, Store, kept, pack, unpack, vars_of
 from tests.suites.test_record import RECORD
@@ -56,6 +56,7 @@ def test_draws_that_are_too_large_are_kept_as_their_mixture(monkeypatch):
     (prediction, _) = predictions(5)["clean"]
     monkeypatch.setattr(module, "KEPT_DRAWS_BYTES", prediction.log_probs.nbytes - 1)
     summary = kept(prediction)
+    assert isinstance(summary, CategoricalSummary)
     assert torch.equal(summary.mixture_log_probs, prediction.mixture_log_probs)
     assert torch.equal(summary.expected_entropy, prediction.expected_entropy)
 
