@@ -1,6 +1,7 @@
 """Shapes are checked by beartype wherever our packages are imported under pytest."""
 
 import os
+import sys
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # for the processes that tests start
@@ -15,11 +16,11 @@ PACKAGES = ["datasets", "methods", "metrics", "suites", "reports"]
 CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Compute on one thread, and check shapes unless what counts is the time."""
-    torch.set_num_threads(1)
-    if not config.getoption("--benchmark-only"):
-        jaxtyping.install_import_hook(PACKAGES, CHECK)
+torch.set_num_threads(1)
+# At import, because pytest may import the conftest of a folder, and our packages with it, before
+# it calls any hook of this one. Benchmarks measure the code without checks.
+if "--benchmark-only" not in sys.argv:
+    jaxtyping.install_import_hook(PACKAGES, CHECK)
 
 
 @pytest.fixture(scope="session")
