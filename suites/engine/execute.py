@@ -114,9 +114,8 @@ def _posteriors(
 ) -> Sequence[Posterior | BaseException]:
     """Return what the method gives; raises where that is not one posterior a problem."""
     method = attempts[0].run.method
-    problems = [
-        Problem(a.data.train.to(device), a.data.likelihood, a.run.architecture) for a in attempts
-    ]
+    train = {id(a.data): a.data.train.to(device) for a in attempts}  # seeds of a fold share it
+    problems = [Problem(train[id(a.data)], a.data.likelihood, a.run.architecture) for a in attempts]
     rngs = [stream("fit", a.run.source, a.run.fold, a.run.seed, device=device) for a in attempts]
     with unchanged(*(problem.train for problem in problems)):
         if isinstance(method, BatchedMethod):

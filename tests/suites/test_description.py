@@ -46,7 +46,9 @@ def test_every_field_counts():
     assert digest(describe(Line(rows=24))) != digest(describe(Line(rows=25)))
 
 
-@pytest.mark.parametrize("value", [len, object(), {1, 2}, Line], ids=repr)
+@pytest.mark.parametrize(
+    "value", [len, object(), {1, 2}, Line], ids=["function", "object", "set", "type"]
+)
 def test_what_has_no_canonical_form_is_refused(value):
     with pytest.raises(TypeError, match="no canonical description"):
         describe({"setting": value})

@@ -9,6 +9,7 @@ import torch
 
 from datasets.base import DataUnavailable
 from datasets.conditions import Clean
+from datasets.stand_ins import DiabetesAsUci
 from methods.predictive import GaussianPredictive
 from suites.engine.execute import Task, execute, lost
 from suites.engine.grid import Evaluation, Reproduces, Run
@@ -112,6 +113,19 @@ def test_what_a_group_takes_is_shared_by_its_runs(monkeypatch):
     costs = [outcome.record.cost for outcome in outcomes(Together(), folds=(0, 1, 2))]
     assert [cost.fit_seconds for cost in costs] == [2.0, 2.0, 2.0]
     assert [cost.predict_seconds for cost in costs] == [1.0, 1.0, 1.0]
+
+
+def test_seeds_of_one_fold_share_its_rows(monkeypatch):
+    seen = []
+
+    def fit_many(self, problems, rngs):
+        seen.extend(problems)
+        return [fakes.fitted(*pair) for pair in zip(problems, rngs, strict=True)]
+
+    monkeypatch.setattr(Together, "fit_many", fit_many)
+    outcomes(Together(), DiabetesAsUci(), folds=(0, 1), seeds=(0, 1, 2))
+    assert len(seen) == 6
+    assert len({id(problem.train) for problem in seen}) == 2
 
 
 def test_folds_of_unequal_size_are_not_stacked():

@@ -46,6 +46,12 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
+def blocks(pid: int, number: signal.Signals) -> bool:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    (mask,) = (int(line.split()[1], 16) for line in lines if line.startswith("SigBlk"))
+    return bool(mask >> (number - 1) & 1)
+
+
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("undisturbed")
@@ -84,6 +90,17 @@ def test_after_kill_9_the_same_command_goes_on_and_ends_as_if_undisturbed(
     after = finished(tmp_path)
     assert {key: after[key] for key in before} == before
     same(tmp_path, undisturbed)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes through /proc")
+def test_ctrl_c_reaches_no_worker(tmp_path, project):
+    """The tracker is the one child that is not a worker, and ignores Ctrl-C by itself."""
+    asked = command(tmp_path, "--executor", "processes", "--workers", "2")
+    with subprocess.Popen(asked, cwd=project, stdout=subprocess.DEVNULL) as driver:
+        wait_for(tmp_path, 1)
+        blocking = [blocks(child, signal.SIGINT) for child in children(driver.pid)]
+        driver.kill()
+    assert blocking.count(True) == 2
 
 
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path, project, undisturbed):

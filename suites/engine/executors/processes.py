@@ -11,6 +11,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -96,6 +97,7 @@ def _start(task: Task, attempt: int) -> _Worker:
     """
     ours, theirs = _SPAWN.Pipe()
     process = _SPAWN.Process(target=_work, args=(theirs,), daemon=True)
+    resource_tracker.ensure_running()  # it would unblock Ctrl-C when the first worker starts it
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         process.start()
