@@ -22,12 +22,10 @@ from suites.engine.grid import Evaluation, Reproduces, Suite
 TITLE = "CIFAR-10: accuracy, calibration and out-of-distribution detection"
 
 # Settings with the best held-out log loss in suites.cifar10_search; all its scores are in
-# suites/searches/cifar10.csv. MFVI is the best of those with the whole KL term, IVON the best at
-# learning rates up to 0.3: at 0.6 it scores better and diverges on the stand-in digits.
+# suites/searches/cifar10.csv. MFVI is the best of those with the whole KL term. IVON is 0.09 nats
+# short of its best: the better settings diverge on the stand-in digits in one seed of a few.
 QUICK_ADAMW = AdamW(learning_rate=6e-3, weight_decay=1e-1, epochs=6, batch_size=50)
-QUICK_IVON = Ivon(
-    learning_rate=0.3, initial_hessian=3.0, beta2=0.999, epochs=6, batch_size=50, draws=16
-)
+QUICK_IVON = Ivon(learning_rate=0.3, initial_hessian=1.0, epochs=6, batch_size=50, draws=16)
 QUICK = Suite(
     name="cifar10",
     title=TITLE,
