@@ -46,8 +46,7 @@ def cached_per_dataset(select: Callable) -> Callable:
         if condition in kept and kept[condition][0]() is dataset:
             return kept[condition][1]
         split = select(condition, dataset)
-        forget = lambda _, key=condition: kept.pop(key, None)  # noqa: E731
-        kept[condition] = (weakref.ref(dataset, forget), split)
+        kept[condition] = (weakref.ref(dataset, lambda _: kept.pop(condition, None)), split)
         return split
 
     return recall

@@ -154,8 +154,9 @@ def _fact_order(name: str) -> tuple[int, str]:
 
 
 def _summed_up(values: Sequence[object], percent: bool) -> str:
-    if len(values) > 1 and all(isinstance(v, (int, float)) for v in values):
-        low, high = min(values), max(values)  # type: ignore[type-var]
+    numbers = [value for value in values if isinstance(value, (int, float))]
+    if len(numbers) == len(values) > 1:
+        low, high = min(numbers), max(numbers)
         return f"{_plain(low, percent)} to {_plain(high, percent)}"
     texts = [_plain(v, percent) for v in values[:3]]
     return "; ".join(texts) + (f"; and {len(values) - 3} more" if len(values) > 3 else "")
