@@ -33,7 +33,11 @@ class Posterior(Protocol):
 
     @property
     def diagnostics(self) -> Mapping[str, float]:
-        """What the fit says about itself."""
+        """What the fit says about itself.
+
+        A diagnostic `converged` of 0 says that the posterior is not the one that the method
+        aims at; every table marks it.
+        """
         ...
 
     def predict(
@@ -52,7 +56,11 @@ class Method(Protocol):
     """An inference method: a frozen dataclass of its hyperparameters."""
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` when inference fails."""
+        """Return the posterior.
+
+        Raises `InferenceDiverged` when inference fails and `Unsupported` for a problem that
+        the method does not cover.
+        """
         ...
 
 
@@ -69,3 +77,7 @@ class BatchedMethod(Method, Protocol):
 
 class InferenceDiverged(Exception):
     """Inference failed: a result, recorded as such."""
+
+
+class Unsupported(ValueError):
+    """The method does not cover such a problem; names the cause and the cure."""

@@ -1,7 +1,7 @@
 """What a suite declares, and the runs that follow from it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from datasets.base import DataSource
@@ -55,6 +55,9 @@ class Reproduces:
     departures: tuple[str, ...] = ()
 
 
+Networks = Architecture | Mapping[str, Architecture]
+
+
 @dataclass(frozen=True)
 class Suite:
     """One profile of one benchmark: a product of sources, methods, folds and seeds."""
@@ -63,7 +66,7 @@ class Suite:
     title: str
     sources: tuple[DataSource, ...]
     methods: Mapping[str, Method]
-    architecture: Architecture | Mapping[str, Architecture]
+    architecture: Networks
     """One for all, or by source name with "default" for the rest."""
     evaluations: tuple[Evaluation, ...]
     folds: int = 1
@@ -73,19 +76,24 @@ class Suite:
     reproduces: tuple[Reproduces, ...] = ()
     fitted_together: int = 20
     """At most this many folds and seeds are one task; 1 where a network gains nothing by it."""
+    own_architectures: Mapping[str, Networks] = field(default_factory=dict)
+    """The networks of methods, by label, that do not take `architecture`."""
 
     def __post_init__(self) -> None:
+        if strangers := self.own_architectures.keys() - self.methods.keys():
+            raise ValueError(f"no method has the label {', '.join(sorted(strangers))}")
         labels: dict[str, str] = {}
         for label, method in self.methods.items():
-            same = labels.setdefault(canonical_json(describe(method)), label)
-            if same != label:
+            what = canonical_json(describe([method, self.own_architectures.get(label)]))
+            if (same := labels.setdefault(what, label)) != label:
                 raise ValueError(f"{same!r} and {label!r} are the same method: {method}")
 
-    def architecture_for(self, source: DataSource) -> Architecture:
-        """Return the network for a source."""
-        if isinstance(self.architecture, Mapping):
-            return self.architecture.get(source.name, self.architecture["default"])
-        return self.architecture
+    def architecture_for(self, source: DataSource, label: str) -> Architecture:
+        """Return the network of a method for a source."""
+        networks = self.own_architectures.get(label, self.architecture)
+        if isinstance(networks, Mapping):
+            return networks.get(source.name, networks["default"])
+        return networks
 
     def runs(self) -> Iterator[Run]:
         """Return every run, folds and seeds innermost."""
@@ -99,7 +107,7 @@ class Suite:
                             label,
                             source,
                             method,
-                            self.architecture_for(source),
+                            self.architecture_for(source, label),
                             fold,
                             seed,
                         )

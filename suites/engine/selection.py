@@ -23,7 +23,9 @@ def selected(suite: Suite, options: Options) -> Suite:
     """
     changes: dict[str, object] = {}
     if options.methods:
-        changes["methods"] = _methods(suite.methods, options.methods)
+        methods = changes["methods"] = _methods(suite.methods, options.methods)
+        own = suite.own_architectures
+        changes["own_architectures"] = {name: own[name] for name in own if name in methods}
     if options.datasets:
         changes["sources"] = _sources(suite, options.datasets)
     if options.seeds:

@@ -14,7 +14,14 @@ from torch import Tensor
 
 from datasets.base import Categorical, Split
 from methods import METHODS, method_type
-from methods.base import BatchedMethod, InferenceDiverged, Method, Posterior, Problem
+from methods.base import (
+    BatchedMethod,
+    InferenceDiverged,
+    Method,
+    Posterior,
+    Problem,
+    Unsupported,
+)
 from methods.predictive import CategoricalPredictive, Predictive
 from suites.engine.description import canonical_json, describe
 from suites.engine.store import kept, pack, unpack, vars_of
@@ -58,8 +65,17 @@ def make(request) -> Callable[..., Problem]:
 
 
 @pytest.fixture(scope="module")
-def problem(make) -> Problem:
-    return make(0)
+def problem(method, make) -> Problem:
+    problem = make(0)
+    skip_unless_covered(method, problem)
+    return problem
+
+
+def skip_unless_covered(method: Method, problem: Problem) -> None:
+    try:
+        method.fit(problem, stream(1))
+    except Unsupported as refusal:
+        pytest.skip(str(refusal))
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +107,16 @@ def assert_close(one: Predictive, other: Predictive) -> None:
 def joined(one: Predictive, other: Predictive) -> Predictive:
     tensors = zip(vars_of(one).values(), vars_of(other).values(), strict=True)
     return type(one)(*(torch.cat(pair, dim=1) for pair in tensors))  # type: ignore[call-arg]
+
+
+def test_it_covers_some_problem_and_refuses_the_others_with_a_cure(method):
+    fitted = 0
+    for make in PROBLEMS.values():
+        try:
+            fitted += isinstance(method.fit(make(0), stream(1)), Posterior)
+        except Unsupported as refusal:
+            assert "needed" in str(refusal)  # noqa: PT017
+    assert fitted
 
 
 def test_it_and_its_posterior_have_the_form_of_the_protocols(method, posterior):
@@ -205,6 +231,7 @@ def nested(method: Any) -> list[Any]:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_fitting_side_by_side_equals_fitting_alone_bit_for_bit(batched, make, dtype):
     problems = [make(seed, dtype=dtype) for seed in range(4)]
+    skip_unless_covered(batched, problems[0])
     together = batched.fit_many(problems, streams(10, 11, 12, 13))
     for number, (problem, posterior) in enumerate(zip(problems, together, strict=True)):
         alone = batched.fit(problem, stream(10 + number))
@@ -215,6 +242,7 @@ def test_fitting_side_by_side_equals_fitting_alone_bit_for_bit(batched, make, dt
 def test_the_size_of_the_last_batch_does_not_couple_problems(batched, rows):
     for make in (regression, classification):
         problems = [make(seed, rows) for seed in range(3)]
+        skip_unless_covered(batched, problems[0])
         together = batched.fit_many(problems, streams(10, 11, 12))
         alone = batched.fit(problems[1], stream(11))
         assert_identical(together[1], alone, problems[1].train.inputs)
@@ -222,6 +250,7 @@ def test_the_size_of_the_last_batch_does_not_couple_problems(batched, rows):
 
 def test_the_company_of_a_problem_does_not_matter(batched, make):
     a, b, c = (make(seed) for seed in range(3))
+    skip_unless_covered(batched, a)
     first = batched.fit_many([a, b, c], streams(10, 11, 12))
     second = batched.fit_many([c, a], streams(12, 10))
     assert_identical(first[0], second[1], a.train.inputs)
@@ -236,6 +265,7 @@ def test_seeds_of_one_fold_may_share_its_data(batched):
 
 def test_a_problem_that_fails_fails_alone(batched, make):
     problems = [make(seed) for seed in range(3)]
+    skip_unless_covered(batched, problems[0])
     sick = problems[1].train
     infinite = Split(sick.inputs.clone().fill_(torch.inf), sick.targets)
     problems[1] = dataclasses.replace(problems[1], train=infinite)

@@ -36,6 +36,29 @@ def test_each_source_has_its_own_network():
     }
 
 
+def test_a_method_may_have_networks_of_its_own():
+    deep = {"protein": (Linear(7), Linear(1)), "default": (Linear(3), Linear(1))}
+    suite = replace(
+        QUICK,
+        sources=(Line("protein"), Line()),
+        methods={"Mean": Mean(), "Deep mean": Mean()},
+        architecture=(Linear(1),),
+        own_architectures={"Deep mean": deep},
+    )
+    found = {(run.label, run.source.name): run.architecture for run in suite.runs()}
+    assert found == {
+        ("Mean", "protein"): (Linear(1),),
+        ("Mean", "line"): (Linear(1),),
+        ("Deep mean", "protein"): deep["protein"],
+        ("Deep mean", "line"): deep["default"],
+    }
+
+
+def test_networks_of_a_method_that_is_not_there_are_refused():
+    with pytest.raises(ValueError, match="no method has the label Depe"):
+        replace(QUICK, own_architectures={"Depe": (Linear(1),)})
+
+
 @pytest.mark.parametrize(
     "change",
     [
