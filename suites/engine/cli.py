@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from datasets import files
-from datasets.base import DataDamaged, DataUnavailable, NothingToLearn
+from datasets.base import DataDamaged, DataSource, DataUnavailable, NothingToLearn
 from suites.engine.arguments import Options, parse
 from suites.engine.description import describe
 from suites.engine.display import display
@@ -23,7 +23,7 @@ from suites.engine.grid import Suite
 from suites.engine.plan import Plan, plan
 from suites.engine.record import Record
 from suites.engine.selection import Misuse, selected
-from suites.engine.sources import Provided, provided, resolved
+from suites.engine.sources import Provided, left_out, provided, resolved
 from suites.engine.store import Damaged, Store, Unwritable
 from suites.engine.summary import print_failures, print_tables
 from suites.engine.tables import write_tables
@@ -68,11 +68,12 @@ def _carry_out(declared: Suite, options: Options, console: Console) -> int:
     options.export()
     if (place := files.folder()).exists() and not place.is_dir():
         raise Misuse(f"the data folder {place} (--data-dir, BNNBENCH_DATA) is a file")
-    suite = resolved(selected(declared, options), options)
+    asked = selected(declared, options)
+    suite = resolved(asked, options)
     store = Store(options.out / suite.name)
     try:
         with store.locked():
-            _introduce(suite, console)
+            _introduce(suite, left_out(asked), console)
             planned = plan(suite, store, options.device, options.fresh)
             _announce(planned, options, console)
             _run(planned, store, options, console)
@@ -85,7 +86,7 @@ def _carry_out(declared: Suite, options: Options, console: Console) -> int:
     return code
 
 
-def _introduce(suite: Suite, console: Console) -> None:
+def _introduce(suite: Suite, absent: Sequence[DataSource], console: Console) -> None:
     """Say where each data set comes from, loudest where it is a stand-in."""
     _say(console, f"{suite.title} ({suite.profile})")
     sets = [provided(suite, source) for source in suite.sources]
@@ -98,6 +99,9 @@ def _introduce(suite: Suite, console: Console) -> None:
         console.print(Panel(Text(text, "bold"), border_style="yellow"))
     for one in sets:
         _say(console, f"  {_described(one)}")
+    for source in absent:
+        cure = f"python -m datasets fetch {source.name}"
+        _say(console, f"  {source.name}: left out, its files are not here; to get them: {cure}")
 
 
 def _described(one: Provided) -> str:

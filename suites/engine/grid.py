@@ -76,6 +76,8 @@ class Suite:
     reproduces: tuple[Reproduces, ...] = ()
     fitted_together: int = 20
     """At most this many folds and seeds are one task; 1 where a network gains nothing by it."""
+    optional: tuple[str, ...] = ()
+    """Names of sources that take part only where their files are already on this machine."""
     own_architectures: Mapping[str, Networks] = field(default_factory=dict)
     """The networks of methods, by label, that do not take `architecture`."""
 

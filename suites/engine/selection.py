@@ -27,7 +27,7 @@ def selected(suite: Suite, options: Options) -> Suite:
         own = suite.own_architectures
         changes["own_architectures"] = {name: own[name] for name in own if name in methods}
     if options.datasets:
-        changes["sources"] = _sources(suite, options.datasets)
+        changes |= {"sources": _sources(suite, options.datasets), "optional": ()}
     if options.seeds:
         changes["seeds"] = options.seeds
     if options.folds:

@@ -28,7 +28,7 @@ class Provided:
 def resolved(suite: Suite, options: Options) -> Suite:
     """Return the suite on sources that can be loaded; equal ones are taken once.
 
-    Raises `DataUnavailable` where there is none.
+    Optional sources whose files are missing are left out. Raises `DataUnavailable` where there is none.
     """
 
     @functools.cache
@@ -37,6 +37,7 @@ def resolved(suite: Suite, options: Options) -> Suite:
         rows = options.limit
         return Limited(usable, train=rows, test=rows) if rows else usable
 
+    absent = left_out(suite)
     evaluations: dict[str, Evaluation] = {}
     for evaluation in suite.evaluations:
         condition = evaluation.condition.with_sources(functools.partial(found, part="test"))
@@ -45,9 +46,14 @@ def resolved(suite: Suite, options: Options) -> Suite:
         evaluations[condition.name] = Evaluation(known.condition, tuple(metrics))
     return replace(
         suite,
-        sources=tuple(dict.fromkeys(found(source) for source in suite.sources)),
+        sources=tuple(dict.fromkeys(found(s) for s in suite.sources if s not in absent)),
         evaluations=tuple(evaluations.values()),
     )
+
+
+def left_out(suite: Suite) -> list[DataSource]:
+    """Return the optional sources whose files are not here."""
+    return [s for s in suite.sources if s.name in suite.optional and s.missing()]
 
 
 def provided(suite: Suite, source: DataSource) -> Provided:

@@ -18,6 +18,8 @@ from tests.suites.miniature import QUICK, SUITES
 
 FAST = replace(QUICK, methods={"Mean": Mean(), "Together": fakes.Together()})
 
+WITH_OPTIONAL = replace(FAST, sources=(Line(), Elsewhere()), optional=("elsewhere",), folds=1)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -238,6 +240,20 @@ def test_stand_ins_come_with_a_banner_and_their_origin(tmp_path):
     assert "ersatz: stand-in" in answer.output
     assert {(row["dataset"], row["origin"]) for row in rows(tmp_path)} == {("ersatz", "stand-in")}
     assert "2 of 2 runs" in answer.output  # two methods, and one stand-in for both sources
+
+
+def test_an_optional_source_without_files_is_left_out_with_a_word(tmp_path):
+    answer = call(tmp_path, suite=WITH_OPTIONAL)
+    assert answer.code == 0
+    assert "elsewhere: left out, its files are not here" in answer.output
+    assert "python -m datasets fetch elsewhere" in answer.output
+    assert {row["dataset"] for row in rows(tmp_path)} == {"line"}
+
+
+def test_an_optional_source_that_is_asked_for_by_name_is_optional_no_more(tmp_path):
+    answer = call(tmp_path, "--datasets", "elsewhere", suite=WITH_OPTIONAL)
+    assert {row["dataset"] for row in rows(tmp_path)} == {"ersatz"}
+    assert "left out" not in answer.output
 
 
 def test_original_data_has_no_banner(tmp_path):
