@@ -28,7 +28,8 @@ class Provided:
 def resolved(suite: Suite, options: Options) -> Suite:
     """Return the suite on sources that can be loaded; equal ones are taken once.
 
-    Optional sources whose files are missing are left out. Raises `DataUnavailable` where there is none.
+    Optional sources whose files are missing are left out. Raises `DataUnavailable` where there
+    is none for another.
     """
 
     @functools.cache
