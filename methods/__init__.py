@@ -11,6 +11,7 @@ METHODS: Mapping[str, str] = {
     "ensemble": "methods.ensemble:Ensemble",
     "mfvi": "methods.mfvi:Mfvi",
     "ivon": "methods.ivon:Ivon",
+    "backprop": "methods.backprop:Backprop",
 }
 
 

@@ -1,7 +1,7 @@
 """How a fit that takes long tells whoever listens how far it is."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 
 Listener = Callable[[int, int, float], None]
@@ -24,3 +24,16 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+def part_of(listener: Listener, number: int, parts: int) -> Listener:
+    """Return a listener to fit `number`, from 0, of several that tells `listener` of all."""
+    return lambda done, total, loss: listener(number * total + done, parts * total, loss)
+
+
+@contextmanager
+def part(number: int, parts: int) -> Iterator[None]:
+    """Report what is done inside the block as fit `number`, from 0, of several."""
+    outer = _listener.get()
+    with listening(part_of(outer, number, parts)) if outer else nullcontext():
+        yield

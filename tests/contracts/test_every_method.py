@@ -34,7 +34,7 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "cnn regression": partial(images, real=True),
     "cnn classification": images,
 }
-SMALL = {"epochs": 2, "batch_size": 8, "draws": 3, "size": 2}
+SMALL = {"epochs": 2, "trials": 2, "batch_size": 8, "draws": 3, "size": 2}
 
 
 def small(method: Any) -> Any:
