@@ -34,6 +34,8 @@ SOURCES = {
     "digits_as_cifar10": "datasets.stand_ins:DigitsAsCifar10",
     "photograph_crops": "datasets.stand_ins:PhotographCrops",
     "diabetes": "datasets.stand_ins:DiabetesAsUci",
+    "cubic": "datasets.toys:Cubic",
+    "cubic_gap": "datasets.toys:CubicGap",
 }
 """A class that stands for several sets is given the entry's name."""
 

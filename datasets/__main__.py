@@ -53,7 +53,7 @@ def _list() -> None:
     rows = [("name", "origin", "size", "present", "licence")]
     for name in SOURCES:
         item = source(name)
-        rows.append((name, item.origin, _size(item.bytes), _presence(item), item.licence))
+        rows.append((name, item.origin, _size(item), _presence(item), item.licence))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     print(f"data folder: {files.folder()}\n")
     for row in rows:
@@ -62,8 +62,10 @@ def _list() -> None:
         )
 
 
-def _size(count: int) -> str:
-    if not count:
+def _size(item: DataSource) -> str:
+    if item.origin == "generated":
+        return "none"
+    if not (count := item.bytes):
         return "in scikit-learn"
     return f"{count / 1e6:,.0f} MB" if count >= 1e7 else f"{count / 1e3:,.0f} kB"
 

@@ -9,8 +9,9 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-Origin = Literal["original", "subset", "stand-in"]
-"""`original`: the official files, by checksum. `subset`: some rows of them.
+Origin = Literal["original", "generated", "subset", "stand-in"]
+"""`original`: the official files, by checksum. `generated`: drawn from a law by a seed, with no
+files. `subset`: some rows of either.
 `stand-in`: small real data that ships inside a dependency."""
 
 Part = Literal["train", "test"]
@@ -100,6 +101,8 @@ class Dataset:
     origin: Origin
     scaling: Scaling
     target: Target | None = None
+    truth: Float[Tensor, "points outputs"] | None = None
+    """The expected test targets, standardised, where the law behind the data is known."""
     facts: Mapping[str, object] = field(default_factory=dict)
 
 

@@ -18,7 +18,7 @@ Self = TypeVar("Self")
 Resolve = Callable[[ImageSource], ImageSource]
 """From a source to one whose test images can be read."""
 
-ORIGINS: tuple[Origin, ...] = ("original", "subset", "stand-in")
+ORIGINS: tuple[Origin, ...] = ("original", "generated", "subset", "stand-in")
 """From the best to the least."""
 
 

@@ -27,8 +27,9 @@ class HeldOut(Derived):
 
     @property
     def origin(self) -> Origin:
-        """The source's, or "subset" for original files."""
-        return "subset" if self.source.origin == "original" else self.source.origin
+        """The source's, or "subset" where that is whole."""
+        whole = self.source.origin
+        return "subset" if whole in ("original", "generated") else whole
 
     def images(self, part: Part) -> Labelled:
         """Return the first training images, or the held-out last ones as the test part."""

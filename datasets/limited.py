@@ -30,9 +30,9 @@ class Limited(Derived):
 
     @property
     def origin(self) -> Origin:
-        """The source's, or "subset" where rows of original files were left out."""
+        """The source's, or "subset" where rows of it were left out."""
         whole = self.source.origin
-        return "subset" if whole == "original" and self._cuts() else whole
+        return "subset" if whole in ("original", "generated") and self._cuts() else whole
 
     def images(self, part: Part) -> Labelled:
         """Return the first raw images and labels of a part."""

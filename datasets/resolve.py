@@ -21,7 +21,7 @@ def resolve(
     needs = () if part is None else (part,)
     if policy == "stand-in":
         candidates = (source, *source.fallbacks(*needs))
-        return next(s for s in candidates if s.origin == "stand-in")
+        return next(s for s in candidates if s.origin in ("generated", "stand-in"))
     if policy == "original" and source.origin == "stand-in":
         raise DataUnavailable(f"{source.name} is a stand-in, and --data original refuses those")
     if not source.missing(*needs):

@@ -6,12 +6,30 @@ from typing import Any
 
 from torch import Tensor
 
-from metrics import calibration, coverage, crps, scores, selective, separation, uncertainty
+from metrics import (
+    calibration,
+    coverage,
+    crps,
+    distances,
+    scores,
+    selective,
+    separation,
+    uncertainty,
+)
 from metrics.base import Metric, value
 from metrics.separation import by
 from metrics.uncertainty import entropy, mutual_information, one_minus_confidence
 
-__all__ = ["CLASSIFICATION", "METRICS", "OUT_OF_DISTRIBUTION", "REGRESSION", "Metric", "value"]
+__all__ = [
+    "CLASSIFICATION",
+    "DISTANCES",
+    "LISTED",
+    "METRICS",
+    "OUT_OF_DISTRIBUTION",
+    "REGRESSION",
+    "Metric",
+    "value",
+]
 
 Score = Callable[[Any, Tensor], Tensor]
 
@@ -74,6 +92,16 @@ _TABLE = (
     Metric("sharpness_root", _of(coverage.root_sharpness), "target_units", None),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _TABLE}
+
+_DISTANCES = (
+    Metric("wasserstein2", distances.wasserstein2, "target_units", False),
+    Metric("kl_from_reference", distances.kl_divergence, "nats", False),
+)
+DISTANCES: Mapping[str, Metric] = {metric.name: metric for metric in _DISTANCES}
+"""Scores of a `Tabulated` prediction beside the `Tabulated` one of a reference, not of targets."""
+
+LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES}
+"""Whatever a table may have a column of."""
 
 # The first four of each are what a terminal shows.
 CLASSIFICATION = (

@@ -13,17 +13,18 @@ class Metric:
 
     `score` returns one value per point where the score is a mean over points, so that
     reports can pair and resample, and otherwise a scalar. Both are float64.
-    A regression metric sees original target units unless `standardised`.
+    A regression metric sees original target units unless `standardised`. A distance takes a
+    reference's prediction in place of targets.
     """
 
     name: str
-    score: Callable[[Any, Tensor], Tensor]
+    score: Callable[[Any, Any], Tensor]
     unit: str
     higher_is_better: bool | None
     """None: a diagnostic without a better direction, such as a width."""
     standardised: bool = False
 
 
-def value(metric: Metric, prediction: Any, targets: Tensor) -> float:
+def value(metric: Metric, prediction: Any, targets: Any) -> float:
     """Return the number for a table: the score, or its mean over points."""
     return metric.score(prediction, targets).mean().item()

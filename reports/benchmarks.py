@@ -40,7 +40,7 @@ class Benchmark:
 
     def origin_of(self, condition: str) -> str:
         """Return the least official origin of the data that a condition was scored on."""
-        ranks = ("original", "subset", "stand-in")
+        ranks = ("original", "generated", "subset", "stand-in")
         seen = {self.origin} | {
             r.condition_origins[condition] for r in self.records if condition in r.condition_origins
         }

@@ -1,0 +1,171 @@
+r"""How far a predictive distribution of one real output is from another, at each point.
+
+Both distances are integrals over a grid of `NODES` equal steps that spans every component of
+a mixture to `REACH` standard deviations. A component narrower than a step is widened to it, so
+that W2 is off by no more than about a step, 1/500 of that span; where components are wider than
+a step, the error is of fourth order in it. Two single Gaussians have closed forms.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from methods.predictive import GaussianPredictive
+
+NODES, REACH = 512, 9.0
+CHUNK_VALUES = 2**16
+REFINEMENT = 8
+"""How many straight pieces of the cdf stand for one step when quantiles are compared."""
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """A mixture of Gaussians over one output, with its density on a grid for each point."""
+
+    prediction: GaussianPredictive
+
+    def __post_init__(self) -> None:
+        outputs = self.prediction.means.shape[2]
+        if outputs != 1:
+            raise ValueError(f"a distance needs predictions of one output, not {outputs}")
+
+    @property
+    def single(self) -> bool:
+        """Whether each point has one Gaussian."""
+        return len(self.prediction.means) == 1
+
+    @cached_property
+    def ends(self) -> tuple[Float64[Tensor, " points"], Float64[Tensor, " points"]]:
+        """Where the grid begins and ends."""
+        means, stds = self.prediction.means[..., 0], self.prediction.variances[..., 0].sqrt()
+        low, high = (means - REACH * stds).amin(0), (means + REACH * stds).amax(0)
+        # A point mass needs a step that can be told from 0.
+        least = 1e-9 * torch.maximum(low.abs(), high.abs()).double() + 1e-300
+        low, high = low.double() - least, high.double() + least
+        margin = REACH * (high - low) / (NODES - 1 - 2 * REACH)  # for what is widened to a step
+        return low - margin, high + margin
+
+    @cached_property
+    def step(self) -> Float64[Tensor, " points"]:
+        """The distance between nodes."""
+        low, high = self.ends
+        return (high - low) / (NODES - 1)
+
+    @cached_property
+    def nodes(self) -> Float64[Tensor, "points nodes"]:
+        """The grid of each point."""
+        steps = torch.arange(NODES, dtype=torch.float64, device=self.step.device)
+        return self.ends[0][:, None] + self.step[:, None] * steps
+
+    @cached_property
+    def density(self) -> Float64[Tensor, "points nodes"]:
+        """The density at the nodes; components narrower than a step are widened to it."""
+        draws, points, _ = self.prediction.means.shape
+        density = torch.empty_like(self.nodes)
+        size = max(1, CHUNK_VALUES // draws)
+        for start in range(0, points, size):
+            chunk = slice(start, start + size)
+            variances = self.prediction.variances[:, chunk, 0].double()
+            scale = torch.maximum(variances.sqrt(), self.step[chunk]).reciprocal_()
+            scaled = self.prediction.means[:, chunk, 0].double() * scale
+            z = torch.empty_like(scale)
+            for node in range(NODES):
+                torch.mul(scale, self.nodes[chunk, node], out=z).sub_(scaled)
+                density[chunk, node] = z.square_().mul_(-0.5).exp_().mul_(scale).sum(0)
+        return density / (draws * math.sqrt(2 * math.pi))
+
+    @cached_property
+    def cdf(self) -> Float64[Tensor, "points nodes"]:
+        """The mass up to each node, by the integral of cubics through four nodes."""
+        padded = torch.nn.functional.pad(self.density, (1, 1))
+        before, left, right, after = (padded[:, i : NODES - 1 + i] for i in range(4))
+        mass = (13 * (left + right) - before - after).clamp(min=0) / 24
+        total = torch.nn.functional.pad(mass.cumsum(1), (1, 0))
+        return total / total[:, -1:]
+
+
+def wasserstein2(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor, " points"]:
+    r"""Return $(\int_0^1 (F^{-1}(u) - G^{-1}(u))^2 du)^{1/2}$ at each point, in target units.
+
+    Source: Villani (2003), "Topics in Optimal Transportation", section 2.2.
+    """
+    _check_lengths(prediction, reference)
+    if prediction.single and reference.single:
+        return _between_gaussians(prediction.prediction, reference.prediction)
+    (x, first), (y, second) = _refined(prediction), _refined(reference)
+    levels = torch.cat([first, second], 1).sort(1).values
+    gap = _quantiles(x, first, levels) - _quantiles(y, second, levels)
+    left, right = gap[:, :-1], gap[:, 1:]
+    square = (levels.diff(dim=1) * (left**2 + left * right + right**2)).sum(1) / 3
+    return square.sqrt()
+
+
+def kl_divergence(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor, " points"]:
+    r"""Return $\int p \log (p / q)$ at each point, in nats; p is the reference's density.
+
+    By the trapezoid rule, on the reference's grid. The logarithm of q is exact however small
+    q is; a point mass is infinitely far from a reference that has a density.
+    """
+    _check_lengths(prediction, reference)
+    if prediction.single and reference.single:
+        return _relative_entropy(prediction.prediction, reference.prediction)
+    density, total = reference.density, torch.zeros_like(reference.step)
+    for node in range(NODES):
+        weight = density[:, node]
+        log_q = prediction.prediction.log_prob(reference.nodes[:, node, None])
+        total += torch.where(weight > 0, weight * (weight.log() - log_q), 0.0)
+    return (total * reference.step).clamp(min=0)
+
+
+def _check_lengths(prediction: Tabulated, reference: Tabulated) -> None:
+    lengths = len(prediction.prediction), len(reference.prediction)
+    if lengths[0] != lengths[1]:
+        raise ValueError(f"{lengths[0]} predictions for {lengths[1]} of the reference")
+
+
+def _between_gaussians(one: GaussianPredictive, other: GaussianPredictive) -> Tensor:
+    """Return the root of (m₁ - m₂)² + (s₁ - s₂)²."""
+    spread = one.variance.sqrt() - other.variance.sqrt()
+    return torch.hypot(one.mean - other.mean, spread)[:, 0]
+
+
+def _relative_entropy(prediction: GaussianPredictive, reference: GaussianPredictive) -> Tensor:
+    """Return log(s_q / s_p) + (s_p² + (m_p - m_q)²) / (2 s_q²) - 1/2."""
+    ratio = reference.variance / prediction.variance
+    error = (prediction.mean - reference.mean).square() / prediction.variance
+    return (0.5 * (ratio - 1 - ratio.log() + error))[:, 0]
+
+
+def _refined(table: Tabulated) -> tuple[Tensor, Tensor]:
+    """Return nodes of finer steps and the cdf there, by its cubic Hermite interpolant.
+
+    The interpolant is made monotone where rounding or a gap between components is not.
+    """
+    share = torch.arange(REFINEMENT, device=table.step.device, dtype=torch.float64) / REFINEMENT
+    f0, f1 = table.cdf[:, :-1, None], table.cdf[:, 1:, None]
+    slopes = table.density[..., None] * table.step[:, None, None]
+    rise = share**2 * (3 - 2 * share)
+    cells = f0 + (f1 - f0) * rise
+    cells = cells + share * (1 - share) * ((1 - share) * slopes[:, :-1] - share * slopes[:, 1:])
+    cdf = torch.cat([cells.flatten(1), table.cdf[:, -1:]], 1).cummax(1).values.clamp(0, 1)
+    x = torch.cat(
+        [
+            (table.nodes[:, :-1, None] + share * table.step[:, None, None]).flatten(1),
+            table.nodes[:, -1:],
+        ],
+        1,
+    )
+    return x, cdf
+
+
+def _quantiles(x: Tensor, cdf: Tensor, levels: Tensor) -> Tensor:
+    """Return the quantiles at the levels, cdf being straight between its nodes."""
+    right = torch.searchsorted(cdf, levels).clamp(1, cdf.shape[1] - 1)
+    low, high = cdf.gather(1, right - 1), cdf.gather(1, right)
+    share = torch.where(high > low, (levels - low) / (high - low), 1.0).clamp(0, 1)
+    start = x.gather(1, right - 1)
+    return start + share * (x.gather(1, right) - start)
