@@ -1,6 +1,6 @@
 """What a data source gives: splits, what they mean, and facts about them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeGuard, runtime_checkable
 
@@ -201,6 +201,32 @@ class TableSource(DataSource, Protocol):
         ...
 
 
+@runtime_checkable
+class PoolSource(DataSource, Protocol):
+    """A source for active learning: `load` gives the start, rows of a pool can be added.
+
+    A pool's targets show in the data sets of `grown` alone, of rows that were acquired.
+    """
+
+    def candidates(self, fold: int, acquired: Sequence[int]) -> Int[np.ndarray, " candidates"]:
+        """Return the rows that are still in the pool, in random order."""
+        ...
+
+    def inputs(
+        self, rows: Int[np.ndarray, " rows"], scaling: Scaling
+    ) -> Float[Tensor, "rows *features"]:
+        """Return inputs as a network sees them that was trained under `scaling`."""
+        ...
+
+    def grown(self, fold: int, acquired: Sequence[int]) -> Dataset:
+        """Return the fold with these rows of the pool among its training rows."""
+        ...
+
+    def limited(self, rows: int) -> "PoolSource":
+        """Return the source with at most so many training and test rows."""
+        ...
+
+
 def has_images(source: DataSource) -> TypeGuard[ImageSource]:
     """Return whether a source is made of images; a wrapper is what its `source` is."""
     inner = getattr(source, "source", None)
@@ -215,6 +241,10 @@ def check_fold(source: DataSource, fold: int) -> None:
 
 class NothingToLearn(ValueError):
     """All training targets are equal."""
+
+
+class PoolTooSmall(ValueError):
+    """A pool for active learning has fewer rows than are to be taken; says how many."""
 
 
 class DataUnavailable(Exception):

@@ -171,3 +171,36 @@ def rotate(
     row = (right * sin + down * cos) * 2 / height
     grid = torch.stack([column, row], dim=-1).expand(len(images), -1, -1, -1)
     return torch.nn.functional.grid_sample(images, grid, "bilinear", "zeros", align_corners=False)
+
+
+@dataclass(frozen=True)
+class Acquired:
+    """A condition after `count` acquisitions of active learning, under a name that counts them.
+
+    The data set it selects from is the one that has grown by then.
+    """
+
+    condition: Condition
+    count: int
+
+    @property
+    def name(self) -> str:
+        """The count after "acquired_", and the condition where it is not clean."""
+        other = "" if isinstance(self.condition, Clean) else f"_{self.condition.name}"
+        return f"acquired_{self.count}{other}"
+
+    def sources(self) -> tuple[ImageSource, ...]:
+        """Return the condition's."""
+        return self.condition.sources()
+
+    def with_sources(self, resolve: Resolve) -> "Acquired":
+        """Return the condition on resolved sources."""
+        return Acquired(self.condition.with_sources(resolve), self.count)
+
+    def origin(self, dataset: Dataset) -> Origin:
+        """Return the condition's."""
+        return self.condition.origin(dataset)
+
+    def select(self, dataset: Dataset) -> Split:
+        """Return the condition's split."""
+        return self.condition.select(dataset)

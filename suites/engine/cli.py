@@ -13,7 +13,13 @@ from rich.panel import Panel
 from rich.text import Text
 
 from datasets import files
-from datasets.base import DataDamaged, DataSource, DataUnavailable, NothingToLearn
+from datasets.base import (
+    DataDamaged,
+    DataSource,
+    DataUnavailable,
+    NothingToLearn,
+    PoolTooSmall,
+)
 from suites.engine.arguments import Options, parse
 from suites.engine.description import describe
 from suites.engine.display import display
@@ -34,7 +40,10 @@ COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 REPORTED, REPORTED_DAMAGE = 0, 3
 """Exit codes of the report's process; with the latter it has named what is damaged."""
 
-MISTAKES = (Misuse, DataUnavailable, DataDamaged, Damaged, NothingToLearn, Unwritable)
+MISTAKES = (
+    *(Misuse, DataUnavailable, DataDamaged, Damaged, Unwritable),
+    *(NothingToLearn, PoolTooSmall),
+)
 """What the user can cure; their messages say how."""
 
 WIDTH_OF_FILES = 120
@@ -108,6 +117,7 @@ def _described(one: Provided) -> str:
     others = "".join(f"; {name} {origin}" for name, origin in one.conditions.items())
     folds = f", {one.folds} folds" if one.folds > 1 else ""
     rows = f"{one.train_rows} training and {one.test_rows} test rows"
+    rows += f", a pool of {one.pool_rows}" if one.pool_rows else ""
     return f"{one.name}: {one.origin}, {rows}{folds}{others}"
 
 

@@ -1,13 +1,14 @@
 """What a suite declares, and the runs that follow from it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from datasets.base import DataSource
-from datasets.conditions import Condition
+from datasets.base import DataSource, PoolSource
+from datasets.conditions import Acquired, Condition
 from methods.architectures import Architecture
 from methods.base import BatchedMethod, Method
+from suites.engine.acquisition import Acquisition
 from suites.engine.description import canonical_json, describe, digest
 
 
@@ -19,9 +20,21 @@ class Evaluation:
     metrics: tuple[str, ...]
 
 
+def after_each_fit(
+    evaluations: Sequence[Evaluation], acquisition: Acquisition | None
+) -> list[tuple[Evaluation, ...]]:
+    """Return what is scored after each fit of a run: one fit, but for active learning."""
+    if acquisition is None:
+        return [tuple(evaluations)]
+    return [
+        tuple(Evaluation(Acquired(e.condition, count), e.metrics) for e in evaluations)
+        for count in range(acquisition.rounds + 1)
+    ]
+
+
 @dataclass(frozen=True)
 class Run:
-    """What determines a fit."""
+    """What determines a fit, or the fits of active learning."""
 
     suite: str
     profile: str
@@ -31,14 +44,14 @@ class Run:
     architecture: Architecture
     fold: int
     seed: int
+    acquisition: Acquisition | None = None
 
     @cached_property
     def description(self) -> Mapping[str, object]:
         """The run as plain data; the label is a name for people and no part of it."""
-        return {
-            name: describe(getattr(self, name))
-            for name in ("suite", "profile", "source", "method", "architecture", "fold", "seed")
-        }
+        names = ("suite", "profile", "source", "method", "architecture", "fold", "seed")
+        active = ("acquisition",) if self.acquisition else ()
+        return {name: describe(getattr(self, name)) for name in names + active}
 
     @cached_property
     def key(self) -> str:
@@ -80,8 +93,12 @@ class Suite:
     """Names of sources that take part only where their files are already on this machine."""
     own_architectures: Mapping[str, Networks] = field(default_factory=dict)
     """The networks of methods, by label, that do not take `architecture`."""
+    acquisitions: Mapping[str, Acquisition] = field(default_factory=dict)
+    """Active learning: what is added to a method's label → how rows are acquired. Every method
+    takes part once with each; the sources are pools."""
 
     def __post_init__(self) -> None:
+        self._check_acquisitions()
         if strangers := self.own_architectures.keys() - self.methods.keys():
             raise ValueError(f"no method has the label {', '.join(sorted(strangers))}")
         labels: dict[str, str] = {}
@@ -89,6 +106,34 @@ class Suite:
             what = canonical_json(describe([method, self.own_architectures.get(label)]))
             if (same := labels.setdefault(what, label)) != label:
                 raise ValueError(f"{same!r} and {label!r} are the same method: {method}")
+
+    def _check_acquisitions(self) -> None:
+        rules = list(self.acquisitions.values())
+        if any(rules.count(rule) > 1 for rule in rules):
+            raise ValueError(f"two arms acquire alike: {self.acquisitions}")
+        if len({rule.rounds for rule in rules}) > 1:
+            raise ValueError(f"all arms make equally many acquisitions: {self.acquisitions}")
+        if odd := [arm for arm in self.acquisitions if not arm or "-" in arm]:
+            raise ValueError(f"the name of an arm has letters and no '-': {odd[0]!r}")
+        if rules and (no := [s.name for s in self.sources if not isinstance(s, PoolSource)]):
+            raise ValueError(f"active learning needs pools (datasets.pool); not one: {no[0]}")
+
+    @property
+    def arms(self) -> tuple[tuple[str, str, Acquisition | None], ...]:
+        """Label in the tables, label of the method and acquisition, in the order of the tables."""
+        if not self.acquisitions:
+            return tuple((label, label, None) for label in self.methods)
+        return tuple(
+            (f"{label}-{arm}", label, acquisition)
+            for label in self.methods
+            for arm, acquisition in self.acquisitions.items()
+        )
+
+    @property
+    def final_evaluations(self) -> tuple[Evaluation, ...]:
+        """What is scored after the last fit of a run."""
+        acquisition = next(iter(self.acquisitions.values()), None)
+        return after_each_fit(self.evaluations, acquisition)[-1]
 
     def architecture_for(self, source: DataSource, label: str) -> Architecture:
         """Return the network of a method for a source."""
@@ -100,18 +145,19 @@ class Suite:
     def runs(self) -> Iterator[Run]:
         """Return every run, folds and seeds innermost."""
         for source in self.sources:
-            for label, method in self.methods.items():
+            for name, label, acquisition in self.arms:
                 for fold in range(min(self.folds, source.folds)):
                     for seed in range(self.seeds):
                         yield Run(
                             self.name,
                             self.profile,
-                            label,
+                            name,
                             source,
-                            method,
+                            self.methods[label],
                             self.architecture_for(source, label),
                             fold,
                             seed,
+                            acquisition,
                         )
 
 

@@ -3,9 +3,10 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from suites.engine.execute import Task
-from suites.engine.grid import Run, Suite, grouped
+from suites.engine.grid import Evaluation, Run, Suite, after_each_fit, grouped
 from suites.engine.provenance import now
 from suites.engine.record import Record, newest, to_json
 from suites.engine.rescore import rescore
@@ -38,7 +39,8 @@ def plan(suite: Suite, store: Store, device: str, fresh: bool) -> Plan:
     for key, record in finished.items():
         _adopt(suite, runs[key], record, key in current, store)
     if finished:
-        metrics = {e.condition.name: e.metrics for e in suite.evaluations}
+        scored = chain.from_iterable(_scored(suite, run) for run in runs.values())
+        metrics = {evaluation.condition.name: evaluation.metrics for evaluation in scored}
         rescore(store, metrics, finished.keys())
     unfinished = (run for key, run in runs.items() if key not in finished)
     left = grouped(unfinished, suite.fitted_together)
@@ -49,14 +51,18 @@ def plan(suite: Suite, store: Store, device: str, fresh: bool) -> Plan:
 def _finished(
     suite: Suite, runs: Mapping[str, Run], records: Mapping[str, Record]
 ) -> dict[str, Record]:
-    conditions = {evaluation.condition.name for evaluation in suite.evaluations}
     return {
         key: records[key]
-        for key in runs
+        for key, run in runs.items()
         if key in records
         and records[key].status != "failed"
-        and conditions <= records[key].condition_origins.keys()
+        and {e.condition.name for e in _scored(suite, run)} <= records[key].condition_origins.keys()
     }
+
+
+def _scored(suite: Suite, run: Run) -> list[Evaluation]:
+    """Return what is scored in the course of a run."""
+    return list(chain.from_iterable(after_each_fit(suite.evaluations, run.acquisition)))
 
 
 def _adopt(suite: Suite, run: Run, record: Record, current: bool, store: Store) -> None:

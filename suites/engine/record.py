@@ -52,6 +52,8 @@ class Record:
     reproduces: tuple[Mapping[str, object], ...] = ()
     target: Mapping[str, object] | None = field(default=None)
     """name, unit, mean and std of a regression target"""
+    acquired: tuple[int, ...] = ()
+    """Rows of the pool that active learning labelled, in that order."""
     schema: int = SCHEMA
 
 
@@ -86,7 +88,8 @@ def from_json(text: str) -> Record:
         numbers = ("scores", "diagnostics", "cost", "target")
         fields |= {name: _decode(fields[name]) for name in numbers}
         cost = fields["cost"] and Cost(**fields["cost"])
-        return Record(**fields | {"cost": cost, "reproduces": tuple(fields["reproduces"])})
+        tuples = {name: tuple(fields.get(name, ())) for name in ("reproduces", "acquired")}
+        return Record(**fields | {"cost": cost} | tuples)
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a record: {error!r}") from error
 

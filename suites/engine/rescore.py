@@ -15,15 +15,18 @@ def rescore(
 ) -> int:
     """Add the metrics that records lack, without fitting, and return how many changed.
 
-    `metrics` names them by condition; `keys` limits the records. Raises `Damaged` where
-    predictions are missing or not whole.
+    `metrics` names them by condition; `keys` limits the records. Earlier rounds of active
+    learning whose predictions were not kept stay without. Raises `Damaged` where predictions
+    are missing or not whole.
     """
     changed = 0
     for key in store.keys() if keys is None else keys:
         record = store.read(key)
         if record and (lacking := _lacking(record, metrics)):
-            store.rewrite(_completed(record, lacking, store))
-            changed += 1
+            completed = _completed(record, lacking, store)
+            if completed.scores != record.scores:
+                store.rewrite(completed)
+                changed += 1
     return changed
 
 
@@ -40,5 +43,6 @@ def _completed(record: Record, lacking: Mapping[str, list[str]], store: Store) -
     predictions = store.predictions(record.key)
     scores = {condition: dict(known) for condition, known in record.scores.items()}
     for condition, names in lacking.items():
-        scores[condition] |= score(*predictions[condition], names, record.target)
+        if condition in predictions or not record.run.get("acquisition"):
+            scores[condition] |= score(*predictions[condition], names, record.target)
     return dataclasses.replace(record, scores=scores)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from torch import Tensor
 
+from datasets.base import Target
 from methods.predictive import Predictive
 from metrics import METRICS
 
@@ -31,3 +32,8 @@ def score(
         name: float(METRICS[name].score(*both[METRICS[name].standardised]).double().mean())
         for name in metrics
     }
+
+
+def on_scale(prediction: Predictive, own: Target, other: Target) -> Predictive:
+    """Return a prediction of targets standardised as `own` on the scale of `other`."""
+    return prediction.rescaled((own.mean - other.mean) / other.std, own.std / other.std)  # type: ignore[union-attr]

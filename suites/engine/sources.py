@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from datasets.base import DataSource, Origin, Part
+from datasets.base import DataSource, Origin, Part, PoolSource
 from datasets.limited import Limited
 from datasets.resolve import resolve
 from suites.engine.arguments import Options
@@ -23,6 +23,8 @@ class Provided:
     folds: int
     conditions: Mapping[str, Origin]
     """Conditions whose data has another origin."""
+    pool_rows: int = 0
+    """Rows to choose from in active learning."""
 
 
 def resolved(suite: Suite, options: Options) -> Suite:
@@ -35,8 +37,11 @@ def resolved(suite: Suite, options: Options) -> Suite:
     @functools.cache
     def found(source: Any, part: Part | None = None) -> Any:
         usable = resolve(source, options.data, options.offline, part)
-        rows = options.limit
-        return Limited(usable, train=rows, test=rows) if rows else usable
+        if not (rows := options.limit):
+            return usable
+        if isinstance(usable, PoolSource):
+            return usable.limited(rows)
+        return Limited(usable, train=rows, test=rows)
 
     absent = left_out(suite)
     evaluations: dict[str, Evaluation] = {}
@@ -69,4 +74,5 @@ def provided(suite: Suite, source: DataSource) -> Provided:
         test_rows=len(data.test),
         folds=min(suite.folds, source.folds),
         conditions={name: origin for name, origin in others.items() if origin != data.origin},
+        pool_rows=len(source.candidates(0, ())) if isinstance(source, PoolSource) else 0,
     )

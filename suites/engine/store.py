@@ -30,6 +30,9 @@ Predictions = Mapping[str, tuple[Predictive, Tensor]]
 KEPT_DRAWS_BYTES = 64 * 2**20
 """Categorical draws beyond this are kept as their mixture and expected entropy."""
 
+KEPT_ROUND_BYTES = 64 * 2**10
+"""Active learning keeps a regression's draws of a round before the last up to this size."""
+
 SHAPES: Mapping[str, Any] = {kind.__name__: kind for kind in
           (CategoricalPredictive, CategoricalSummary, GaussianPredictive)}  # fmt: skip
 
@@ -188,6 +191,21 @@ def kept(prediction: Predictive) -> Predictive:
     if not isinstance(prediction, CategoricalPredictive):
         return prediction
     return prediction.summary() if prediction.log_probs.nbytes > KEPT_DRAWS_BYTES else prediction
+
+
+def kept_of_earlier(predictions: Predictions) -> dict[str, tuple[Predictive, Tensor]]:
+    """Return what is kept of rounds of active learning before the last.
+
+    Of class probabilities the mixture and its expected entropy, of other predictions those of
+    at most `KEPT_ROUND_BYTES`; the scores of all rounds are kept in any case.
+    """
+    found: dict[str, tuple[Predictive, Tensor]] = {}
+    for condition, (prediction, targets) in predictions.items():
+        if isinstance(prediction, CategoricalPredictive):
+            found[condition] = (prediction.summary(), targets)
+        elif sum(tensor.nbytes for tensor in vars_of(prediction).values()) <= KEPT_ROUND_BYTES:
+            found[condition] = (prediction, targets)
+    return found
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -42,11 +42,11 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
     evaluation are shown; the report has them all. Methods stand in the suite's order, others
     after them. A table that is too wide for the console goes on in a second one below.
     """
-    order = {label: place for place, label in enumerate(suite.methods)}
+    order = {label: place for place, (label, *_) in enumerate(suite.arms)}
     records = sorted(records, key=lambda r: (order.get(r.method, len(order)), r.method))
     for dataset, origin in dict.fromkeys((r.dataset, r.origin) for r in records):
         here = [r for r in records if (r.dataset, r.origin) == (dataset, origin)]
-        for evaluation in suite.evaluations:
+        for evaluation in suite.final_evaluations:
             condition = evaluation.condition.name
             if scored := [r for r in here if condition in r.scores]:
                 title = f"{dataset} ({origin}), {condition}"

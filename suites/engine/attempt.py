@@ -1,0 +1,207 @@
+"""A run while it is carried out: fitted, asked to predict, given further rows."""
+
+import dataclasses
+import math
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import torch
+
+from datasets.base import Dataset, PoolSource, Split
+from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem
+from methods.predictive import Predictive
+from suites.engine import memory
+from suites.engine.acquisition import acquire, choices
+from suites.engine.grid import Evaluation, Run
+from suites.engine.guard import check, unchanged
+from suites.engine.record import Status
+from suites.engine.score import on_scale, score
+from suites.engine.store import kept, kept_of_earlier, vars_of
+from suites.engine.streams import stream
+
+
+@dataclass
+class Attempt:
+    """What is known of one run while it is carried out."""
+
+    run: Run
+    start: Dataset
+    """What the run begins with; its target's scale is that of all predictions it keeps."""
+    acquired: tuple[int, ...] = ()
+    data: Dataset = field(init=False)
+    """What the posterior is fitted to."""
+    status: Status = "completed"
+    error: str | None = None
+    posterior: Posterior | None = None
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)
+    predictions: dict[str, tuple[Predictive, torch.Tensor]] = field(default_factory=dict)
+    """What the store will keep."""
+    diagnostics: dict[str, float] = field(default_factory=dict)
+    fit_seconds: float = 0.0
+    predict_seconds: float = 0.0
+    peak_bytes: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.data = self.start
+
+    def give_up(self, error: BaseException) -> None:
+        self.status = "diverged" if isinstance(error, InferenceDiverged) else "failed"
+        lines = traceback.format_exception(error)
+        self.error = str(error) if self.status == "diverged" else "".join(lines)
+
+
+def going(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Return the attempts that have not failed so far."""
+    return [attempt for attempt in attempts if attempt.status == "completed"]
+
+
+def grow(attempt: Attempt, number: int, device: torch.device) -> None:
+    """Label the rows that fit `number` sees for the first time, chosen by the fit before.
+
+    Of that fit's predictions only what `kept_of_earlier` leaves is kept.
+    """
+    run, posterior = attempt.run, attempt.posterior
+    assert run.acquisition is not None
+    assert posterior is not None
+    assert isinstance(run.source, PoolSource)
+    rows = choices(run.acquisition, run.source, run.fold, attempt.acquired)
+    names = run.fold, run.seed, number - 1
+    try:
+        with stopwatch(device) as watch:
+            chosen = acquire(
+                run.acquisition, run.source, rows, attempt.data.scaling, posterior, names, device
+            )
+    except (Exception, SystemExit) as error:
+        attempt.give_up(error)
+        return
+    attempt.predict_seconds += watch.seconds
+    attempt.acquired += chosen
+    attempt.data = run.source.grown(run.fold, attempt.acquired)
+    attempt.predictions = kept_of_earlier(attempt.predictions)
+
+
+def fit(attempts: Sequence[Attempt], number: int, device: torch.device) -> None:
+    """Fit, and charge each attempt an equal share of time and memory.
+
+    `number` counts the fits of a run from 0.
+    """
+    if not attempts:
+        return
+    with memory.growth(device) as grown, stopwatch(device) as watch:
+        _fit_all(attempts, number, device)
+    for attempt in attempts:
+        attempt.fit_seconds += watch.seconds / len(attempts)
+        attempt.peak_bytes = max(attempt.peak_bytes, grown.bytes / len(attempts))
+
+
+def _fit_all(attempts: Sequence[Attempt], number: int, device: torch.device) -> None:
+    """Give every attempt its posterior, or the reason why it has none."""
+    batched = isinstance(attempts[0].run.method, BatchedMethod)
+    alike: dict[object, list[Attempt]] = {}
+    for place, attempt in enumerate(attempts):
+        shape = tuple(attempt.data.train.inputs.shape) if batched else place
+        alike.setdefault(shape, []).append(attempt)
+    for together in alike.values():
+        try:
+            posteriors = _posteriors(together, number, device)
+        except (Exception, SystemExit) as error:
+            posteriors = [error] * len(together)
+        for attempt, posterior in zip(together, posteriors, strict=True):
+            if isinstance(posterior, BaseException):
+                attempt.give_up(posterior)
+            else:
+                attempt.posterior = posterior
+
+
+def _posteriors(
+    attempts: Sequence[Attempt], number: int, device: torch.device
+) -> Sequence[Posterior | BaseException]:
+    """Return what the method gives; raises where that is not one posterior a problem."""
+    method = attempts[0].run.method
+    train = {id(a.data): a.data.train.to(device) for a in attempts}  # seeds of a fold share it
+    problems = [Problem(train[id(a.data)], a.data.likelihood, a.run.architecture) for a in attempts]
+    rngs = [_fit_stream(attempt.run, number, device) for attempt in attempts]
+    with unchanged(*(problem.train for problem in problems)):
+        if isinstance(method, BatchedMethod):
+            given = method.fit_many(problems, rngs)
+        else:
+            given = [method.fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
+    if len(given) != len(problems):
+        raise ValueError(f"fit_many gave {len(given)} posteriors for {len(problems)} problems")
+    for posterior in given:
+        if not isinstance(posterior, Posterior | Exception):
+            raise TypeError(f"not a posterior with diagnostics and predict: {posterior!r}")
+    return given
+
+
+def _fit_stream(run: Run, number: int, device: torch.device) -> torch.Generator:
+    """Return the stream of a run's fit; the arms of active learning have equal ones."""
+    rounds = (number,) if run.acquisition else ()
+    return stream("fit", run.source, run.fold, run.seed, *rounds, device=device)
+
+
+def evaluate(attempt: Attempt, evaluations: Sequence[Evaluation], device: torch.device) -> None:
+    """Predict and score every condition, until one fails."""
+    for evaluation in evaluations:
+        split = evaluation.condition.select(attempt.data)
+        try:
+            _predict(attempt, evaluation, split, device)
+        except (Exception, SystemExit) as error:
+            attempt.give_up(error)
+            return
+
+
+def _predict(attempt: Attempt, evaluation: Evaluation, split: Split, device: torch.device) -> None:
+    run, name = attempt.run, evaluation.condition.name
+    assert attempt.posterior is not None
+    _diagnose(attempt, attempt.posterior)
+    rng = stream("predict", run.source, run.fold, run.seed, name, device=device)
+    with stopwatch(device) as watch, unchanged(split):
+        prediction = attempt.posterior.predict(split.inputs.to(device), rng)
+    attempt.predict_seconds += watch.seconds
+    prediction = kept(_on_cpu(prediction))
+    if any(tensor.isnan().any() for tensor in vars_of(prediction).values()):
+        raise InferenceDiverged(f"predicts NaN under the condition {name}")
+    check(prediction)
+    own, first = attempt.data.target, attempt.start.target
+    if own and first and own != first:
+        prediction = on_scale(prediction, own, first)
+        split = evaluation.condition.select(attempt.start)
+    target = first and dataclasses.asdict(first)
+    attempt.scores[name] = score(prediction, split.targets, evaluation.metrics, target)
+    attempt.predictions[name] = (prediction, split.targets)
+
+
+def _diagnose(attempt: Attempt, posterior: Posterior) -> None:
+    """Take the last fit's diagnostics; `converged` is the least of all fits."""
+    earlier = attempt.diagnostics.get("converged", math.inf)
+    attempt.diagnostics = {name: float(v) for name, v in posterior.diagnostics.items()}
+    if "converged" in attempt.diagnostics:
+        attempt.diagnostics["converged"] = min(earlier, attempt.diagnostics["converged"])
+
+
+def _on_cpu(prediction: Predictive) -> Predictive:
+    """Return the prediction with its tensors on the CPU."""
+    return type(prediction)(**{n: t.cpu() for n, t in vars_of(prediction).items()})
+
+
+@contextmanager
+def stopwatch(device: torch.device):
+    """Measure the block's seconds, waiting for the device at both ends."""
+    watch = SimpleNamespace(seconds=0.0)
+    _synchronise(device)
+    start = time.perf_counter()
+    try:
+        yield watch
+    finally:
+        _synchronise(device)
+        watch.seconds = time.perf_counter() - start
+
+
+def _synchronise(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

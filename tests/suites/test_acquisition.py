@@ -1,0 +1,424 @@
+"""Active learning: which rows are acquired, and how runs of several fits are carried out."""
+
+import json
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+
+from datasets import tables
+from datasets.base import PoolTooSmall, Table
+from datasets.conditions import Clean
+from datasets.pool import ActivePool
+from datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
+from methods.architectures import Flatten
+from methods.base import InferenceDiverged, Problem
+from methods.ensemble import Ensemble
+from methods.mfvi import Mfvi
+from methods.networks import mlp
+from methods.predictive import CategoricalPredictive, GaussianPredictive
+from methods.progress import report
+from suites.engine import acquisition, store
+from suites.engine.acquisition import RULES, Acquisition
+from suites.engine.execute import Task, execute
+from suites.engine.grid import Evaluation, Run, Suite
+from suites.engine.plan import plan
+from suites.engine.store import Store, unpack
+from suites.engine.streams import stream
+from tests.suites.fakes import Line, Mean, Together
+
+POOL = ActivePool(Line(rows=60), train=8, test=12, repeats=4)
+EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood", "log_likelihood_standardised")),)
+ACTIVE, RANDOM = Acquisition("variance", rounds=3), Acquisition("random", rounds=3)
+RUN = Run("miniature", "quick", "label-A", POOL, Mean(), (), fold=0, seed=0, acquisition=ACTIVE)
+
+
+def outcomes(method, folds=(0,), listener=lambda *_: None, **changes):
+    run = replace(RUN, method=method, **changes)
+    runs = tuple(replace(run, fold=fold) for fold in folds)
+    return execute(Task(runs, EVALUATIONS), listener)
+
+
+def suite(**changes):
+    arms = {"A": ACTIVE, "R": RANDOM}
+    fields = {
+        "name": "miniature",
+        "title": "Lines",
+        "sources": (POOL,),
+        "methods": {"Mean": Mean(), "Together": Together()},
+        "architecture": (),
+        "evaluations": EVALUATIONS,
+        "folds": 4,
+        "acquisitions": arms,
+    }
+    return Suite(**fields | changes)
+
+
+@dataclass(frozen=True)
+class Far:
+    """More uncertain the larger the first feature is, as it is standardised."""
+
+    diagnostics = {}  # noqa: RUF012
+
+    def predict(self, inputs, rng):
+        variances = 1 + inputs[None, :, :1].exp()
+        return GaussianPredictive(torch.zeros_like(variances), variances)
+
+
+SEEN: list[Problem] = []
+
+
+@dataclass(frozen=True)
+class Spy:
+    """Remembers every problem that it was given."""
+
+    def fit(self, problem, rng):
+        SEEN.append(problem)
+        return Far()
+
+
+@pytest.fixture
+def seen():
+    SEEN.clear()
+    return SEEN
+
+
+def rows_of(table: Table):
+    inputs = np.concatenate([table.train_inputs, table.test_inputs])
+    return inputs, np.concatenate([table.train_targets, table.test_targets])
+
+
+def test_the_row_of_greatest_predictive_variance_is_acquired_each_time():
+    (outcome,) = outcomes(Spy())
+    features = rows_of(POOL.source.table(0))[0][:, 0]
+    pool = sorted(POOL.partition(0).pool, key=lambda row: -features[row])
+    assert outcome.record.acquired == tuple(pool[:3])
+
+
+def test_a_batch_is_the_rows_of_greatest_score():
+    (outcome,) = outcomes(Spy(), acquisition=Acquisition("variance", rounds=2, batch=4))
+    features = rows_of(POOL.source.table(0))[0][:, 0]
+    pool = sorted(POOL.partition(0).pool, key=lambda row: -features[row])
+    assert outcome.record.acquired == tuple(pool[:8])
+
+
+def test_pieces_of_the_pool_are_scored_as_the_whole(monkeypatch):
+    def rows(pieces):
+        monkeypatch.setattr(acquisition, "CANDIDATES_AT_ONCE", pieces)
+        method = Mfvi(epochs=3, draws=4)
+        (outcome,) = outcomes(method, architecture=mlp([3], outputs=1))
+        return outcome.record.acquired
+
+    assert rows(1000) == rows(7)
+
+
+def test_random_acquisition_differs_by_fold_seed_and_round_and_comes_from_the_pool():
+    chosen = [
+        outcomes(Mean(), (fold,), acquisition=RANDOM, seed=seed)[0].record.acquired
+        for fold, seed in ((0, 0), (0, 1), (1, 0))
+    ]
+    assert len(set(chosen)) == 3
+    assert len(set(chosen[0])) == 3
+    assert set(chosen[0]) <= set(POOL.partition(0).pool.tolist())
+    assert outcomes(Spy(), acquisition=RANDOM)[0].record.acquired == chosen[0]
+
+
+def test_a_method_sees_the_targets_of_labelled_rows_alone(seen):
+    (outcome,) = outcomes(Spy())
+    inputs, targets = rows_of(POOL.source.table(0))
+    assert [len(problem.train) for problem in seen] == [8, 9, 10, 11]
+    for problem, count in zip(seen, range(4), strict=True):
+        labelled = [*POOL.partition(0).train, *outcome.record.acquired[:count]]
+        mean, std = targets[labelled].mean(), targets[labelled].std()
+        expected = torch.from_numpy((targets[labelled] - mean) / std)
+        assert torch.allclose(problem.train.targets[:, 0].double(), expected, atol=1e-6)
+        scaled = (inputs[labelled] - inputs[labelled].mean(0)) / inputs[labelled].std(0)
+        assert torch.allclose(problem.train.inputs.double(), torch.from_numpy(scaled), atol=1e-6)
+
+
+def test_a_run_equals_fitting_predicting_and_acquiring_by_hand():
+    source = ActivePool(DiabetesAsUci(), train=10, test=30, repeats=3)
+    method, network = Mfvi(epochs=4, draws=3, batch_size=4), mlp([4], outputs=1)
+    found = outcomes(method, folds=(0, 1, 2), source=source, architecture=network)
+    inputs, targets = rows_of(DiabetesAsUci().table(0))
+    for fold, outcome in enumerate(found):
+        train, test, pool = source.partition(fold)
+        labelled, pool = list(train), list(pool)
+        for count in range(4):
+            table = tables.split_table(inputs, targets, np.array(labelled), np.array(pool))
+            data = tables.standardised(table, ("y", ""), "stand-in", "")
+            problem = Problem(data.train, data.likelihood, network)
+            rng = stream("fit", source, fold, 0, count)
+            posterior = method.fit(problem, rng)
+            mean, std = targets[labelled].mean(), targets[labelled].std()
+            scaled = data.scaling.apply(torch.from_numpy(inputs[test])).float()
+            rng = stream("predict", source, fold, 0, f"acquired_{count}")
+            predicted = mean + std * posterior.predict(scaled, rng).mean[:, 0].numpy()
+            error = float(np.sqrt(np.mean((predicted - targets[test]) ** 2)))
+            scores = outcome.record.scores[f"acquired_{count}"]
+            assert scores["rmse"] == pytest.approx(error, rel=1e-5)
+            if count < 3:
+                rng = stream("candidates", source, fold, 0, count)
+                variance = posterior.predict(data.test.inputs, rng).variance[:, 0]
+                row = pool.pop(int(variance.argmax()))
+                assert outcome.record.acquired[count] == row
+                labelled.append(row)
+
+
+def test_arms_share_the_partition_and_everything_before_the_first_acquisition():
+    method, network = Mfvi(epochs=3, draws=4), mlp([3], outputs=1)
+    active, random = (
+        outcomes(method, folds=(0, 1), architecture=network, acquisition=arm)
+        for arm in (ACTIVE, RANDOM)
+    )
+    for one, other in zip(active, random, strict=True):
+        assert one.record.facts["sha256"] == other.record.facts["sha256"]
+        assert one.record.scores["acquired_0"] == other.record.scores["acquired_0"]
+        assert one.record.acquired != other.record.acquired
+        assert one.record.scores["acquired_3"] != other.record.scores["acquired_3"]
+
+
+def test_repeats_fitted_together_equal_repeats_fitted_alone():
+    network = mlp([3], outputs=1)
+    method = Ensemble(size=2)
+    together = outcomes(method, folds=(0, 1, 2), architecture=network)
+    for fold, outcome in enumerate(together):
+        (alone,) = outcomes(method, folds=(fold,), architecture=network)
+        assert alone.record.scores == outcome.record.scores
+        assert alone.predictions == outcome.predictions
+
+
+def test_scores_are_in_target_units_whatever_the_rows_of_a_round():
+    (outcome,) = outcomes(Mean())
+    record, kept = outcome.record, unpack(outcome.predictions)
+    targets = rows_of(POOL.source.table(0))[1][POOL.partition(0).test]
+    assert list(kept) == [f"acquired_{count}" for count in range(4)]
+    for condition, (prediction, standardised) in kept.items():
+        metres = record.target["mean"] + record.target["std"] * standardised[:, 0].double()
+        assert torch.allclose(metres, torch.from_numpy(targets), atol=1e-5)
+        means = record.target["mean"] + record.target["std"] * prediction.mean[:, 0]
+        error = float((means - metres).square().mean().sqrt())
+        assert record.scores[condition]["rmse"] == pytest.approx(error, rel=1e-6)
+        # All rounds are scored on the first one's scale.
+        shift = record.scores[condition]["log_likelihood_standardised"]
+        expected = record.scores[condition]["log_likelihood"] + math.log(record.target["std"])
+        assert shift == pytest.approx(expected)
+
+
+@dataclass(frozen=True)
+class Fragile:
+    """Diverges once it sees a tenth row, where the first target is negative."""
+
+    def fit(self, problem, rng):
+        (posterior,) = self.fit_many([problem], [rng])
+        if isinstance(posterior, Exception):
+            raise posterior
+        return posterior
+
+    def fit_many(self, problems, rngs):
+        return [
+            InferenceDiverged("too many rows")
+            if len(problem.train) == 10 and problem.train.targets[0, 0] < 0
+            else Far()
+            for problem in problems
+        ]
+
+
+def test_a_repeat_that_diverges_ends_alone():
+    negative = [bool(POOL.load(fold).train.targets[0, 0] < 0) for fold in range(4)]
+    assert 0 < sum(negative) < 4
+    found = outcomes(Fragile(), folds=range(4))
+    statuses = [outcome.record.status for outcome in found]
+    assert statuses == ["diverged" if bad else "completed" for bad in negative]
+    for outcome, bad in zip(found, negative, strict=True):
+        assert len(outcome.record.acquired) == (2 if bad else 3)
+        assert (outcome.predictions is None) == bad
+        assert set(outcome.record.scores) == (
+            set() if bad else {f"acquired_{count}" for count in range(4)}
+        )
+
+
+@dataclass(frozen=True)
+class Nowhere:
+    """Predicts NaN for more points than the test part has."""
+
+    diagnostics = {}  # noqa: RUF012
+
+    def fit(self, problem, rng):
+        return self
+
+    def predict(self, inputs, rng):
+        value = torch.nan if len(inputs) > 12 else 0.0
+        means = torch.full((1, len(inputs), 1), value)
+        return GaussianPredictive(means, torch.ones_like(means))
+
+
+def test_nan_among_the_candidates_is_a_divergence():
+    (outcome,) = outcomes(Nowhere())
+    assert outcome.record.status == "diverged"
+    assert "rows of the pool" in outcome.record.error
+
+
+@dataclass(frozen=True)
+class Wavering:
+    """Converges while there are fewer than nine rows, and again from ten."""
+
+    def fit(self, problem, rng):
+        report(5, 10, 0.1)
+        report(10, 10, 0.1)
+        return Measured(float(len(problem.train) != 9), len(problem.train))
+
+
+@dataclass(frozen=True)
+class Measured(Far):
+    converged: float = 1.0
+    rows: int = 0
+
+    @property
+    def diagnostics(self):
+        return {"converged": self.converged, "rows": float(self.rows)}
+
+
+def test_diagnostics_are_the_last_fits_and_converged_is_the_least_of_all():
+    (outcome,) = outcomes(Wavering())
+    assert outcome.record.diagnostics == {"converged": 0.0, "rows": 11.0}
+
+
+def test_progress_counts_the_epochs_of_all_rounds():
+    heard = []
+    outcomes(Wavering(), listener=lambda done, total, loss: heard.append((done, total)))
+    assert heard == [(5 * k, 40) for k in range(1, 9)]
+
+
+def test_the_cost_is_that_of_all_rounds(monkeypatch):
+    class Clock:
+        now = 0.0
+
+        def __call__(self):
+            self.now += 1.0
+            return self.now
+
+    monkeypatch.setattr("time.perf_counter", Clock())
+    (outcome,) = outcomes(Mean())
+    assert outcome.record.cost.fit_seconds == 4
+    assert outcome.record.cost.predict_seconds == 4 + 3  # four evaluations, three acquisitions
+
+
+def test_a_pool_that_is_too_small_stops_the_suite_with_the_cure():
+    with pytest.raises(PoolTooSmall, match=r"line has 0 rows left .* fewer rounds or smaller"):
+        outcomes(Spy(), acquisition=Acquisition("variance", rounds=5, batch=10))
+
+
+def test_draws_of_earlier_rounds_that_would_fill_the_disk_are_not_kept(monkeypatch):
+    monkeypatch.setattr(store, "KEPT_ROUND_BYTES", 3 * 12 * 2 * 4 - 1)
+    (outcome,) = outcomes(Mean())
+    assert list(unpack(outcome.predictions)) == ["acquired_3"]
+    assert len(outcome.record.scores) == 4
+
+
+def test_of_class_probabilities_earlier_rounds_keep_what_scores_need():
+    source = ActivePool(DigitsAsMnist(), train=30, test=40, repeats=2)
+    run = replace(RUN, source=source, acquisition=Acquisition("bald", rounds=1, batch=5))
+    run = replace(run, method=Mfvi(epochs=1, draws=2), architecture=(Flatten(), *mlp([4], 10)))
+    names = ("accuracy", "nll", "mutual_information")
+    (outcome,) = execute(Task((run,), (Evaluation(Clean(), names),)))
+    assert outcome.record.status == "completed"
+    kept = unpack(outcome.predictions)
+    assert [type(p).__name__ for p, _ in kept.values()] == [
+        "CategoricalSummary",
+        "CategoricalPredictive",
+    ]
+    assert len(outcome.record.acquired) == 5
+    assert outcome.record.target is None
+
+
+def test_mutual_information_and_entropy_of_two_draws_by_hand():
+    # Draws that agree on certainty, disagree about certainty, agree on a coin.
+    draws = torch.tensor(
+        [[[0.9, 0.1], [1.0, 0.0], [0.5, 0.5]], [[0.9, 0.1], [0.0, 1.0], [0.5, 0.5]]]
+    )
+    prediction = CategoricalPredictive(draws.double().log())
+    coin, certain = math.log(2), -0.9 * math.log(0.9) - 0.1 * math.log(0.1)
+    assert RULES["bald"](prediction).tolist() == pytest.approx([0.0, coin, 0.0], abs=1e-12)
+    assert RULES["entropy"](prediction).tolist() == pytest.approx([certain, coin, coin])
+
+
+def test_the_variance_is_that_of_the_mixture_summed_over_outputs():
+    means = torch.tensor([[[0.0, 1.0]], [[2.0, 1.0]]])
+    variances = torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]])
+    # Output 1: mean variance 2, variance of means 1; output 2: 3 and 0.
+    assert RULES["variance"](GaussianPredictive(means, variances)).tolist() == [6.0]
+
+
+def test_the_acquisition_is_part_of_what_a_run_is():
+    plain = replace(RUN, acquisition=None)
+    keys = {
+        replace(RUN, acquisition=a).key for a in (ACTIVE, RANDOM, None, replace(ACTIVE, batch=2))
+    }
+    assert len(keys) == 4
+    assert "acquisition" not in plain.description
+    json.dumps(RUN.description)
+
+
+def test_every_method_takes_part_with_every_arm():
+    runs = list(suite().runs())
+    labels = ["Mean-A", "Mean-R", "Together-A", "Together-R"]
+    assert list(dict.fromkeys(run.label for run in runs)) == labels
+    assert len(runs) == 4 * 4
+    assert [e.condition.name for e in suite().final_evaluations] == ["acquired_3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"acquisitions": {"A": ACTIVE, "R": ACTIVE}}, "acquire alike"),
+        ({"acquisitions": {"A-1": ACTIVE}}, "no '-'"),
+        ({"acquisitions": {"A": ACTIVE, "R": Acquisition("random", 5)}}, "equally many"),
+        ({"sources": (Line(),)}, r"needs pools \(datasets.pool\); not one: line"),
+    ],
+)
+def test_a_suite_that_cannot_be_carried_out_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        suite(**changes)
+
+
+def test_a_rule_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="do you mean 'variance'"):
+        Acquisition("varience")
+    with pytest.raises(ValueError, match="at least 1"):
+        Acquisition("random", rounds=0)
+
+
+def carry_out(planned, kept):
+    for task in planned.tasks:
+        for outcome in execute(task):
+            kept.write(outcome.record, outcome.predictions)
+
+
+def test_finished_repeats_are_skipped_and_new_metrics_scored_from_what_was_kept(tmp_path):
+    kept = Store(tmp_path)
+    carry_out(plan(suite(folds=2), kept, "cpu", fresh=False), kept)
+    again = plan(suite(), kept, "cpu", fresh=False)
+    assert (len(again.runs), again.left) == (16, 8)
+    carry_out(again, kept)
+    assert plan(suite(), kept, "cpu", fresh=False).left == 0
+    metrics = (*EVALUATIONS[0].metrics, "crps")
+    more = suite(evaluations=(Evaluation(Clean(), metrics),))
+    assert plan(more, kept, "cpu", fresh=False).left == 0
+    for record in kept.records():
+        assert all("crps" in scores for scores in record.scores.values())
+        assert len(record.acquired) == 3
+
+
+def test_rounds_whose_draws_were_not_kept_stay_without_a_new_metric(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "KEPT_ROUND_BYTES", 0)
+    kept = Store(tmp_path)
+    carry_out(plan(suite(folds=1), kept, "cpu", fresh=False), kept)
+    metrics = (*EVALUATIONS[0].metrics, "crps")
+    more = suite(folds=1, evaluations=(Evaluation(Clean(), metrics),))
+    for _ in range(2):
+        assert plan(more, kept, "cpu", fresh=False).left == 0
+    for record in kept.records():
+        assert [c for c, scores in record.scores.items() if "crps" in scores] == ["acquired_3"]
