@@ -114,9 +114,9 @@ def loss_of_nothing(problem: Problem) -> float:
     return math.log(float(problem.train.targets.double().square().mean()) + LEAST_VARIANCE)
 
 
-def validation_loss(posterior: NetworkPosterior, validation: Split) -> float:
+def validation_loss(posterior: NetworkPosterior, validation: Split, rng: torch.Generator) -> float:
     """Return the log of the mean squared error, or of labels the mean log loss in nats."""
-    prediction = posterior.predict(validation.inputs, torch.Generator())
+    prediction = posterior.predict(validation.inputs, rng)
     if not isinstance(prediction, GaussianPredictive):
         return -float(prediction.log_prob(validation.targets).mean())
     error = prediction.mean - validation.targets

@@ -104,7 +104,7 @@ class Tuned(Generic[Fitted]):
 def tuned(
     problem: Problem,
     fit: Callable[[Problem, Settings, Generator], Fitted],
-    loss: Callable[[Fitted, Split], float],
+    loss: Callable[[Fitted, Split, Generator], float],
     ranges: Mapping[str, Range],
     *,
     trials: int,
@@ -129,7 +129,7 @@ def tuned(
                 fitted = fit(replace(problem, train=rest), settings, Generator().manual_seed(seed))
         except InferenceDiverged:
             return math.inf
-        return loss(fitted, validation)
+        return loss(fitted, validation, Generator().manual_seed(seed))
 
     done = minimise(objective, ranges, trials, rng, ceiling)
     usable = [trial for trial in done if math.isfinite(trial.loss)]
