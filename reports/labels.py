@@ -34,6 +34,8 @@ METRICS = {
     "rmse": "RMSE",
     "mae": "MAE",
     "crps": "CRPS",
+    "wasserstein2": "W2 to the reference",
+    "kl_from_reference": "KL from the reference",
     "aurc": "AURC",
     "augrc": "AUGRC",
     "fit_seconds": "Fit",

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from metrics import METRICS
+from metrics import LISTED
 from metrics.statistics import Samples, mean, replicates, summary
 from reports import labels
 from reports.benchmarks import Benchmark
@@ -149,8 +149,8 @@ def overview(
 
 
 def ordered(names: set[str]) -> list[str]:
-    """Return metric names in the order of `METRICS`; unknown ones last."""
-    known = [name for name in METRICS if name in names]
+    """Return metric names in the order of `LISTED`; unknown ones last."""
+    known = [name for name in LISTED if name in names]
     return known + sorted(names - set(known))
 
 
@@ -165,7 +165,7 @@ _COSTS: Mapping[str, tuple[str, float]] = {
 def _score_column(
     benchmark: Benchmark, condition: str, name: str, methods: Sequence[str]
 ) -> tuple[Column, list[Entry]]:
-    metric = METRICS.get(name)
+    metric = LISTED.get(name)
     percent = name in labels.PERCENT
     unit = "%" if percent else metric.unit if metric else ""
     if unit == "target_units":

@@ -21,6 +21,7 @@ from datasets.base import (
     PoolTooSmall,
 )
 from suites.engine.arguments import Options, parse
+from suites.engine.curves import keep_curves
 from suites.engine.description import describe
 from suites.engine.display import display
 from suites.engine.execute import lost
@@ -28,6 +29,7 @@ from suites.engine.executors import Lost, executor, use_one_thread
 from suites.engine.grid import Suite
 from suites.engine.plan import Plan, plan
 from suites.engine.record import Record
+from suites.engine.reference import add_distances
 from suites.engine.selection import Misuse, selected
 from suites.engine.sources import Provided, left_out, provided, resolved
 from suites.engine.store import Damaged, Store, Unwritable
@@ -86,6 +88,9 @@ def _carry_out(declared: Suite, options: Options, console: Console) -> int:
             planned = plan(suite, store, options.device, options.fresh)
             _announce(planned, options, console)
             _run(planned, store, options, console)
+            for line in add_distances(suite, store):
+                _say(console, line)
+            keep_curves(suite, store)
             write_tables(store)
     except BlockingIOError as error:
         raise Misuse(f"another command is writing to {store.folder}; wait for it") from error

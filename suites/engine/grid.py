@@ -96,6 +96,9 @@ class Suite:
     acquisitions: Mapping[str, Acquisition] = field(default_factory=dict)
     """Active learning: what is added to a method's label → how rows are acquired. Every method
     takes part once with each; the sources are pools."""
+    reference: str | None = None
+    """The label of a method that is taken for the truth: the distance of every other method's
+    predictions to its predictions is a score."""
 
     def __post_init__(self) -> None:
         self._check_acquisitions()

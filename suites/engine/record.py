@@ -54,6 +54,8 @@ class Record:
     """name, unit, mean and std of a regression target"""
     acquired: tuple[int, ...] = ()
     """Rows of the pool that active learning labelled, in that order."""
+    reference: Mapping[str, str] | None = None
+    """Key of the run that distances are to, and the SHA-256 of its predictions."""
     schema: int = SCHEMA
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from metrics import DISTANCES
 from suites.engine.grid import Suite
 from suites.engine.record import Record
 
@@ -39,8 +40,9 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
     """Print a table for each data set and condition: mean ± standard error over seeds or folds.
 
     With several folds, each counts by its mean over seeds. The first metrics of the
-    evaluation are shown; the report has them all. Methods stand in the suite's order, others
-    after them. A table that is too wide for the console goes on in a second one below.
+    evaluation are shown, behind distances to a reference; the report has them all. Methods
+    stand in the suite's order, others after them. A table that is too wide for the console goes
+    on in a second one below.
     """
     order = {label: place for place, (label, *_) in enumerate(suite.arms)}
     records = sorted(records, key=lambda r: (order.get(r.method, len(order)), r.method))
@@ -52,7 +54,9 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 title = f"{dataset} ({origin}), {condition}"
                 lesser = {r.condition_origins[condition] for r in scored} - {origin}
                 title += "".join(f" ({other})" for other in sorted(lesser))
-                columns = _columns(scored, condition, evaluation.metrics[:HEADLINES])
+                distances = tuple(DISTANCES) if suite.reference else ()
+                names = distances + evaluation.metrics[:HEADLINES]
+                columns = _columns(scored, condition, names)
                 _print_table(title, columns, console)
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable
 
-from metrics import METRICS
+from metrics import LISTED
 from suites.engine.record import Record
 from suites.engine.store import Store, write_whole
 
@@ -59,7 +59,7 @@ def cost_rows(records: Iterable[Record]) -> list[Row]:
 
 def _unit(metric: str) -> str:
     """Return the metric's unit; a metric that exists no more has none."""
-    return METRICS[metric].unit if metric in METRICS else ""
+    return LISTED[metric].unit if metric in LISTED else ""
 
 
 def _text(columns: tuple[str, ...], rows: list[Row]) -> bytes:
