@@ -10,6 +10,7 @@ from reports.benchmarks import Benchmark
 from reports.figures import cost, quantiles, reliability, separation
 from reports.figures.canvas import Drawing
 from reports.figures.evidence import Evidence, gather
+from reports.fits import panels
 from reports.load import Damage
 from reports.numbers import identifier
 from reports.palette import Style
@@ -61,6 +62,7 @@ def galleries(
         damage += [Damage(*item) for e in evidence.values() for item in e.unreadable]
         absent += sum(e.absent for e in evidence.values())
         name = identifier(part, i)
+        found += _fits(store, benchmark, styles, name)
         found += _reliability(benchmark, evidence, styles, name)
         found += _separation(benchmark, evidence, styles, name)
         observed = {m: np.mean(e.observed, axis=0) for m, e in evidence.items() if e.observed}
@@ -75,6 +77,15 @@ def galleries(
         found.append(Gallery("Calibration of quantiles", about, tuple(curves), legend=True))
     found += _cost(benchmarks, tables, styles, part)
     return Galleries(tuple(found), tuple(damage), absent)
+
+
+def _fits(
+    store: Store, benchmark: Benchmark, styles: Mapping[str, Style], name: str
+) -> list[Gallery]:
+    where = _where(benchmark, benchmark.origin)
+    if (drawn := panels(store, benchmark, styles, name, where)) is None:
+        return []
+    return [Gallery(f"Predictions, {where}", drawn.explanation, drawn.drawings)]
 
 
 def _reliability(

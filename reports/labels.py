@@ -52,6 +52,7 @@ DATASETS = {
     "fashion_mnist": "Fashion-MNIST",
     "stl10": "STL-10",
     "digits_as_cifar10": "digits as CIFAR-10",
+    "cubic_gap": "cubic with a gap",
 }
 
 SUITES = {"cifar10": "CIFAR-10 benchmark", "uci": "UCI regression benchmark"}

@@ -1,0 +1,101 @@
+"""The gallery of predictions over a single input, one panel for each method."""
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from methods.predictive import RealPredictive
+from reports.benchmarks import Benchmark
+from reports.figures import fits
+from reports.figures.canvas import Drawing
+from reports.figures.fits import Band
+from reports.palette import Style
+from suites.engine.curves import Curve, curve
+from suites.engine.record import Record
+from suites.engine.store import Store
+
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile)
+"""What damaged files raise; the page names the runs elsewhere."""
+
+
+@dataclass(frozen=True)
+class Panels:
+    """One fold's predictions, a drawing for each method, and whose bands are the truth."""
+
+    drawings: tuple[Drawing, ...]
+    fold: int
+    reference: str | None
+
+    @property
+    def explanation(self) -> str:
+        """What is drawn, in words."""
+        text = (
+            f"Fold {self.fold}, seed 0: training points, the true function (thin line), and each "
+            f"method's predictive mean with a band of ± {fits.DEVIATIONS} predictive standard "
+            "deviations."
+        )
+        if self.reference:
+            text += f" Dashes bound the band of {self.reference}, which is taken for the truth."
+        return text
+
+
+def panels(
+    store: Store, benchmark: Benchmark, styles: Mapping[str, Style], name: str, where: str
+) -> Panels | None:
+    """Return the panels of the first fold, or None where inputs are not single numbers."""
+    fold = min(record.fold for record in benchmark.records)
+    runs = {
+        method: record
+        for method, records in benchmark.runs.items()
+        for record in records
+        if (record.fold, record.seed, record.status) == (fold, 0, "completed")
+    }
+    points = _points(store, next(iter(runs.values()))) if runs else None
+    if points is None:
+        return None
+    bands = {method: band for method, r in runs.items() if (band := _band(store, r))}
+    keys = {record.reference["key"] for record in runs.values() if record.reference}
+    truth = next((method for method in bands if runs[method].key in keys), None)
+    ylim = fits.limits(points, [bands[truth]] if truth else bands.values())
+    drawings = []
+    for k, method in enumerate(sorted(bands, key=lambda method: method != truth)):
+        reference = bands[truth] if truth and method != truth else None
+        caption = "the reference" if method == truth else _distances(runs[method])
+        drawings.append(
+            fits.draw(
+                *(method, points, bands[method], reference, styles[method]),
+                *(f"{name}-fit-{k}", where, ylim, caption),
+            )
+        )
+    return Panels(tuple(drawings), fold, truth) if drawings else None
+
+
+def _points(store: Store, record: Record) -> Curve | None:
+    try:
+        return curve(store, record)
+    except UNREADABLE:
+        return None
+
+
+def _band(store: Store, record: Record) -> Band | None:
+    """Return mean and standard deviation on clean data, in target units."""
+    try:
+        prediction = cast(RealPredictive, store.predictions(record.key)["clean"][0])
+        target = record.target or {"mean": 0.0, "std": 1.0}
+        mean, std = (cast(float, target[name]) for name in ("mean", "std"))
+        means = mean + std * prediction.mean[:, 0].double()
+        return Band(means.numpy(), std * prediction.variance[:, 0].double().sqrt().numpy())
+    except UNREADABLE:
+        return None
+
+
+def _distances(record: Record) -> str:
+    scores = record.scores.get("clean", {})
+    unit = str((record.target or {}).get("unit", ""))
+    shown = {"wasserstein2": ("W2", unit), "kl_from_reference": ("KL", "nats")}
+    return ", ".join(
+        f"{name} {scores[metric]:.3g} {unit}".rstrip()
+        for metric, (name, unit) in shown.items()
+        if metric in scores
+    )
