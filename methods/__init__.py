@@ -11,7 +11,9 @@ METHODS: Mapping[str, str] = {
     "ensemble": "methods.ensemble:Ensemble",
     "mfvi": "methods.mfvi:Mfvi",
     "ivon": "methods.ivon:Ivon",
+    "pbp": "methods.pbp.method:Pbp",
     "backprop": "methods.backprop:Backprop",
+    "graves_vi": "methods.graves_vi:GravesVi",
 }
 
 

@@ -1,0 +1,204 @@
+"""Probabilistic backpropagation: the method and its posterior. Source: paper 004."""
+
+import importlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import prod
+from types import ModuleType
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Categorical, Gaussian, Likelihood
+from methods import progress
+from methods.architectures import ReLU
+from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.pbp import multinomial, reference
+from methods.pbp.state import Layout, State, initial, with_bias
+from methods.perceptron import as_perceptron
+from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+from methods.settings import require_between, require_choice, require_count, require_positive
+from methods.training import only
+
+Backend = Literal["compiled", "reference"]
+ROWS_AT_ONCE = 2**14
+"""The compiled filter cannot be interrupted; this many rows take it a second at most."""
+
+
+@dataclass(frozen=True)
+class PbpPosterior:
+    """An independent Gaussian over every weight, and a Gamma over each noise precision.
+
+    Predictions are moments in closed form: a single draw, and the stream is not used.
+    """
+
+    state: State
+    likelihood: Likelihood
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """Parameters of the Gammas, and how often each guard held.
+
+        Those of the noise are means over outputs.
+        """
+        state = self.state
+        found = {
+            "prior_shape": float(state.prior[0]),
+            "prior_rate": float(state.prior[1]),
+            "rejected_updates": float(state.rejected_updates),
+            "skipped_refinements": float(state.skipped_refinements),
+        }
+        if isinstance(self.likelihood, Gaussian):
+            found["noise_std"] = float(state.noise_variance.mean().sqrt())
+        if state.learns_noise:
+            found["noise_shape"], found["noise_rate"] = state.noise.mean(0).tolist()
+            found["kept_noise_updates"] = float(state.kept_noise_updates)
+        return found
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return mean and variance of every output with its noise, or class probabilities."""
+        means, variances = (
+            self.state.layout.layers(values) for values in (self.state.mean, self.state.variance)
+        )
+        rows = inputs.flatten(1).cpu().double()
+        mean, variance = reference.forward(means, variances, rows)
+        if isinstance(self.likelihood, Categorical):
+            log_z = multinomial.log_probabilities(mean, variance)
+            return CategoricalPredictive(log_z.log_softmax(-1)[None].to(inputs.device))
+        variance = variance + self.state.noise_variance
+        return GaussianPredictive(mean[None].to(inputs.device), variance[None].to(inputs.device))
+
+
+@dataclass(frozen=True)
+class Pbp:
+    """Assumed-density filtering of one row after another, with refined prior factors.
+
+    ReLU networks with biases, all of whose sums are divided by the root of their length. Each
+    output has a noise precision of its own, with prior Gamma(noise_shape, noise_rate), unless
+    the likelihood knows the noise; all weights share one with Gamma(prior_shape, prior_rate).
+    Inputs and targets are expected to be standardised. Float64 throughout.
+
+    Classification is an extension of ours (multinomial.py). Source of the defaults: paper 004.
+    """
+
+    epochs: int = 40
+    prior_shape: float = 6.0
+    prior_rate: float = 6.0
+    noise_shape: float = 6.0
+    noise_rate: float = 6.0
+    backend: Backend = "compiled"
+    """`compiled` needs numba; `reference` is plain PyTorch, and some hundred times slower."""
+
+    def __post_init__(self) -> None:
+        require_count(self, "epochs")
+        require_between(self, 1 + 1e-9, float("inf"), "prior_shape", "noise_shape")
+        require_positive(self, "prior_rate", "noise_rate")
+        require_choice(self, "backend", get_args(Backend))
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` for data that are not finite."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem; torch's number of threads share them out."""
+        filters = _filters(self.backend)
+        members = [
+            _Member(self, problem, rng, filters)
+            for problem, rng in zip(problems, rngs, strict=True)
+        ]
+        sound = [member for member in members if not member.failure]
+        threads = max(1, min(torch.get_num_threads(), len(sound)))
+        shares = [sound[thread::threads] for thread in range(threads)]
+        with ThreadPoolExecutor(threads) as pool:
+            carry_out = pool.map if threads > 1 else map
+            for epoch in range(self.epochs if sound else 0):
+                losses = [loss for share in carry_out(_epoch, shares) for loss in share]
+                progress.report(epoch + 1, self.epochs, sum(losses) / len(losses))
+        return [member.outcome() for member in members]
+
+
+def _epoch(members: "Sequence[_Member]") -> list[float]:
+    return [member.epoch() for member in members]
+
+
+def _filters(backend: Backend) -> ModuleType:
+    """Return the module of the filter."""
+    if backend == "reference":
+        return reference
+    try:
+        return importlib.import_module("methods.pbp.compiled")
+    except ImportError as error:
+        raise ImportError(
+            f"PBP's compiled filter needs numba, which cannot be imported ({error}): install it "
+            '(pip install numba), or use the slow Pbp(backend="reference")'
+        ) from error
+
+
+class _Member:
+    """One problem while it is fitted."""
+
+    def __init__(
+        self, method: Pbp, problem: Problem, rng: torch.Generator, filters: ModuleType
+    ) -> None:
+        self.rng, self.filters, self.likelihood = rng, filters, problem.likelihood
+        layout = Layout(_widths(problem))
+        noise = _initial_noise(method, problem.likelihood, layout.widths[-1])
+        prior = (method.prior_shape, method.prior_rate)
+        learns_noise = problem.likelihood == Gaussian(None)
+        self.state = initial(layout, prior, noise, rng, learns_noise)
+        self.inputs = with_bias(problem.train.inputs.flatten(1).cpu())
+        self.targets = problem.train.targets.cpu()
+        if isinstance(problem.likelihood, Gaussian):
+            self.targets = self.targets.double().contiguous()
+        finite = self.inputs.isfinite().all() and self.targets.isfinite().all()
+        self.failure = None if finite else InferenceDiverged("training data that are not finite")
+
+    def epoch(self) -> float:
+        """Take every row once, refine the prior factors, and return the mean of -log Z."""
+        rows = len(self.inputs)
+        order = torch.randperm(rows, generator=self.rng, device=self.rng.device).cpu()
+        loss = sum(
+            self.filters.filter_rows(self.state, self.inputs, self.targets, some)
+            for some in order.split(ROWS_AT_ONCE)
+        )
+        self.filters.refine(self.state)
+        return loss / max(rows, 1)
+
+    def outcome(self) -> "Posterior | InferenceDiverged":
+        """Return the posterior, or why there is none."""
+        if self.failure:
+            return self.failure
+        if not self.state.is_proper():
+            return InferenceDiverged("weights without a finite mean or a positive variance")
+        return PbpPosterior(self.state, self.likelihood)
+
+
+def _widths(problem: Problem) -> tuple[int, ...]:
+    """Return the widths of the network; raises `Unsupported` for one that is no perceptron."""
+    widths = as_perceptron(problem.architecture, problem.input_shape, ReLU).widths
+    wanted = _targets(problem)
+    if widths[-1] != wanted:
+        raise Unsupported(f"needed a network of {wanted} outputs, one per target; got {widths[-1]}")
+    return widths
+
+
+def _targets(problem: Problem) -> int:
+    if isinstance(problem.likelihood, Categorical):
+        return problem.likelihood.classes
+    return prod(problem.train.targets.shape[1:])
+
+
+def _initial_noise(method: Pbp, likelihood: Likelihood, outputs: int) -> Float[Tensor, "outputs 2"]:
+    """Return shape and rate of each output's noise precision; known noise has mean rate/1."""
+    if isinstance(likelihood, Categorical):
+        return torch.empty(0, 2, dtype=torch.float64)
+    known = likelihood.noise_std
+    gamma = (method.noise_shape, method.noise_rate) if known is None else (2.0, known**2)
+    return torch.tensor([gamma] * outputs, dtype=torch.float64)

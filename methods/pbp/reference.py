@@ -1,0 +1,247 @@
+r"""Probabilistic backpropagation in plain PyTorch, one equation after another.
+
+The oracle of the compiled filter, and its stand-in where numba is not to be had. Names of
+moments are those of paper 004: a layer of k inputs, mean z and variance v, has the sums
+$m^a = M m^z / \sqrt k$ and $v^a = ((M \circ M) v^z + V (m^z \circ m^z) + V v^z) / k$ (eq. 13, 14).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from methods.pbp import multinomial
+from methods.pbp.state import State
+
+SMALLEST_VARIANCE = 1e-100
+LARGEST_CAVITY_VARIANCE = 1e6
+
+Layers = Sequence[Float[Tensor, "_units _inputs"]]
+
+
+def relu_moments(
+    mean: Float[Tensor, "*shape"], variance: Float[Tensor, "*shape"]
+) -> tuple[Float[Tensor, "*shape"], Float[Tensor, "*shape"]]:
+    r"""Return mean and variance of max(0, a) for Gaussian a (eq. 15, 16).
+
+    $\gamma = \varphi(\alpha)/\Phi(\alpha)$ is the reciprocal of a Mills ratio in the lower tail.
+    """
+    std = variance.sqrt()
+    alpha = mean / std
+    above, below = torch.special.ndtr(alpha), torch.special.ndtr(-alpha)
+    mills = math.sqrt(math.pi / 2) * torch.special.erfcx(-alpha.clamp(max=0) / math.sqrt(2))
+    gamma = torch.where(alpha < 0, 1 / mills, density(alpha) / above)
+    shifted = mean + std * gamma
+    relu = above * shifted
+    spread = above * variance * (1 - gamma * (gamma + alpha))
+    return relu, relu * shifted * below + spread
+
+
+def density(alpha: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Return the standard normal density."""
+    return (-0.5 * alpha.square()).exp() / math.sqrt(2 * math.pi)
+
+
+def forward(
+    means: Layers, variances: Layers, inputs: Float[Tensor, "points features"]
+) -> tuple[Float[Tensor, "points outputs"], Float[Tensor, "points outputs"]]:
+    """Return mean and variance of every output."""
+    last = _layers(means, variances, inputs)[-1]
+    return last.sum_mean, last.sum_variance
+
+
+class _Layer(NamedTuple):
+    """Moments of a layer's inputs with the bias unit, and of its sums."""
+
+    z: Tensor
+    z_variance: Tensor
+    sum_mean: Tensor
+    sum_variance: Tensor
+
+
+def _layers(means: Layers, variances: Layers, inputs: Tensor) -> list[_Layer]:
+    layers: list[_Layer] = []
+    z, z_variance = inputs, torch.zeros_like(inputs)
+    for m, v in zip(means, variances, strict=True):
+        z, z_variance = _with_bias(z, 1), _with_bias(z_variance, 0)
+        layers.append(_Layer(z, z_variance, *_sums(m, v, z, z_variance)))
+        if len(layers) < len(means):
+            z, z_variance = relu_moments(*layers[-1][2:])
+    return layers
+
+
+def _with_bias(values: Tensor, bias: float) -> Tensor:
+    return torch.nn.functional.pad(values, (0, 1), value=bias)
+
+
+def _sums(m: Tensor, v: Tensor, z: Tensor, z_variance: Tensor) -> tuple[Tensor, Tensor]:
+    k = m.shape[1]
+    variance = (z_variance @ m.square().T + (z.square() + z_variance) @ v.T) / k
+    return z @ m.T / math.sqrt(k), variance
+
+
+def gradients(
+    means: Layers,
+    variances: Layers,
+    inputs: Float[Tensor, " features"],
+    output_gradient: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> list[tuple[Float[Tensor, "_units _inputs"], Float[Tensor, "_units _inputs"]]]:
+    """Return the derivatives of log Z by the means and variances of every layer's weights.
+
+    `output_gradient` gives those by the means and variances of the outputs.
+    """
+    layers = [
+        _Layer(*(values[0] for values in layer))
+        for layer in _layers(means, variances, inputs[None])
+    ]
+    of_mean, of_variance = output_gradient(*layers[-1][2:])
+    found: list[tuple[Tensor, Tensor]] = []
+    for place in reversed(range(len(means))):
+        m, v, (z, z_variance, *_) = means[place], variances[place], layers[place]
+        k = m.shape[1]
+        first, second = of_mean[:, None], of_variance[:, None]
+        by_mean = first * z / math.sqrt(k) + 2 * second * m * z_variance / k
+        found.insert(0, (by_mean, second * (z.square() + z_variance) / k))
+        if place:
+            of_z = of_mean @ m / math.sqrt(k) + 2 * z * (of_variance @ v) / k
+            of_z_variance = of_variance @ (m.square() + v) / k
+            of_mean, of_variance = _through_relu(
+                *layers[place - 1][2:], z[:-1], of_z[:-1], of_z_variance[:-1]
+            )
+    return found
+
+
+def _through_relu(
+    mean: Tensor, variance: Tensor, relu: Tensor, of_relu: Tensor, of_relu_variance: Tensor
+) -> tuple[Tensor, Tensor]:
+    std = variance.sqrt()
+    alpha = mean / std
+    p, f = torch.special.ndtr(alpha), density(alpha)
+    of_mean = of_relu * p + of_relu_variance * 2 * relu * torch.special.ndtr(-alpha)
+    of_variance = of_relu * f / (2 * std) + of_relu_variance * (p - relu * f / std)
+    return of_mean, of_variance
+
+
+def gamma_update(shape: float, rate: float, square: float, variance: float) -> tuple[float, float]:
+    """Return shape and rate after eq. 9 and 10 for Z_j = N(r; 0, v + b/(a - 1 + j)).
+
+    `square` is r². Differences of logarithms of nearly equal numbers are taken by `log1p`.
+    """
+    s0, s1, s2 = (variance + rate / (shape - 1 + j) for j in range(3))
+    first = rate / (shape * (shape - 1))  # s0 - s1
+    second = rate / (shape * (shape + 1))  # s1 - s2
+    l10 = 0.5 * (math.log1p(first / s1) - square * first / (s0 * s1))
+    l21 = 0.5 * (math.log1p(second / s2) - square * second / (s1 * s2))
+    try:
+        shape_new = 1 / (math.exp(l21 - l10) * (shape + 1) / shape - 1)
+        rate_new = 1 / (math.exp(l21) * (shape + 1) / rate - math.exp(l10) * shape / rate)
+    except (OverflowError, ZeroDivisionError):
+        return math.nan, math.nan
+    return shape_new, rate_new
+
+
+def is_gamma(shape: float, rate: float) -> bool:
+    """Return whether such a Gamma has a finite mean of its reciprocal."""
+    return 1 < shape < math.inf and 0 < rate < math.inf
+
+
+def filter_rows(
+    state: State,
+    inputs: Float[Tensor, "points columns"],
+    targets: Float[Tensor, "points outputs"] | Int[Tensor, " points"],
+    order: Int[Tensor, " rows"],
+) -> float:
+    """Take the rows in this order, one update each; return the sum of -log Z.
+
+    Inputs are those of `with_bias`. Changes `state`.
+    """
+    features = inputs[:, : state.layout.widths[0]]
+    return sum(_filter_row(state, features[row], targets[row]) for row in order.tolist())
+
+
+def _filter_row(state: State, inputs: Tensor, target: Tensor) -> float:
+    means, variances = state.layout.layers(state.mean), state.layout.layers(state.variance)
+    loss = 0.0
+
+    def gaussian(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+        nonlocal loss
+        total, error = variance + state.noise_variance, target - mean
+        loss = 0.5 * float((error.square() / total + (2 * math.pi * total).log()).sum())
+        for o in range(len(target)) if state.learns_noise else ():
+            shape, rate = state.noise[o].tolist()
+            new = gamma_update(shape, rate, float(error[o]) ** 2, float(variance[o]))
+            if is_gamma(*new):
+                state.noise[o] = torch.tensor(new, dtype=torch.float64)
+            else:
+                state.kept_noise_updates += 1
+        return error / total, 0.5 * (error.square() / total.square() - 1 / total)
+
+    def categorical(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+        nonlocal loss
+        with torch.enable_grad():
+            mean, variance = mean.detach().requires_grad_(), variance.detach().requires_grad_()
+            log_z = multinomial.log_probabilities(mean[None], variance[None])[0, target]
+            of_mean, of_variance = torch.autograd.grad(log_z, (mean, variance))
+        loss = -float(log_z)
+        return of_mean, of_variance
+
+    head = gaussian if target.dim() else categorical
+    for m, v, (of_mean, of_variance) in zip(
+        means, variances, gradients(means, variances, inputs, head), strict=True
+    ):
+        mean_new = m + v * of_mean
+        variance_new = v - v.square() * (of_mean.square() - 2 * of_variance)
+        accepted = (variance_new > SMALLEST_VARIANCE) & ~mean_new.isnan()
+        m.copy_(torch.where(accepted, mean_new, m))
+        v.copy_(torch.where(accepted, variance_new, v))
+        state.rejected_updates += int((~accepted).sum())
+    return loss
+
+
+def refine(state: State) -> None:
+    """Refine the prior factor of every weight, layer by layer and unit by unit, bias last.
+
+    Changes `state`.
+    """
+    values = (
+        state.mean, state.variance, state.factor_precision, state.factor_shape, state.factor_rate
+    )  # fmt: skip
+    shape, rate = state.prior.tolist()
+    for views in zip(*(state.layout.layers(value) for value in values), strict=True):
+        weights = torch.stack([view.flatten() for view in views], dim=1).tolist()
+        for place, weight in enumerate(weights):
+            refined = _refined(weight, shape, rate)
+            if refined is None:
+                state.skipped_refinements += 1
+            else:
+                *weights[place], shape, rate = refined
+        columns = torch.tensor(weights, dtype=torch.float64).T
+        for view, column in zip(views, columns, strict=True):
+            view.copy_(column.view(view.shape))
+    state.prior[:] = torch.tensor([shape, rate], dtype=torch.float64)
+
+
+def _refined(
+    weight: Sequence[float], prior_shape: float, prior_rate: float
+) -> tuple[float, ...] | None:
+    """Return mean, variance, factor, and the Gamma's shape and rate, or None to skip.
+
+    The prior is exact for a Gaussian of precision (a - 1)/b, a and b those of the cavity.
+    """
+    m, v, precision, shape, rate = weight
+    cavity_precision = 1 / v - precision
+    a, b = prior_shape - shape, prior_rate + rate
+    if not (1 / LARGEST_CAVITY_VARIANCE < cavity_precision < math.inf and is_gamma(a, b)):
+        return None
+    cavity_variance = 1 / cavity_precision
+    cavity_mean = cavity_variance * m / v
+    new_a, new_b = gamma_update(a, b, cavity_mean**2, cavity_variance)
+    if not (math.isfinite(new_a) and math.isfinite(new_b)):
+        return None
+    pull = (a - 1) / b
+    variance = 1 / (cavity_precision + pull)
+    mean = cavity_mean * variance / cavity_variance
+    return mean, variance, pull, new_a - a, b - new_b, new_a, new_b

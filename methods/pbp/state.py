@@ -1,0 +1,136 @@
+"""What probabilistic backpropagation knows of a network: a Gaussian for every weight.
+
+All weights are rows of one matrix of `columns` numbers, a multiple of eight. A hidden layer has
+a row for every input and its bias last, from which the weights go to all units; the last layer
+has a row for every output. What is left of a row is padding, and no unit reads it.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+LANES = 8
+
+
+def padded(units: int) -> int:
+    """Return the columns of `units` and a bias unit."""
+    return (units // LANES + 1) * LANES
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the weights of a perceptron stand; `widths` go from the features to the outputs."""
+
+    widths: tuple[int, ...]
+
+    @property
+    def hidden(self) -> int:
+        """The number of hidden layers."""
+        return len(self.widths) - 2
+
+    @property
+    def columns(self) -> int:
+        """The length of a row."""
+        return max(padded(units) for units in (self.widths[1:-1] or self.widths[:1]))
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of all layers together."""
+        return sum(units + 1 for units in self.widths[:-2]) + self.widths[-1]
+
+    def layers(
+        self, values: Float[Tensor, "rows columns"]
+    ) -> list[Float[Tensor, "_units _inputs"]]:
+        """Return views of the weights of each layer, a row per unit and the bias last."""
+        views, start = [], 0
+        for inputs, units in pairwise(self.widths[:-1]):
+            views.append(values[start : start + inputs + 1, :units].T)
+            start += inputs + 1
+        return [*views, values[start:, : self.widths[-2] + 1]]
+
+
+@dataclass
+class State:
+    """The approximate posterior, and the prior factors that are in it.
+
+    A prior factor has a precision (its mean stays 0), and adds to the shape and takes from the
+    rate of the weights' precision. Rows and columns are those of `layout`.
+    """
+
+    layout: Layout
+    mean: Float[Tensor, "rows columns"]
+    variance: Float[Tensor, "rows columns"]
+    factor_precision: Float[Tensor, "rows columns"]
+    factor_shape: Float[Tensor, "rows columns"]
+    factor_rate: Float[Tensor, "rows columns"]
+    prior: Float[Tensor, "2"]
+    """Shape and rate of the Gamma of the weights' precision."""
+    noise: Float[Tensor, "outputs 2"]
+    """Shape and rate of the Gamma of each output's noise precision; no rows for a classifier."""
+    learns_noise: bool = True
+    rejected_updates: int = 0
+    """Updates of a weight that would have left it no positive variance."""
+    skipped_refinements: int = 0
+    """Refinements of a prior factor without a proper cavity."""
+    kept_noise_updates: int = 0
+    """Updates of a noise precision that would have left it improper."""
+
+    @property
+    def noise_variance(self) -> Float[Tensor, " outputs"]:
+        """The mean of the noise variance of each output."""
+        return self.noise[:, 1] / (self.noise[:, 0] - 1)
+
+    def is_proper(self) -> bool:
+        """Return whether every weight has a finite mean and a positive, finite variance."""
+        means = [mean.isfinite().all() for mean in self.layout.layers(self.mean)]
+        variances = [
+            (variance.isfinite() & (variance > 0)).all()
+            for variance in self.layout.layers(self.variance)
+        ]
+        return bool(torch.stack([*means, *variances]).all())
+
+
+def initial(
+    layout: Layout,
+    prior: tuple[float, float],
+    noise: Float[Tensor, "outputs 2"],
+    rng: torch.Generator,
+    learns_noise: bool = True,
+) -> State:
+    """Return the posterior of the prior alone, its means moved by noise of variance 1/inputs.
+
+    Prior factors that enter a uniform posterior one after another leave the Gamma of their
+    precision (shape, rate) as it is, and every weight N(0, rate/(shape - 1)).
+    """
+    shape, rate = prior
+    size = layout.rows, layout.columns
+    mean, variance = torch.zeros(size, dtype=torch.float64), torch.ones(size, dtype=torch.float64)
+    variance[layout.rows - layout.widths[-1] :] = 0  # padding of the last layer is read
+    for means, variances in zip(layout.layers(mean), layout.layers(variance), strict=True):
+        draws = torch.empty(means.shape, dtype=torch.float64, device=rng.device)
+        means.copy_(draws.normal_(generator=rng) / math.sqrt(means.shape[1]))
+        variances.fill_(rate / (shape - 1))
+    return State(
+        layout,
+        mean,
+        variance,
+        torch.full(size, (shape - 1) / rate, dtype=torch.float64),
+        torch.zeros(size, dtype=torch.float64),
+        torch.zeros(size, dtype=torch.float64),
+        torch.tensor(prior, dtype=torch.float64),
+        noise.clone(),
+        learns_noise,
+    )
+
+
+def with_bias(inputs: Float[Tensor, "points features"]) -> Float[Tensor, "points columns"]:
+    """Return the inputs in float64 with a one after the features, padded with zeros."""
+    points, features = inputs.shape
+    rows = torch.zeros(points, padded(features), dtype=torch.float64)
+    rows[:, :features] = inputs
+    rows[:, features] = 1
+    return rows
