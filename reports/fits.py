@@ -62,6 +62,8 @@ def panels(
     for k, method in enumerate(sorted(bands, key=lambda method: method != truth)):
         reference = bands[truth] if truth and method != truth else None
         caption = "the reference" if method == truth else _distances(runs[method])
+        if not runs[method].diagnostics.get("converged", 1.0):
+            caption = ", ".join(filter(None, [caption, "not converged"]))
         drawings.append(
             fits.draw(
                 *(method, points, bands[method], reference, styles[method]),

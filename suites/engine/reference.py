@@ -15,7 +15,9 @@ from suites.engine.store import Damaged, Store
 
 
 def add_distances(suite: Suite, store: Store) -> list[str]:
-    """Give each record its distances to the reference, and return why some have none.
+    """Give each record its distances to the reference, and return doubts about them.
+
+    Folds are named that have no reference, and those whose reference is not converged.
 
     The reference of a fold is the run of seed 0 of the method `suite.reference`; it alone has
     no distance, so that another seed of it shows how far chance carries two runs. Distances to
@@ -24,19 +26,19 @@ def add_distances(suite: Suite, store: Store) -> list[str]:
     """
     if suite.reference is None:
         return []
-    absent: dict[tuple[str, str], list[int]] = {}
+    doubts: dict[tuple[str, str], list[int]] = {}
     for together in _folds(suite, store.current()):
         reference = _reference(suite.reference, together)
         others = [record for record in together if record is not reference]
         if reference and reference.status == "completed":
             _compare(others, reference, store)
-        elif others:
-            why = _why_absent(reference)
-            absent.setdefault((others[0].dataset, why), []).append(others[0].fold)
+        else:
             _drop(others, store)
+        if others and (doubt := _doubt(reference)):
+            doubts.setdefault((others[0].dataset, doubt), []).append(others[0].fold)
     return [
-        f"no distances to {suite.reference} on {dataset}, fold {', '.join(map(str, folds))}: {why}"
-        for (dataset, why), folds in absent.items()
+        f"distances to {suite.reference} on {dataset}, fold {', '.join(map(str, folds))}: {doubt}"
+        for (dataset, doubt), folds in doubts.items()
     ]
 
 
@@ -55,11 +57,14 @@ def _reference(label: str, records: Iterable[Record]) -> Record | None:
     return next((r for r in records if r.method == label and r.seed == 0), None)
 
 
-def _why_absent(reference: Record | None) -> str:
+def _doubt(reference: Record | None) -> str | None:
     if reference is None:
-        return "its seed 0 was never run"
-    lines = (reference.error or "").strip().splitlines()
-    return ": ".join([f"it {reference.status}", *lines[-1:]])
+        return "none, its seed 0 was never run"
+    if reference.status != "completed":
+        lines = (reference.error or "").strip().splitlines()
+        return ": ".join([f"none, it {reference.status}", *lines[-1:]])
+    converged = reference.diagnostics.get("converged", 1.0)
+    return None if converged else "it is not converged, so they are not to the exact posterior"
 
 
 def _compare(records: Iterable[Record], reference: Record, store: Store) -> None:

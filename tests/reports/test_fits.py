@@ -65,6 +65,15 @@ def test_the_panels_say_what_the_records_say(tmp_path):
     assert f"Mean standard deviation {std:.3g}, of the reference" in str(other.svg)
 
 
+def test_a_run_that_is_not_converged_is_marked(tmp_path):
+    store = carried_out(tmp_path)
+    for record in store.current():
+        store.rewrite(replace(record, diagnostics={"converged": float(record.method == "Mean")}))
+    truth, other = drawn(store).drawings
+    assert truth.caption == "the reference, not converged"
+    assert "not converged" not in other.caption
+
+
 def test_without_reference_there_are_panels_and_no_dashes(tmp_path):
     found = drawn(carried_out(tmp_path, replace(SUITE, reference=None)))
     assert found.reference is None

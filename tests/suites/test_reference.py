@@ -88,7 +88,7 @@ def test_a_reference_that_comes_later_gives_finished_runs_their_distances(tmp_pa
     store = Store(tmp_path)
     others = {label: m for label, m in SUITE.methods.items() if label != "Truth"}
     (line,) = carried_out(replace(SUITE, methods=others), store)
-    assert line == "no distances to Truth on line, fold 0, 1: its seed 0 was never run"
+    assert line == "distances to Truth on line, fold 0, 1: none, its seed 0 was never run"
     assert of(store, "One").scores["clean"].keys() == {"rmse"}
     assert carried_out(SUITE, store) == []
     at_once = Store(tmp_path / "at once")
@@ -129,9 +129,20 @@ def test_a_reference_that_fails_takes_the_distances_away_and_says_why(tmp_path):
     carried_out(SUITE, store)
     broken = replace(SUITE, methods=dict(SUITE.methods) | {"Truth": Diverging()})
     (line,) = carried_out(broken, store)
-    assert line.startswith("no distances to Truth on line, fold 0, 1: it diverged: the loss")
+    assert line.startswith("distances to Truth on line, fold 0, 1: none, it diverged: the loss")
     assert of(store, "One").scores["clean"].keys() == {"rmse"}
     assert of(store, "One").reference is None
+
+
+def test_a_reference_that_is_not_converged_is_named(tmp_path):
+    store = Store(tmp_path)
+    carried_out(SUITE, store)
+    for fold, converged in enumerate([1.0, 0.0]):
+        truth = of(store, "Truth", fold)
+        store.rewrite(replace(truth, diagnostics={"converged": converged}))
+    (line,) = add_distances(SUITE, store)
+    assert line.startswith("distances to Truth on line, fold 1: it is not converged")
+    assert DISTANCES.keys() < of(store, "One", 1).scores["clean"].keys()
 
 
 def test_a_method_that_failed_has_no_distance(tmp_path):
@@ -173,10 +184,10 @@ def test_a_suite_without_reference_says_and_scores_nothing(tmp_path):
 def test_the_command_prints_distances_and_says_why_there_are_none(tmp_path, capsys):
     arguments = ["--out", str(tmp_path), "--no-report", "--executor", "serial"]
     assert command({"quick": SUITE}, [*arguments, "--methods", "one"]) == 0
-    assert "no distances to Truth on line" in capsys.readouterr().out
+    assert "distances to Truth on line, fold 0, 1: none" in capsys.readouterr().out
     assert command({"quick": SUITE}, arguments) == 0
     printed = capsys.readouterr().out
-    assert "no distances" not in printed
+    assert "distances to" not in printed
     assert "wasserstein2" in printed
     rows = (tmp_path / "near" / "metrics.csv").read_text().splitlines()
     units = {row.split(",")[8]: row.split(",")[-1] for row in rows}
