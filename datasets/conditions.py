@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
@@ -186,8 +187,8 @@ class Acquired:
     @property
     def name(self) -> str:
         """The count after "acquired_", and the condition where it is not clean."""
-        other = "" if isinstance(self.condition, Clean) else f"_{self.condition.name}"
-        return f"acquired_{self.count}{other}"
+        other = self.condition.name
+        return f"acquired_{self.count}" + (f"_{other}" if other != Clean.name else "")
 
     def sources(self) -> tuple[ImageSource, ...]:
         """Return the condition's."""
@@ -204,3 +205,9 @@ class Acquired:
     def select(self, dataset: Dataset) -> Split:
         """Return the condition's split."""
         return self.condition.select(dataset)
+
+
+def acquisitions(name: str) -> tuple[int, str] | None:
+    """Return count and condition of an `Acquired` of that name, None for another condition."""
+    found = re.fullmatch(r"acquired_(\d+)(?:_(.+))?", name)
+    return (int(found[1]), found[2] or Clean.name) if found else None

@@ -1,9 +1,11 @@
 """Sort records into what may be compared: one profile, one data set, one network."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from datasets.conditions import Clean, acquisitions
+from reports.arms import Arm, arm_of
 from reports.descriptions import differing
 from reports.palette import method_order
 from suites.engine.description import canonical_json
@@ -12,7 +14,10 @@ from suites.engine.record import Record
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The runs that differ in method, fold and seed alone."""
+    """The runs that differ in method, fold and seed alone.
+
+    Networks differ where the suite gives a method one of its own.
+    """
 
     profile: str
     dataset: str
@@ -29,9 +34,31 @@ class Benchmark:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The test conditions, clean data first."""
+        """The test conditions, clean data first; of active learning, after the last round."""
         names = {name for r in self.records for name in (*r.scores, *r.condition_origins)}
-        return tuple(sorted(names, key=lambda name: (name != "clean", name)))
+        counted = {name: acquisitions(name) for name in names}
+        last = max((found[0] for found in counted.values() if found), default=0)
+        shown = {n: f[1] if f else n for n, f in counted.items() if not f or f[0] == last}
+        return tuple(sorted(shown, key=lambda name: (shown[name] != Clean.name, name)))
+
+    @property
+    def main(self) -> str:
+        """The condition that stands for all where only one is shown."""
+        return self.conditions[0] if self.conditions else Clean.name
+
+    @property
+    def rounds(self) -> tuple[str, ...]:
+        """Clean data after each round of active learning, in order; empty without."""
+        names = {name for r in self.records for name in r.condition_origins}
+        counted = {name: found for name in names if (found := acquisitions(name))}
+        clean = [name for name, found in counted.items() if found[1] == Clean.name]
+        return tuple(sorted(clean, key=lambda name: counted[name][0]))
+
+    @property
+    def arms(self) -> Mapping[str, Arm]:
+        """Label → arm of active learning, of the labels that are one."""
+        found = {label: arm_of(label, runs[0]) for label, runs in self.runs.items()}
+        return {label: arm for label, arm in found.items() if arm}
 
     @property
     def title(self) -> str:
@@ -53,10 +80,9 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
     Runs of one label with other settings are another method, and are labelled as such.
     """
     groups: dict[tuple[str, str, str], dict[str, list[Record]]] = defaultdict(dict)
-    for record in records:
-        protocol = canonical_json([record.run.get("source"), record.run.get("architecture")])
+    for record in sorted(records, key=_own_network):
         place = groups[record.profile, record.dataset, record.origin]
-        place.setdefault(protocol, []).append(record)
+        place.setdefault(_protocol(record, place), []).append(record)
     found = []
     for (profile, dataset, origin), protocols in groups.items():
         ordered = sorted(protocols)
@@ -69,16 +95,39 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
     return sorted(found, key=lambda b: (b.profile != "paper", b.profile, b.dataset, b.setting))
 
 
+def _own_network(record: Record) -> bool:
+    return bool(record.run.get("own_architecture"))
+
+
+def _protocol(record: Record, others: Mapping[str, Sequence[Record]]) -> str:
+    """Return what records must share; one with a network of its own joins those of its source."""
+    source = record.run.get("source")
+    if _own_network(record):
+        alike = [p for p, records in others.items() if records[0].run.get("source") == source]
+        if len(alike) == 1:
+            return alike[0]
+    return canonical_json([source, record.run.get("architecture")])
+
+
 def _by_method(records: Iterable[Record]) -> dict[str, tuple[Record, ...]]:
     variants: dict[str, dict[str, list[Record]]] = defaultdict(dict)
     for record in records:
-        settings = canonical_json(record.run.get("method"))
+        settings = canonical_json([record.run.get(part) for part in _SETTINGS])
         variants[record.method].setdefault(settings, []).append(record)
     rows: dict[str, tuple[Record, ...]] = {}
     for label in sorted(variants, key=method_order):
         groups = [variants[label][settings] for settings in sorted(variants[label])]
-        texts = differing([group[0].run.get("method") for group in groups])
+        texts = differing([_settings(group[0]) for group in groups])
         for group, text in zip(groups, texts, strict=True):
             name = f"{label} ({text})" if len(groups) > 1 else label
             rows[name] = tuple(sorted(group, key=lambda r: (r.fold, r.seed)))
     return rows
+
+
+_SETTINGS = ("method", "acquisition")
+
+
+def _settings(record: Record) -> object:
+    """Return what tells one variant of a method from another."""
+    method, acquisition = (record.run.get(part) for part in _SETTINGS)
+    return {**method, "acquisition": acquisition} if isinstance(method, Mapping) else method

@@ -16,6 +16,7 @@ from reports.facts import (
     settings,
 )
 from reports.gallery import Gallery, galleries
+from reports.learning import learning_tables
 from reports.load import Damage, Results
 from reports.numbers import duration
 from reports.palette import Style, method_order, styles
@@ -57,6 +58,8 @@ class Part:
     methods: tuple[str, ...]
     records: tuple[Record, ...]
     overviews: tuple[Table, ...]
+    learning: tuple[Table, ...]
+    """Of active learning, what the tables of the last round do not say."""
     sections: tuple[Section, ...]
     galleries: tuple[Gallery, ...]
     without_predictions: int
@@ -68,7 +71,7 @@ class Part:
     @property
     def tables(self) -> list[Table]:
         """Every table, in the order of the page."""
-        found = list(self.overviews)
+        found = [*self.overviews, *self.learning]
         for section in self.sections:
             found += [*section.shown, *section.minor]
         return found
@@ -93,7 +96,7 @@ class Part:
         found: dict[str, str] = {}
         for section in self.sections:
             for condition in section.benchmark.conditions:
-                if condition != "clean":
+                if condition != section.benchmark.main:
                     found.setdefault(condition, section.benchmark.origin_of(condition))
         return found
 
@@ -172,7 +175,8 @@ class Content:
 def content(results: Results) -> Content:
     """Return what the page of a suite shows, from its records and predictions."""
     found = benchmarks(results.records)
-    looks = styles(method for b in found for method in b.runs)
+    arms = {label: arm for b in found for label, arm in b.arms.items()}
+    looks = styles((method for b in found for method in b.runs), arms)
     profiles = dict.fromkeys(b.profile for b in found)
     damage = list(results.damage)
     parts = []
@@ -209,6 +213,7 @@ def _part(
         methods,
         tuple(record for benchmark in found for record in benchmark.records),
         _overviews(found, clean, methods),
+        tuple(learning_tables(found, methods)),
         sections,
         drawn.galleries,
         drawn.absent,

@@ -25,6 +25,7 @@ def markdown(tables: Tables) -> str:
             entries = zip(row.cells, table.columns, strict=True)
             cells = [_marked(e, c, "**{}**", "{} ≈", " ± ", _markdown) for e, c in entries]
             parts.append(_markdown_row([_markdown(row.method), *cells, _runs(row)], plain=True))
+        parts += [f"\n{_markdown(line)}" for line in _notes(table)]
         parts.append("")
     return "\n".join(parts)
 
@@ -48,13 +49,16 @@ def latex(tables: Tables) -> str:
             style = ("\\textbf{{{}}}", "{}$\\,\\approx$", " $\\pm$ ", _latex)
             cells = [_marked(e, c, *style) for e, c in entries]
             parts.append(" & ".join([_latex(row.method), *cells, _latex(_runs(row))]) + " \\\\")
-        parts += ["\\bottomrule", "\\end{tabular}", "\\end{table}", ""]
+        parts += ["\\bottomrule", "\\end{tabular}"]
+        parts += [f"\\par {_latex(line)}" for line in _notes(table)]
+        parts += ["\\end{table}", ""]
     return "\n".join(parts)
 
 
 CSV_COLUMNS = (
     *("profile", "table", "origin", "method", "column", "heading", "unit", "mean"),
     *("standard_error", "runs", "attempted", "completed", "mark", "p_value", "absent"),
+    "unconverged",
 )
 
 
@@ -74,9 +78,9 @@ def _lines(profile: str, table: Table) -> Iterator[tuple[object, ...]]:
             place = (profile, table.title, table.origin, row.method, column.name)
             if isinstance(entry, Cell):
                 values = (entry.mean, entry.standard_error, entry.runs)
-                said = (entry.mark, entry.p_value, "")
+                said = (entry.mark, entry.p_value, "", entry.unconverged)
             else:
-                values, said = ("", "", 0), ("", "", entry)
+                values, said = ("", "", 0), ("", "", entry, 0)
             yield (*place, column.heading, unit, *values, row.runs, row.completed, *said)
 
 
@@ -111,7 +115,14 @@ def _marked(
         return escape(entry)
     mean, error = printed(entry, column)
     text = {"best": best, "close": close, "": "{}"}[entry.mark]
-    return text.format(escape(mean) + (plus_minus + escape(error) if error else ""))
+    dagger = escape("†") if entry.unconverged else ""
+    return text.format(escape(mean) + (plus_minus + escape(error) if error else "") + dagger)
+
+
+def _notes(table: Table) -> list[str]:
+    """Return what stands below a table."""
+    lines = table.unconverged
+    return [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
 
 
 def _caption(profile: str, table: Table) -> str:
@@ -140,6 +151,7 @@ _LATEX = {
     "^": "\\textasciicircum{}",
     "≈": "$\\approx$",
     "±": "$\\pm$",
+    "†": "$\\dagger$",
     "<": "\\textless{}",
     ">": "\\textgreater{}",
     "|": "\\textbar{}",

@@ -127,20 +127,29 @@ def origins(records: Sequence[Record]) -> list[Origin]:
 def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:
     """Return method → setting → value."""
     return {
-        method: {"class": _class(runs[0])} | flatten(runs[0].run.get("method"))
+        method: {"class": _class(runs[0])}
+        | flatten(runs[0].run.get("method"))
+        | flatten(runs[0].run.get("acquisition", {}), "acquisition")
         for benchmark in benchmarks
         for method, runs in benchmark.runs.items()
     }
 
 
 def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
-    """Return data sets → their network, a layer each; sets of one network together."""
-    users: dict[tuple[str, ...], list[str]] = {}
+    """Return data sets → their network, a layer each; sets of one network together.
+
+    A network that is a method's own is listed with the method.
+    """
+    users: dict[tuple[str, ...], dict[str, None]] = {}
     for benchmark in benchmarks:
-        layers = benchmark.records[0].run.get("architecture")
-        listed = layers if isinstance(layers, list) else [layers]
-        name = labels.dataset(benchmark.title)
-        users.setdefault(tuple(call(layer) for layer in listed), []).append(name)
+        for method, runs in benchmark.runs.items():
+            layers = runs[0].run.get("architecture")
+            listed = layers if isinstance(layers, list) else [layers]
+            name = labels.dataset(benchmark.title)
+            if runs[0].run.get("own_architecture"):
+                arm = benchmark.arms.get(method)
+                name = f"{arm.method if arm else method} on {name}"
+            users.setdefault(tuple(call(layer) for layer in listed), {})[name] = None
     return {", ".join(names): list(layers) for layers, names in users.items()}
 
 

@@ -7,10 +7,11 @@ import numpy as np
 
 from reports import labels
 from reports.benchmarks import Benchmark
-from reports.figures import cost, quantiles, reliability, separation
+from reports.figures import cost, learning, quantiles, reliability, separation
 from reports.figures.canvas import Drawing
 from reports.figures.evidence import Evidence, gather
 from reports.fits import panels
+from reports.learning import curves_by_arm, main_metric
 from reports.load import Damage
 from reports.numbers import identifier
 from reports.palette import Style
@@ -58,7 +59,7 @@ def galleries(
     damage: list[Damage] = []
     absent = 0
     for i, benchmark in enumerate(benchmarks):
-        evidence = {method: gather(store, runs) for method, runs in benchmark.runs.items()}
+        evidence = {m: gather(store, runs, benchmark.main) for m, runs in benchmark.runs.items()}
         damage += [Damage(*item) for e in evidence.values() for item in e.unreadable]
         absent += sum(e.absent for e in evidence.values())
         name = identifier(part, i)
@@ -75,6 +76,7 @@ def galleries(
             "On the diagonal, quantiles hold what they promise."
         )
         found.append(Gallery("Calibration of quantiles", about, tuple(curves), legend=True))
+    found = _learning(benchmarks, styles, part) + found
     found += _cost(benchmarks, tables, styles, part)
     return Galleries(tuple(found), tuple(damage), absent)
 
@@ -139,6 +141,23 @@ def _separation(
         )
         found.append(Gallery(f"Detection, {where}", about, (curve, *histograms), legend=True))
     return found
+
+
+def _learning(
+    benchmarks: Sequence[Benchmark], styles: Mapping[str, Style], part: str
+) -> list[Gallery]:
+    drawings = []
+    for i, benchmark in enumerate(benchmarks):
+        metric = main_metric(benchmark)
+        if metric and (shown := curves_by_arm(benchmark, metric)):
+            where, axis = _where(benchmark, benchmark.origin), labels.metric(metric)
+            name = identifier(part, i, "learning")
+            drawings.append(learning.draw(shown, styles, name, where, axis))
+    about = (
+        "The mean over repeats on test data after each acquisition; the band is one standard "
+        "error. Every point is a training from scratch."
+    )
+    return [Gallery("Learning curves", about, tuple(drawings), legend=True)] if drawings else []
 
 
 def _cost(

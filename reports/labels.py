@@ -2,6 +2,8 @@
 
 from collections.abc import Container
 
+from datasets.conditions import acquisitions
+
 METRICS = {
     "accuracy": "Accuracy",
     "top5_accuracy": "Top-5",
@@ -55,7 +57,12 @@ DATASETS = {
     "cubic_gap": "cubic with a gap",
 }
 
-SUITES = {"cifar10": "CIFAR-10 benchmark", "uci": "UCI regression benchmark"}
+SUITES = {
+    "cifar10": "CIFAR-10 benchmark",
+    "uci": "UCI regression benchmark",
+    "active_learning": "Active learning on UCI regression sets",
+    "active_learning_mnist": "Active learning on MNIST",
+}
 
 PAPERS = {
     "000": "Message passing for Bayesian neural networks",
@@ -110,6 +117,9 @@ def dataset(name: str) -> str:
 
 def condition(name: str) -> str:
     """Return a test condition in words: `ood_svhn` is SVHN as out-of-distribution data."""
+    if found := acquisitions(name):
+        count, tested = found
+        return f"{condition(tested)} after {count} acquisition{'s' * (count != 1)}"
     if name == "clean":
         return "test data"
     if name.startswith("ood_"):

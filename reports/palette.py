@@ -4,8 +4,10 @@ The colours are those of Okabe and Ito (2008), safe for colour-blind readers, wi
 yellow and the black, which vanish on a light or a dark page.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from reports.arms import Arm
 
 BLUE, VERMILLION, GREEN, ORANGE = "#0072b2", "#d55e00", "#009e73", "#e69f00"
 PINK, SKY, BROWN, GREY = "#cc79a7", "#56b4e9", "#94703a", "#808080"
@@ -51,14 +53,39 @@ KNOWN = {
 
 
 def method_order(label: str) -> tuple[int, str]:
-    """Return a key that sorts methods as the tables list them: known ones first."""
+    """Return a key that sorts methods as the tables list them: known ones first.
+
+    Arms of active learning, such as "HMC-A", stand where their method does.
+    """
     names = [name.casefold() for name in KNOWN]
-    known = label.casefold() in names
-    return (names.index(label.casefold()) if known else len(names), label)
+    candidates = (label.casefold(), label.casefold().rpartition("-")[0])
+    known = [names.index(name) for name in candidates if name in names]
+    return (known[0] if known else len(names), label)
 
 
-def styles(labels: Iterable[str]) -> dict[str, Style]:
-    """Return the style of each label; those not in `KNOWN` share out what it leaves."""
+ARM_KINDS = (0, 2, 3)
+RANDOM_KIND = 1
+
+
+def styles(labels: Iterable[str], arms: Mapping[str, Arm] | None = None) -> dict[str, Style]:
+    """Return the style of each label; those not in `KNOWN` share out what it leaves.
+
+    Arms of active learning have the colour of their method; the random one is dashed.
+    """
+    arms = arms or {}
+    labels = sorted(set(labels), key=method_order)
+    found = _of_methods([arms[label].method if label in arms else label for label in labels])
+    others = sorted({arm.name for arm in arms.values() if not arm.random})
+    kinds = {name: ARM_KINDS[k % len(ARM_KINDS)] for k, name in enumerate(others)}
+    return {
+        label: Style(found[arm.method].colour, RANDOM_KIND if arm.random else kinds[arm.name])
+        if (arm := arms.get(label))
+        else found[label]
+        for label in labels
+    }
+
+
+def _of_methods(labels: Iterable[str]) -> dict[str, Style]:
     known = {name.casefold(): style for name, style in KNOWN.items()}
     ordered = sorted(set(labels), key=method_order)
     every = (Style(colour, kind) for kind in range(len(ordered) + 4) for colour in COLOURS)

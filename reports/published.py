@@ -13,8 +13,14 @@ METHODS = {"mp": "message passing"}
 SIMPLEX_ECE = ("000", "ece")
 """Marked as doubtful for not being an ECE, which it is not; it is our `ece_paper000`."""
 
-PROTOCOL = frozenset({"epochs", "batch", "test_samples", "train_frac"})
+PROTOCOL = frozenset(
+    {"epochs", "batch", "test_samples", "train_frac", "strategy", "init_train", "test"}
+)
 """Parts of a printed condition that say how a model was trained, not what it was tested on."""
+
+
+ARMS = {"active": "-a", "random": "-r"}
+"""A printed strategy of active learning → what our label of a method ends with, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +71,14 @@ def _published(row: dict[str, str]) -> Published:
     scale = 0.01 if row["unit"] == "percent" else 1.0
     doubtful = "UNCERTAIN" in row["note"] and (row["paper"], row["metric"]) != SIMPLEX_ECE
     method = row["method"].casefold()
+    arm = ARMS.get(_parts(row["condition"]).get("strategy", ""), "")
     return Published(
         paper=row["paper"],
         table=row["table"],
         dataset=dataset,
         condition=f"ood_{outlier}" if outlier else _condition(row["condition"]),
         metric=_metric(row),
-        method=METHODS.get(method, method),
+        method=METHODS.get(method, method) + arm,
         model=row["model"],
         protocol=row["condition"],
         value=scale * float(row["value"]),
@@ -94,13 +101,20 @@ def _metric(row: dict[str, str]) -> str:
 
 def _condition(printed: str) -> str | None:
     """Return our name of a printed condition, None where nothing of ours is the same."""
-    pairs = (part.partition("=") for part in printed.split(";") if part)
-    tested = {name: value for name, _, value in pairs if name not in PROTOCOL}
+    tested = {name: value for name, value in _parts(printed).items() if name not in PROTOCOL}
     if not tested:
         return "clean"
+    if set(tested) == {"acquired"}:
+        return f"acquired_{tested['acquired']}"
     if set(tested) <= {"angle", "severity", "epsilon"}:
         if not any(float(value) for value in tested.values()):
             return "clean"
         if set(tested) == {"angle"}:
             return f"rotated_{tested['angle']}"
     return None
+
+
+def _parts(printed: str) -> dict[str, str]:
+    """Return name → value of a printed condition such as "angle=30;epochs=40"."""
+    pairs = (part.partition("=") for part in printed.split(";") if part)
+    return {name: value for name, _, value in pairs}

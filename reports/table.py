@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from reports.paired import Verdict, compare
 from suites.engine.record import Record
 
 Mark = Literal["", "best", "close"]
-Kind = Literal["score", "cost"]
+Kind = Literal["score", "cost", "diagnostic"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Cell:
     mark: Mark = ""
     p_value: float | None = None
     """Of the difference from the best, after Holm's correction."""
+    unconverged: int = 0
+    """How many of the runs say that their fit did not converge."""
 
 
 Entry = Cell | str
@@ -81,6 +83,24 @@ class Table:
         return all(row.completed == row.runs for row in self.rows)
 
     @property
+    def unconverged(self) -> list[str]:
+        """Which means hold runs that did not converge: a line for each method concerned."""
+        lines = []
+        for row in self.rows:
+            marked = {
+                column.heading: f"{cell.unconverged} of {cell.runs}"
+                for column, cell in zip(self.columns, row.cells, strict=True)
+                if isinstance(cell, Cell) and cell.unconverged
+            }
+            counts = list(dict.fromkeys(marked.values()))
+            if len(counts) == 1 and len(marked) == sum(c.kind == "score" for c in self.columns):
+                lines.append(f"{row.method} {counts[0]}")
+            elif marked:
+                places = ", ".join(f"{heading} {count}" for heading, count in marked.items())
+                lines.append(f"{row.method} ({places})")
+        return lines
+
+    @property
     def untested(self) -> dict[str, list[str]]:
         """Reason → headings of the columns whose methods were not tested."""
         reasons: dict[str, list[str]] = {}
@@ -102,7 +122,10 @@ def condition_table(
     """
     scored = {n for r in benchmark.records for n in r.scores.get(condition, {})}
     names = [name for name in ordered(scored) if labels.is_minor(name, scored) is minor]
-    pairs = [_score_column(benchmark, condition, name, methods) for name in names]
+    pairs = [
+        filled(score_column(benchmark, name), benchmark, methods, score_under(condition, name))
+        for name in names
+    ]
     if condition == benchmark.conditions[0] and not minor:
         pairs += [_cost_column(benchmark, name, methods) for name in _COSTS]
     title = f"{labels.dataset(benchmark.title)}, {labels.condition(condition)}"
@@ -113,8 +136,8 @@ def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
     """Return methods by what their fits say about themselves."""
     names = sorted({name for r in benchmark.records for name in r.diagnostics})
     pairs = [
-        _column(
-            Column(name, name.replace("_", " "), "", None),
+        filled(
+            Column(name, name.replace("_", " "), "", None, kind="diagnostic"),
             benchmark,
             methods,
             lambda r, name=name: r.diagnostics.get(name),
@@ -136,8 +159,7 @@ def overview(
     first = picked[0][1].columns[picked[0][2]]
     columns = []
     for benchmark, table, i in picked:
-        fields = vars(table.columns[i]) | {"heading": labels.dataset(benchmark.title)}
-        columns.append(Column(**fields))
+        columns.append(replace(table.columns[i], heading=labels.dataset(benchmark.title)))
     rows = []
     for k, method in enumerate(methods):
         mine = [(table.rows[k], table.rows[k].cells[i]) for _, table, i in picked]
@@ -145,7 +167,9 @@ def overview(
         rows.append(Row(method, tuple(cell for _, cell in mine), *counts))
     origins = {table.origin for _, table, _ in picked}
     origin = origins.pop() if len(origins) == 1 else "mixed"
-    return Table(first.heading, tuple(columns), tuple(rows), origin)
+    rounds = {benchmark.main for benchmark, _, _ in picked if benchmark.rounds}
+    after = f", {labels.condition(min(rounds))}" if rounds and first.kind == "score" else ""
+    return Table(first.heading + after, tuple(columns), tuple(rows), origin)
 
 
 def ordered(names: set[str]) -> list[str]:
@@ -162,22 +186,25 @@ _COSTS: Mapping[str, tuple[str, float]] = {
 """what is printed → unit and the factor to it"""
 
 
-def _score_column(
-    benchmark: Benchmark, condition: str, name: str, methods: Sequence[str]
-) -> tuple[Column, list[Entry]]:
+def score_under(condition: str, name: str) -> Values:
+    """Return the function that gives a run's score under a condition."""
+    return lambda record: record.scores.get(condition, {}).get(name)
+
+
+def score_column(benchmark: Benchmark, name: str) -> Column:
+    """Return the empty column of a metric."""
     metric = LISTED.get(name)
     percent = name in labels.PERCENT
     unit = "%" if percent else metric.unit if metric else ""
     if unit == "target_units":
         unit = _target_unit(benchmark) or unit
-    column = Column(
+    return Column(
         name,
         labels.metric(name),
         labels.UNITS.get(unit, unit.replace("_", " ")),
         metric.higher_is_better if metric else None,
         scale=100.0 if percent else 1.0,
     )
-    return _column(column, benchmark, methods, lambda r: r.scores.get(condition, {}).get(name))
 
 
 def _cost_column(
@@ -185,28 +212,39 @@ def _cost_column(
 ) -> tuple[Column, list[Entry]]:
     unit, scale = _COSTS[name]
     column = Column(name, labels.metric(name), unit, None, scale=scale, kind="cost")
-    return _column(column, benchmark, methods, lambda r: r.cost and getattr(r.cost, name))
+    return filled(column, benchmark, methods, lambda r: r.cost and getattr(r.cost, name))
 
 
-def _column(
+def filled(
     column: Column, benchmark: Benchmark, methods: Sequence[str], value: Values
 ) -> tuple[Column, list[Entry]]:
+    """Return the column with its decimals, and an entry for each method."""
     by_fold = len({r.fold for r in benchmark.records}) > 1
     samples = {method: _samples(benchmark.runs.get(method, ()), value) for method in methods}
     better = column.higher_is_better
     verdict = compare(samples, better, by_fold, holdout_ratio(benchmark.records))
     cells = [
-        _cell(method, samples[method], by_fold, verdict)
+        _cell(method, samples[method], by_fold, verdict, _unconverged(column, benchmark, method))
         if samples[method]
         else _absence(benchmark.runs.get(method, ()))
         for method in methods
     ]
+    return replace(with_decimals(column, cells), untested=verdict.untested), cells
+
+
+def with_decimals(column: Column, cells: Sequence[Entry]) -> Column:
+    """Return the column with as many decimals as its cells need."""
     values = [cell for cell in cells if isinstance(cell, Cell)]
     means = [cell.mean * column.scale for cell in values]
     errors = [cell.standard_error * column.scale for cell in values if cell.standard_error]
     places = cost_decimals(means) if column.kind == "cost" else decimals(means, errors)
-    fields = vars(column) | {"decimals": places, "untested": verdict.untested}
-    return Column(**fields), cells
+    return replace(column, decimals=places)
+
+
+def _unconverged(column: Column, benchmark: Benchmark, method: str) -> int:
+    """Return how many of the runs behind a score say that they did not converge."""
+    runs = benchmark.runs.get(method, ()) if column.kind == "score" else ()
+    return sum(r.status == "completed" and r.diagnostics.get("converged") == 0 for r in runs)
 
 
 def _samples(runs: Sequence[Record], value: Values) -> Samples:
@@ -220,11 +258,12 @@ def _absence(runs: Sequence[Record]) -> str:
     return "failed" if any(r.status == "failed" for r in runs) else "diverged" if runs else "no run"
 
 
-def _cell(method: str, samples: Samples, by_fold: bool, verdict: Verdict) -> Cell:
+def _cell(method: str, samples: Samples, by_fold: bool, verdict: Verdict, unconverged: int) -> Cell:
     mark: Mark = "best" if method in verdict.best else "close" if method in verdict.close else ""
     values = replicates(samples, by_fold)
     error = standard_error(values)
-    return Cell(mean(values), error, len(samples), mark, verdict.adjusted.get(method))
+    p_value = verdict.adjusted.get(method)
+    return Cell(mean(values), error, len(samples), mark, p_value, unconverged)
 
 
 def standard_error(values: Sequence[float]) -> float | None:
@@ -235,7 +274,13 @@ def standard_error(values: Sequence[float]) -> float | None:
 
 
 def holdout_ratio(records: Sequence[Record]) -> float | None:
-    """Return the mean of test rows over train rows, None where the facts lack them."""
+    """Return the mean of test rows over train rows, None where the facts lack them.
+
+    It stands for the overlap of training sets, of which repeats of active learning, each with
+    few rows out of a pool, have next to none: 0.
+    """
+    if records and all("pool_rows" in r.facts for r in records):
+        return 0.0
     rows = [(r.facts.get("test_rows"), r.facts.get("train_rows")) for r in records]
     ratios = [
         test / train

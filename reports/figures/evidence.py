@@ -66,8 +66,13 @@ class Evidence:
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """key and reason of runs whose predictions could not be read"""
 
-    def add(self, condition: str, prediction: Predictive, targets: torch.Tensor) -> None:
-        """Take in a run's predictions under one condition; raises ValueError for a NaN."""
+    def add(
+        self, condition: str, prediction: Predictive, targets: torch.Tensor, main: str = "clean"
+    ) -> None:
+        """Take in a run's predictions under one condition; raises ValueError for a NaN.
+
+        `main` is the condition whose calibration is shown.
+        """
         if isinstance(prediction, (CategoricalPredictive, CategoricalSummary)):
             if prediction.mixture_log_probs.isnan().any():
                 raise ValueError(f"NaN among the predictions of {condition}")
@@ -75,10 +80,10 @@ class Evidence:
                 classes = prediction.mixture_log_probs.shape[1]
                 separation = self.separation.setdefault(condition, Separation(classes))
                 _add_separation(separation, entropy(prediction).numpy(), targets.numpy())
-            elif condition == "clean":
+            elif condition == main:
                 self.reliability = self.reliability or Reliability()
                 _add_reliability(self.reliability, prediction, targets)
-        elif condition == "clean":
+        elif condition == main:
             curve = calibration_curve(cast(RealPredictive, prediction), targets)
             observed = curve.observed.numpy()
             if np.isnan(observed).any():
@@ -86,7 +91,7 @@ class Evidence:
             self.observed.append(observed)
 
 
-def gather(store: Store, runs: Sequence[Record]) -> Evidence:
+def gather(store: Store, runs: Sequence[Record], main: str = "clean") -> Evidence:
     """Return what the predictions of a method's completed runs show."""
     evidence, read = Evidence(), 0
     for record in runs:
@@ -95,7 +100,7 @@ def gather(store: Store, runs: Sequence[Record]) -> Evidence:
         try:
             read += (store.runs / record.key / "predictions.npz").stat().st_size
             for condition, (prediction, targets) in store.predictions(record.key).items():
-                evidence.add(condition, prediction, targets)
+                evidence.add(condition, prediction, targets, main)
             evidence.runs += 1
         except FileNotFoundError:
             evidence.absent += 1

@@ -45,13 +45,15 @@ class Run:
     fold: int
     seed: int
     acquisition: Acquisition | None = None
+    own_architecture: bool = False
+    """Whether the suite gives this method a network of its own."""
 
     @cached_property
     def description(self) -> Mapping[str, object]:
         """The run as plain data; the label is a name for people and no part of it."""
         names = ("suite", "profile", "source", "method", "architecture", "fold", "seed")
-        active = ("acquisition",) if self.acquisition else ()
-        return {name: describe(getattr(self, name)) for name in names + active}
+        rare = [name for name in ("acquisition", "own_architecture") if getattr(self, name)]
+        return {name: describe(getattr(self, name)) for name in (*names, *rare)}
 
     @cached_property
     def key(self) -> str:
@@ -161,6 +163,7 @@ class Suite:
                             fold,
                             seed,
                             acquisition,
+                            label in self.own_architectures,
                         )
 
 

@@ -1,8 +1,8 @@
 """The tables and the list of failures that end a command."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ class _Column:
 
     heading: str
     cells: tuple[str, ...]
+    score: bool = False
+    """Whether it says how good a method is, and so carries the mark of runs gone astray."""
 
     @property
     def width(self) -> int:
@@ -57,7 +59,7 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 distances = tuple(DISTANCES) if suite.reference else ()
                 names = distances + evaluation.metrics[:HEADLINES]
                 columns = _columns(scored, condition, names)
-                _print_table(title, columns, console)
+                _print_table(title, columns, console, _unconverged(scored))
 
 
 def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) -> list[_Column]:
@@ -91,7 +93,25 @@ def _column(heading: str, samples: Sequence["Samples"], by_fold: bool) -> _Colum
         if s and math.isfinite(s.standard_error):
             text += f" ± {s.standard_error:.{decimals}f}"
         cells.append(text)
-    return _Column(heading, tuple(cells))
+    return _Column(heading, tuple(cells), score=True)
+
+
+def _unconverged(records: Sequence[Record]) -> dict[str, str]:
+    """Return method → how many of its runs say that their fit did not converge, if any do."""
+    found: dict[str, list[bool]] = {}
+    for record in records:
+        astray = record.diagnostics.get("converged") == 0
+        found.setdefault(record.method, []).append(astray)
+    return {m: f"{sum(runs)} of {len(runs)}" for m, runs in found.items() if any(runs)}
+
+
+def _marked(column: _Column, methods: Sequence[str], astray: Mapping[str, str]) -> _Column:
+    """Return the column with a dagger at the scores of methods gone astray."""
+    if not (astray and column.score):
+        return column
+    both = zip(methods, column.cells, strict=True)
+    marks = (text + ("†" if text and m in astray else " ") for m, text in both)
+    return replace(column, cells=tuple(marks))
 
 
 def _decimals(summaries: Sequence["Summary"]) -> int:
@@ -106,8 +126,11 @@ def _exponent(value: float) -> int:
     return math.floor(math.log10(value))
 
 
-def _print_table(title: str, columns: Sequence[_Column], console: Console) -> None:
+def _print_table(
+    title: str, columns: Sequence[_Column], console: Console, astray: Mapping[str, str]
+) -> None:
     label, *rest = columns
+    rest = [_marked(column, label.cells, astray) for column in rest]
     while rest:
         taken, width = [label], label.width + 2
         while rest and (len(taken) == 1 or width + rest[0].width <= console.width):
@@ -121,6 +144,8 @@ def _print_table(title: str, columns: Sequence[_Column], console: Console) -> No
         for row in zip(*(column.cells for column in taken), strict=True):
             table.add_row(*(Text(text) for text in row))
         console.print(table)
+        for method, count in astray.items():
+            console.print(Text(f"† {method}: {count} runs did not converge"), soft_wrap=True)
         console.print()
 
 

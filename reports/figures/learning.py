@@ -1,0 +1,44 @@
+"""Learning curves: a score after each acquisition."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from reports.figures.canvas import FAINT, Drawing, drawing, svg
+from reports.palette import Style
+
+
+def draw(
+    curves: Mapping[str, np.ndarray],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+    axis: str,
+) -> Drawing:
+    """Return the mean of each method's curves (repeats x rounds), with its standard error."""
+    with drawing(2.0, left=0.52) as figure:
+        axes = figure.subplots()
+        axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
+        axes.set_axisbelow(True)
+        said = []
+        for method, values in curves.items():
+            style, mean = styles[method], values.mean(0)
+            rounds = np.arange(len(mean))
+            if len(values) > 1:
+                error = values.std(0, ddof=1) / math.sqrt(len(values))
+                axes.fill_between(rounds, mean - error, mean + error, color=style.colour,
+                                  alpha=0.16, linewidth=0)  # fmt: skip
+            axes.plot(rounds, mean, color=style.colour, dashes=style.dash or (None, None),
+                      linewidth=1.3)  # fmt: skip
+            said.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
+        axes.set(
+            xlabel="acquisitions",
+            ylabel=axis,
+            xlim=(0, max(len(c[0]) for c in curves.values()) - 1),
+        )
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.locator_params(axis="y", nbins=5)
+        text = f"{axis} after each acquisition on {where}: {'; '.join(said)}."
+        return Drawing(svg(figure, identifier, text), where)
