@@ -96,6 +96,7 @@ class Backprop:
                 weights,
                 velocity,
                 rows.widths,
+                rows.tanh,
                 rows.inputs,
                 rows.targets,
                 epoch.order,

@@ -11,7 +11,7 @@ from methods.perceptron_kernel import COMPILED, loss_and_gradient, workspace
 @numba.njit(**COMPILED)
 @no_type_check
 def descend_epoch(
-    weights, velocity, widths, inputs, targets, order, classify, rate, momentum, decay
+    weights, velocity, widths, tanh, inputs, targets, order, classify, rate, momentum, decay
 ):
     """Update weights and velocity after each row in the given order; return the mean loss.
 
@@ -21,7 +21,7 @@ def descend_epoch(
     total = 0.0
     for n in order:
         total += loss_and_gradient(
-            weights, widths, inputs[n], targets[n], classify, space, gradient
+            weights, widths, tanh, inputs[n], targets[n], classify, space, gradient
         )
         for j in range(len(weights)):
             velocity[j] = momentum * velocity[j] + (gradient[j] + decay * weights[j])

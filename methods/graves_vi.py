@@ -108,6 +108,7 @@ class GravesVi:
                 velocity,
                 state,
                 rows.widths,
+                rows.tanh,
                 rows.inputs,
                 rows.targets,
                 epoch.order,

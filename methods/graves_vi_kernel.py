@@ -17,6 +17,7 @@ def vary_epoch(
     velocity,
     state,
     widths,
+    tanh,
     inputs,
     targets,
     order,
@@ -48,7 +49,7 @@ def vary_epoch(
         for j in range(size):
             weights[j] = mean[j] + normals[j] / np.sqrt(precision[j])
         total += loss_and_gradient(
-            weights, widths, inputs[n], targets[n], classify, space, gradient
+            weights, widths, tanh, inputs[n], targets[n], classify, space, gradient
         )
         for j in range(size):
             velocity[j] = momentum * velocity[j] + (gradient[j] + pull * (mean[j] - prior_mean))

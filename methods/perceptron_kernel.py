@@ -25,20 +25,17 @@ COMPILED = {
 def workspace(widths):
     """Return activations, outputs, their slopes, and slopes of two neighbouring layers."""
     activations = np.ones(widths[:-1].sum() + len(widths) - 1)
+    outputs, output_slopes = np.empty(widths[-1]), np.empty(widths[-1])
     wide = widths.max() + 1
-    return (
-        activations,
-        np.empty(widths[-1]),
-        np.empty(widths[-1]),
-        np.empty(wide),
-        np.empty(wide),
-    )
+    return activations, outputs, output_slopes, np.empty(wide), np.empty(wide)
 
 
 @numba.njit(**COMPILED)
 @no_type_check
-def forward(weights, widths, activations, outputs):
-    """Fill rectified hidden activations and the outputs; the input's activations are given."""
+def forward(weights, widths, tanh, row, space):
+    """Fill the activations of one row, hyperbolic tangents or rectified, and the outputs."""
+    activations, outputs = space[0], space[1]
+    activations[: widths[0]] = row
     here, offset = 0, 0
     for layer in range(len(widths) - 2):
         sources, units = widths[layer] + 1, widths[layer + 1]
@@ -47,55 +44,31 @@ def forward(weights, widths, activations, outputs):
         hidden[:] = 0.0
         for i in range(sources):
             value = activations[here + i]
-            row = weights[offset + i * units : offset + (i + 1) * units]
+            w = weights[offset + i * units : offset + (i + 1) * units]
             for j in range(units):
-                hidden[j] += value * row[j]
-        for j in range(units):
-            hidden[j] = hidden[j] if hidden[j] > 0.0 else 0.0
+                hidden[j] += value * w[j]
+        if tanh:
+            for j in range(units):
+                hidden[j] = np.tanh(hidden[j])
+        else:
+            for j in range(units):
+                hidden[j] = hidden[j] if hidden[j] > 0.0 else 0.0
         here, offset = there, offset + sources * units
     sources = widths[-2] + 1
     last = activations[here:]
     for k in range(widths[-1]):
-        row = weights[offset + k * sources : offset + (k + 1) * sources]
+        w = weights[offset + k * sources : offset + (k + 1) * sources]
         total = 0.0
         for i in range(sources):
-            total += row[i] * last[i]
+            total += w[i] * last[i]
         outputs[k] = total
 
 
 @numba.njit(**COMPILED)
 @no_type_check
-def loss_and_slopes(outputs, target, classify, slopes):
-    """Return the loss of one row and fill its derivatives in the outputs.
-
-    Half the squared error, summed over outputs; or, of a one-hot target, the cross-entropy of
-    the softmax in nats.
-    """
-    loss = 0.0
-    if not classify:
-        for k in range(len(outputs)):
-            slopes[k] = outputs[k] - target[k]
-            loss += 0.5 * slopes[k] * slopes[k]
-        return loss
-    top = outputs.max()
-    total = 0.0
-    for k in range(len(outputs)):
-        slopes[k] = np.exp(outputs[k] - top)
-        total += slopes[k]
-    for k in range(len(outputs)):
-        loss -= target[k] * (outputs[k] - top - np.log(total))
-        slopes[k] = slopes[k] / total - target[k]
-    return loss
-
-
-@numba.njit(**COMPILED)
-@no_type_check
-def loss_and_gradient(weights, widths, row, target, classify, space, gradient):
-    """Return the loss of one row and fill its gradient in the weights."""
-    activations, outputs, output_slopes, slopes, below = space
-    activations[: widths[0]] = row
-    forward(weights, widths, activations, outputs)
-    loss = loss_and_slopes(outputs, target, classify, output_slopes)
+def backward(weights, widths, tanh, space, gradient):
+    """Fill the gradient that given slopes of the outputs have in the weights."""
+    activations, _, output_slopes, slopes, below = space
     sources = widths[-2] + 1
     here, offset = len(activations) - sources, len(weights) - widths[-1] * sources
     last = activations[here:]
@@ -108,8 +81,13 @@ def loss_and_gradient(weights, widths, row, target, classify, space, gradient):
             g[i] = slope * last[i]
     for layer in range(len(widths) - 3, -1, -1):
         units, sources = widths[layer + 1], widths[layer] + 1
-        for j in range(units):
-            slopes[j] = slopes[j] if activations[here + j] > 0.0 else 0.0
+        hidden = activations[here : here + units]
+        if tanh:
+            for j in range(units):
+                slopes[j] *= 1.0 - hidden[j] * hidden[j]
+        else:
+            for j in range(units):
+                slopes[j] = slopes[j] if hidden[j] > 0.0 else 0.0
         here -= sources
         offset -= sources * units
         for i in range(sources):
@@ -121,4 +99,41 @@ def loss_and_gradient(weights, widths, row, target, classify, space, gradient):
                 carried += w[j] * slopes[j] if layer > 0 else 0.0
             below[i] = carried
         slopes, below = below, slopes
+
+
+@numba.njit(**COMPILED)
+@no_type_check
+def softmax(outputs, probabilities):
+    """Fill the class probabilities; return the log of the sum of exponentials."""
+    top = outputs.max()
+    total = 0.0
+    for k in range(len(outputs)):
+        probabilities[k] = np.exp(outputs[k] - top)
+        total += probabilities[k]
+    for k in range(len(outputs)):
+        probabilities[k] /= total
+    return top + np.log(total)
+
+
+@numba.njit(**COMPILED)
+@no_type_check
+def loss_and_gradient(weights, widths, tanh, row, target, classify, space, gradient):
+    """Return the loss of one row and fill its gradient in the weights.
+
+    Half the squared error, summed over outputs; or, of a one-hot target, the cross-entropy of
+    the softmax in nats.
+    """
+    forward(weights, widths, tanh, row, space)
+    outputs, slopes = space[1], space[2]
+    loss = 0.0
+    if classify:
+        normaliser = softmax(outputs, slopes)
+        for k in range(len(outputs)):
+            loss += target[k] * (normaliser - outputs[k])
+            slopes[k] -= target[k]
+    else:
+        for k in range(len(outputs)):
+            slopes[k] = outputs[k] - target[k]
+            loss += 0.5 * slopes[k] * slopes[k]
+    backward(weights, widths, tanh, space, gradient)
     return loss

@@ -12,10 +12,10 @@ from torch import Generator, Tensor
 
 from datasets.base import Categorical
 from methods import progress
-from methods.architectures import ReLU
+from methods.architectures import ReLU, Tanh
 from methods.base import InferenceDiverged, Problem
 from methods.network_posterior import NetworkPosterior
-from methods.perceptron import as_perceptron
+from methods.perceptron import Perceptron, as_perceptron
 from methods.torch_network import TorchNetwork
 
 EXPLODED = 1e3
@@ -24,18 +24,27 @@ EXPLODED = 1e3
 
 @dataclass(frozen=True)
 class RowPerceptron:
-    """Widths and rows in float64; raises `Unsupported` unless it is a ReLU perceptron."""
+    """Widths and rows in float64; raises `Unsupported` unless it is a ReLU or tanh perceptron."""
 
     problem: Problem
 
     def __post_init__(self) -> None:
-        assert len(self.widths) > 1
+        _ = self.perceptron
+
+    @cached_property
+    def perceptron(self) -> Perceptron:
+        """The architecture as widths and an activation."""
+        return as_perceptron(self.problem.architecture, self.problem.input_shape, ReLU, Tanh)
 
     @cached_property
     def widths(self) -> Int[np.ndarray, " layers"]:
         """The numbers of features, hidden units and outputs."""
-        shape = as_perceptron(self.problem.architecture, self.problem.input_shape, ReLU)
-        return np.array(shape.widths)
+        return np.array(self.perceptron.widths)
+
+    @property
+    def tanh(self) -> bool:
+        """Whether hidden units are hyperbolic tangents; otherwise they are rectified."""
+        return isinstance(self.perceptron.activation, Tanh)
 
     @cached_property
     def network(self) -> TorchNetwork:
