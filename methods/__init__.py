@@ -11,9 +11,11 @@ METHODS: Mapping[str, str] = {
     "ensemble": "methods.ensemble:Ensemble",
     "mfvi": "methods.mfvi:Mfvi",
     "ivon": "methods.ivon:Ivon",
+    "hmc": "methods.hmc.method:Hmc",
     "pbp": "methods.pbp.method:Pbp",
     "backprop": "methods.backprop:Backprop",
     "graves_vi": "methods.graves_vi:GravesVi",
+    "laplace_diagonal": "methods.laplace_diagonal:LaplaceDiagonal",
 }
 
 

@@ -34,7 +34,8 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "cnn regression": partial(images, real=True),
     "cnn classification": images,
 }
-SMALL = {"epochs": 2, "trials": 2, "batch_size": 8, "draws": 3, "size": 2}
+SMALL = {"evidence_updates": 3, "epochs": 2, "trials": 2, "batch_size": 8, "draws": 3, "size": 2}
+SMALL |= {"chains": 3, "warmup": 24, "leapfrog_steps": 3}
 
 
 def small(method: Any) -> Any:

@@ -1,0 +1,158 @@
+"""What warm-up learns: step sizes, and the variances that take the place of inverse masses."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.hmc.chains import Chains
+
+Mass = Literal["identity", "diagonal"]
+"""`identity`: all weights have one mass. `diagonal`: the weights of one parameter share theirs,
+the inverse of their mean variance in warm-up. Single weights have none of their own: hidden units
+may change places, so chains in different modes say nothing about them."""
+
+FIRST_STEP_SIZE = 0.1
+SHRINKAGE, DELAY, DECAY = 0.05, 10.0, 0.75
+"""γ, t₀ and κ of dual averaging."""
+
+
+class DualAveraging:
+    r"""Step sizes that bring the mean acceptance probability of each problem to a target.
+
+    $$ \log\epsilon_{t+1} = \mu - \frac{\sqrt t}{\gamma}\frac{1}{t + t_0}
+       \sum_{i \le t} (\delta - \alpha_i) $$
+
+    with the average of log ε under weights t^-κ. Source: Hoffman and Gelman (2014), "The
+    No-U-Turn Sampler", section 3.2.1, with its constants, but μ = log ε at a start where it has
+    log(10 ε): with lengths given, larger steps are not worth the divergences of trying them.
+    """
+
+    def __init__(self, step_size: Float[Tensor, " problems"], target: float) -> None:
+        self.target = target
+        self.restart(step_size)
+
+    def restart(self, step_size: Float[Tensor, " problems"]) -> None:
+        """Forget the past and go on from these step sizes."""
+        self.step_size = self.average = step_size
+        self._centre = step_size.log()
+        self._shortfall = torch.zeros_like(step_size)
+        self._log_average = torch.zeros_like(step_size)
+        self._count = 0
+
+    def update(self, acceptance: Float[Tensor, " problems"]) -> None:
+        """Move the step sizes after transitions of these acceptance probabilities."""
+        self._count += 1
+        self._shortfall += self.target - acceptance
+        rate = math.sqrt(self._count) / (SHRINKAGE * (self._count + DELAY))
+        log_step = self._centre - rate * self._shortfall
+        share = self._count**-DECAY
+        self._log_average = share * log_step + (1 - share) * self._log_average
+        self.step_size, self.average = log_step.exp(), self._log_average.exp()
+
+
+class Warmup:
+    """Sets the step sizes, and at the ends of windows the masses, of chains that are warming up."""
+
+    def __init__(
+        self, chains: Chains, groups: Sequence[Tensor], iterations: int, target: float, mass: Mass
+    ) -> None:
+        self._chains, self._groups, self._iterations = chains, groups, iterations
+        first = torch.full_like(chains.losses[:: chains.shape[1]], FIRST_STEP_SIZE)
+        self._averaging = DualAveraging(first, target)
+        self._ends = window_ends(iterations) if mass == "diagonal" else []
+        self._window = RunningVariance(chains.states)
+        self._done = 0
+
+    @property
+    def step_size(self) -> Float[Tensor, " problems"]:
+        """The step sizes to move with, and after warm-up those to stay with."""
+        warm = self._done >= self._iterations
+        return self._averaging.average if warm else self._averaging.step_size
+
+    def update(self, acceptance: Float[Tensor, " members"]) -> None:
+        """Learn from a move of these acceptance probabilities, unless warm-up is over."""
+        if self._done >= self._iterations:
+            return
+        self._done += 1
+        self._averaging.update(mean_of_chains(acceptance.view(self._chains.shape[:2])))
+        if self._ends and self._done > window_start(self._iterations):
+            self._window.update(self._chains.states)
+        if self._done in self._ends:
+            variances = self._window.value().view(self._chains.shape)
+            problems = [pooled(own, self._groups, self._window.count) for own in variances]
+            self._chains.set_variances(
+                torch.stack(problems).repeat_interleave(self._chains.shape[1], 0)
+            )
+            self._window = RunningVariance(self._chains.states)
+            self._averaging.restart(self._averaging.average)
+
+
+def mean_of_chains(values: Float[Tensor, "problems chains"]) -> Float[Tensor, " problems"]:
+    """Return the mean, summed one by one so that it is rounded alike in any company."""
+    total = torch.zeros_like(values[:, 0])
+    for column in values.unbind(1):
+        total = total + column
+    return total / values.shape[1]
+
+
+def pooled(
+    variances: Float[Tensor, "chains size"], groups: Sequence[Tensor], draws: int
+) -> Float[Tensor, " size"]:
+    """Return each group's mean variance, divided by that of all weights.
+
+    Drawn towards 1 as by five more draws, like Stan's; 1 for chains that did not move.
+    """
+    result = torch.zeros_like(variances[0])
+    of_all = variances[:, torch.cat(list(groups))].double().mean()
+    for group in groups:
+        ratio = (draws * variances[:, group].double().mean() / of_all + 5) / (draws + 5)
+        result[group] = torch.where(of_all > 0, ratio, 1.0).to(result)
+    return result
+
+
+class RunningVariance:
+    """The variance of each chain's states in one window (Welford's recurrence)."""
+
+    def __init__(self, like: Float[Tensor, "members size"]) -> None:
+        self._mean, self._squares = torch.zeros_like(like), torch.zeros_like(like)
+        self.count = 0
+
+    def update(self, states: Float[Tensor, "members size"]) -> None:
+        """Take in one more state of each chain."""
+        self.count += 1
+        difference = states - self._mean
+        self._mean += difference / self.count
+        self._squares += difference * (states - self._mean)
+
+    def value(self) -> Float[Tensor, "members size"]:
+        """Return the variances."""
+        return self._squares / max(1, self.count - 1)
+
+
+def window_ends(warmup: int) -> list[int]:
+    """Return after which warm-up iterations variances are taken and a window begins anew.
+
+    The first 15 % and the last 10 % of warm-up set the step size alone. Windows between them
+    double in width from 5 % on, and the last takes what is left: Stan's plan in proportion (its
+    reference manual, "Adaptation algorithm"). None for a warm-up below 20 iterations.
+    """
+    if warmup < 20:
+        return []
+    start, stop, width = window_start(warmup), round(0.9 * warmup), max(5, warmup // 20)
+    ends = []
+    while start < stop:
+        end = start + width
+        if end + 2 * width > stop:
+            end = stop
+        ends.append(end)
+        start, width = end, 2 * width
+    return ends
+
+
+def window_start(warmup: int) -> int:
+    """Return after how many iterations of warm-up the first window begins."""
+    return round(0.15 * warmup)

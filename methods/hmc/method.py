@@ -1,0 +1,138 @@
+r"""Hamiltonian Monte Carlo for the posterior of the model of probabilistic backpropagation.
+
+$$ w \sim N(0, 1/\lambda), \qquad y \mid x \sim N(f(x; w), 1/\gamma), \qquad
+   \lambda \sim \mathrm{Gamma}(a_\lambda, b_\lambda), \quad
+   \gamma \sim \mathrm{Gamma}(a_\gamma, b_\gamma), $$
+
+the layers of f scaled as `scaled_networks.py` says, or y categorical with logits f. Trajectories
+move the weights given both precisions, which are drawn given the weights in between (Gibbs).
+
+Sources: Neal (1995), "Bayesian Learning for Neural Networks"; Hernández-Lobato and Adams (2015),
+"Probabilistic Backpropagation for Scalable Learning of Bayesian Neural Networks", section 2.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import torch
+
+from datasets.base import Categorical, Likelihood
+from methods import progress
+from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.hmc.adaptation import Mass, Warmup
+from methods.hmc.chains import Chains
+from methods.hmc.posterior import Traces
+from methods.hmc.precisions import GammaPrior
+from methods.hmc.scaled_networks import AnyScaledNetwork, ScaledNetwork
+from methods.hmc.scaled_perceptron import ScaledPerceptron
+from methods.settings import require_between, require_choice, require_count, require_positive
+from methods.training import in_stacks, only
+
+
+@dataclass(frozen=True)
+class Hmc:
+    """Hamiltonian Monte Carlo with Gibbs steps for the precisions.
+
+    `draws` weight vectors are kept, of all `chains` together; each chain keeps one of `thinning`
+    iterations after `warmup` ones. Diagnostics follow every iteration.
+    """
+
+    draws: int = 500
+    thinning: int = 4
+    warmup: int = 500
+    chains: int = 4
+    trajectory_length: float = 2.0
+    """In standard deviations of the weights' prior at its mean precision, when the masses are 1:
+    the longest; the shortest is half as long."""
+    leapfrog_steps: int = 200
+    """At most, in one trajectory."""
+    target_acceptance: float = 0.8
+    mass: Mass = "diagonal"
+    prior_shape: float = 6.0
+    prior_rate: float = 6.0
+    noise_shape: float = 6.0
+    noise_rate: float = 6.0
+    prior_precision: float | None = None
+    """Fixes λ."""
+    noise_precision: float | None = None
+    """Fixes γ, and so does a likelihood of known noise."""
+
+    def __post_init__(self) -> None:
+        require_count(self, "draws", "thinning", "chains", "leapfrog_steps")
+        require_count(self, "warmup", least=0)
+        require_positive(self, "trajectory_length", "prior_shape", "prior_rate")
+        require_positive(self, "noise_shape", "noise_rate")
+        given = [n for n in ("prior_precision", "noise_precision") if getattr(self, n) is not None]
+        require_positive(self, *given)
+        require_between(self, 0.0, 1.0, "target_acceptance")
+        require_choice(self, "mass", get_args(Mass))
+        if self.draws % self.chains:
+            raise ValueError(
+                f"Hmc needs draws to be a multiple of chains; got {self.draws} and {self.chains}"
+            )
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` when every trajectory diverges."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    @torch.no_grad()
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        first = problems[0]
+        network = scaled_network(first)
+        prior, noise = self._priors(first.likelihood)
+        iterations = self.warmup + self.draws // self.chains * self.thinning
+        chains = Chains(network, problems, rngs, self.chains, iterations, prior, noise)
+        warmup = Warmup(chains, network.groups, self.warmup, self.target_acceptance, self.mass)
+        traces = Traces(chains)
+        length = self.trajectory_length * prior.mean**-0.5
+        for iteration in range(iterations):
+            share = (1 + van_der_corput(iteration + 1)) / 2
+            steps = (share * length / warmup.step_size).ceil().clamp(1, self.leapfrog_steps)
+            transition = chains.move(warmup.step_size, steps.long())
+            warmup.update(transition.acceptance)
+            if iteration >= self.warmup:
+                done = iteration + 1 - self.warmup
+                traces.follow(transition, keep=done % self.thinning == 0)
+            progress.report(iteration + 1, iterations, float(chains.losses.mean()))
+        return traces.outcomes(network, first.likelihood, warmup.step_size)
+
+    def _priors(self, likelihood: Likelihood) -> tuple[GammaPrior, GammaPrior]:
+        """Return what is known beforehand about the precisions of weights and noise."""
+        fixed = self.noise_precision
+        if isinstance(likelihood, Categorical):
+            fixed = 1.0  # multiplies the log likelihood
+        elif likelihood.noise_std is not None:
+            fixed = likelihood.noise_std**-2
+        return (
+            GammaPrior(self.prior_shape, self.prior_rate, self.prior_precision),
+            GammaPrior(self.noise_shape, self.noise_rate, fixed),
+        )
+
+
+def scaled_network(problem: Problem) -> ScaledNetwork:
+    """Return the problem's network, with its gradient written out where there is one.
+
+    Raises `Unsupported` for a network that is not a function of weights and a single input.
+    """
+    try:
+        return ScaledPerceptron(problem)
+    except Unsupported:
+        return AnyScaledNetwork(problem)
+
+
+def van_der_corput(number: int) -> float:
+    """Return the binary digits of the number mirrored behind the point: evenly spread in (0, 1).
+
+    Trajectories of such lengths avoid the resonances of a fixed one (Hoffman, Radul and
+    Sountsov, 2021, "An Adaptive-MCMC Scheme for Setting Trajectory Lengths").
+    """
+    return int(f"{number:b}"[::-1], 2) / 2 ** number.bit_length()

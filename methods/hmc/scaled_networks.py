@@ -1,0 +1,197 @@
+r"""Networks in the scale in which all weights have one prior.
+
+The weights w of a layer act as w / √(fan_in + 1), the bias among them, so that w ~ N(0, 1/λ) in
+every layer gives activations of one size: the model of Hernández-Lobato and Adams (2015),
+"Probabilistic Backpropagation for Scalable Learning of Bayesian Neural Networks", section 2. A
+layer without bias acts by 1 / √fan_in.
+
+A state is a vector of such weights with padding behind or between, which stays 0 for a sampler
+that gives it no variance. Padding puts every member's numbers on the boundaries that decide how
+they are rounded, so that its results are the same in any company.
+"""
+
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from datasets.base import Categorical, Likelihood
+from methods.architecture_shapes import parameter_slices, walk
+from methods.architectures import Architecture, BatchNorm, Dropout, LogisticBernoulli
+from methods.base import Problem, Unsupported
+from methods.network_posterior import outputs
+from methods.torch_network import TorchNetwork
+
+STATE_MULTIPLE = 32
+"""States are as long as a multiple of it: two vector registers of the widest processors."""
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """What the data say about the states of some members, bound to the memory of both.
+
+    Half the sum of squared errors for a Gaussian likelihood, to be multiplied by the noise
+    precision; the negative log likelihood in nats for a categorical one.
+    """
+
+    states: Float[Tensor, "members size"]
+    gradients: Float[Tensor, "members size"]
+
+    def differentiate(self) -> None:
+        """Write the gradients of the losses at the states; those of padding mean nothing."""
+        ...
+
+    def value(self) -> Float[Tensor, " members"]:
+        """Return the losses, in float64, where they were differentiated last."""
+        ...
+
+    def outputs(self, points: int) -> Float[Tensor, "members probes outputs"]:
+        """Return the means or log probabilities of the first points, there too."""
+        ...
+
+
+@runtime_checkable
+class ScaledNetwork(Protocol):
+    """A network as a function of states."""
+
+    free: Bool[Tensor, " size"]
+    """Which numbers of a state are weights."""
+    groups: list[Int[Tensor, " places"]]
+    """Where a state has the weights of each parameter."""
+
+    def outputs(
+        self, states: Float[Tensor, "draws size"], inputs: Float[Tensor, "points *features"]
+    ) -> Float[Tensor, "draws points outputs"]:
+        """Return the network's outputs for every state."""
+        ...
+
+    def weights(self, states: Float[Tensor, "draws size"]) -> Float[Tensor, "draws parameters"]:
+        """Return the states as flat weights of a `TorchNetwork`."""
+        ...
+
+    def members_at_once(self, points: int) -> int:
+        """Return of how many members a loss works fastest."""
+        ...
+
+    def loss(
+        self,
+        inputs: Float[Tensor, "members points *features"],
+        targets: Shaped[Tensor, "members points *target"],
+        likelihood: Likelihood,
+    ) -> Loss:
+        """Return the loss of members that have these data."""
+        ...
+
+
+class AnyScaledNetwork:
+    """Any deterministic architecture, by automatic differentiation.
+
+    Raises `Unsupported` for a layer under which a data set has no one likelihood.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        for placed in walk(problem.architecture, problem.input_shape):
+            if isinstance(placed.layer, BatchNorm | Dropout | LogisticBernoulli):
+                raise Unsupported(
+                    "needed a network that is a function of its weights and a single input, so "
+                    f"that data have a likelihood; got {placed.layer} at {placed.path}: leave it "
+                    "out"
+                )
+        self.network = TorchNetwork(problem.architecture, problem.input_shape)
+        self.scale = scales(problem.architecture, problem.input_shape).to(problem.train.inputs)
+        size = padded(len(self.scale), STATE_MULTIPLE)
+        places = torch.arange(size, device=self.scale.device)
+        self.free = places < len(self.scale)
+        self.groups = [places[part.offset : part.stop] for part in self.network.parameters]
+
+    def weights(self, states: Float[Tensor, "draws size"]) -> Float[Tensor, "draws parameters"]:
+        """Return the states as flat weights of a `TorchNetwork`."""
+        return states[:, : len(self.scale)] * self.scale
+
+    def outputs(
+        self, states: Float[Tensor, "draws size"], inputs: Float[Tensor, "points *features"]
+    ) -> Float[Tensor, "draws points outputs"]:
+        """Return the network's outputs for every state."""
+        return outputs(self.network, self.weights(states), inputs, states[:, :0])
+
+    def members_at_once(self, points: int) -> int:
+        """Return of how many members a loss works fastest: all."""
+        return 2**30
+
+    def loss(
+        self,
+        inputs: Float[Tensor, "members points *features"],
+        targets: Shaped[Tensor, "members points *target"],
+        likelihood: Likelihood,
+    ) -> "AutogradLoss":
+        """Return the loss of members that have these data."""
+        return AutogradLoss(self, inputs, targets, isinstance(likelihood, Categorical))
+
+
+class AutogradLoss:
+    """The loss of any network."""
+
+    def __init__(
+        self,
+        network: AnyScaledNetwork,
+        inputs: Float[Tensor, "members points *features"],
+        targets: Shaped[Tensor, "members points *target"],
+        categorical: bool,
+    ) -> None:
+        self.network, self.inputs, self.targets = network, inputs, targets
+        self.categorical = categorical
+        self.states = inputs.new_zeros(len(inputs), len(network.free))
+        self.gradients = torch.zeros_like(self.states)
+
+    def differentiate(self) -> None:
+        """Write the gradients of the losses at the states."""
+        states = self.states.detach().requires_grad_()
+        with torch.enable_grad():
+            found = self.network.network(self.network.weights(states), self.inputs)
+            losses = (log_loss if self.categorical else squared_error)(found, self.targets)
+            (gradients,) = torch.autograd.grad(losses.sum(), states)
+        self.gradients.copy_(gradients)
+        self._losses, self._found = losses.detach(), found.detach()
+
+    def value(self) -> Float[Tensor, " members"]:
+        """Return the losses, in float64, where they were differentiated last."""
+        return self._losses
+
+    def outputs(self, points: int) -> Float[Tensor, "members probes outputs"]:
+        """Return the means or log probabilities of the first points, there too."""
+        first = self._found[:, :points]
+        return first.log_softmax(-1) if self.categorical else first
+
+
+def squared_error(
+    found: Float[Tensor, "members points outputs"], targets: Float[Tensor, "members points outputs"]
+) -> Float[Tensor, " members"]:
+    """Return half the sum of squared errors, in float64."""
+    return (found - targets).double().square().flatten(1).sum(1) / 2
+
+
+def log_loss(
+    logits: Float[Tensor, "members points classes"], targets: Shaped[Tensor, "members points"]
+) -> Float[Tensor, " members"]:
+    """Return the negative log likelihood of all points, in nats and float64."""
+    of_targets = logits.log_softmax(-1).gather(-1, targets.long().unsqueeze(-1))
+    return -of_targets.double().flatten(1).sum(1)
+
+
+def scales(architecture: Architecture, input_shape: tuple[int, ...]) -> Float[Tensor, " weights"]:
+    """Return 1 / √(fan_in + 1) for every weight, or 1 / √fan_in without a bias, in float64."""
+    slices = parameter_slices(architecture, input_shape)
+    biased = {part.owner for part in slices if part.name == "bias"}
+    factors = ((part.fan_in + (part.owner in biased)) ** -0.5 for part in slices)
+    return torch.cat(
+        [
+            torch.full((part.size,), factor, dtype=torch.float64)
+            for part, factor in zip(slices, factors, strict=True)
+        ]
+    )
+
+
+def padded(count: int, multiple: int) -> int:
+    """Return the least multiple that is not smaller."""
+    return -(-count // multiple) * multiple
