@@ -101,6 +101,8 @@ def heading(column: Column) -> str:
 def printed(cell: Cell, column: Column) -> tuple[str, str]:
     """Return mean and standard error in the column's unit and decimals, "" for none."""
     value = cell.mean * column.scale
+    if column.name == "p_value" and value < 10**-column.decimals:
+        return f"< {10**-column.decimals:g}", ""
     if column.kind == "cost" or cell.standard_error is None:
         return number(value, column.decimals), ""
     return number(value, column.decimals), number(

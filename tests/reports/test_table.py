@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from reports.benchmarks import benchmarks
+from reports.facts import networks
 from reports.paired import compare
 from reports.table import Cell, condition_table, overview
 from tests.reports.synthetic import record, runs_of
@@ -207,3 +208,24 @@ def test_a_column_in_target_units_names_the_unit_of_the_target():
     records = [record(scores={"clean": {"rmse": 4.0, "crps": 2.0}}, target=target)]
     units = {column.name: column.unit for column in table(records).columns}
     assert units["rmse"] == units["crps"] == "MW"
+
+
+def test_a_method_with_a_network_of_its_own_stands_among_the_others():
+    tanh = [{"type": "methods.architectures:Tanh"}]
+    own = {"architecture": tanh, "own_architecture": True}
+    records = [record("AdamW"), record("LA", run=own), record("SGD", profile="paper", run=own)]
+    paper, quick = benchmarks(records)
+    assert list(quick.runs) == ["AdamW", "LA"]
+    assert quick.setting == ""
+    assert list(paper.runs) == ["SGD"]
+    assert networks([quick]) == {
+        "CIFAR-10": ["Linear(outputs=10)"],
+        "LA on CIFAR-10": ["Tanh()"],
+    }
+
+
+def test_an_own_network_does_not_join_networks_apart():
+    own = {"architecture": [], "own_architecture": True}
+    other = {"architecture": [{"type": "methods.architectures:ReLU"}]}
+    found = benchmarks([record("AdamW"), record("SGD", run=other), record("LA", run=own)])
+    assert sorted(list(b.runs) for b in found) == [["AdamW"], ["LA"], ["SGD"]]

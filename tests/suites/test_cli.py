@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from datasets.conditions import Clean
+from datasets.pool import ActivePool
 from suites.engine import cli
+from suites.engine.acquisition import Acquisition
 from suites.engine.grid import Evaluation
 from suites.engine.store import Store
 from tests.suites import fakes
@@ -364,3 +366,42 @@ def test_classes_of_one_name_both_take_part(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     call(tmp_path, "--methods", "twin_one:Twin,twin_two:Twin,twin_one:Twin")
     assert {row["method"] for row in rows(tmp_path)} == {"Twin", "twin_two:Twin"}
+
+
+ACTIVE = replace(
+    FAST,
+    sources=(ActivePool(Line(), train=6, test=5, repeats=3),),
+    acquisitions={"R": Acquisition("random", rounds=3), "A": Acquisition("variance", rounds=3)},
+    folds=3,
+)
+
+
+def test_active_learning_runs_both_arms_of_any_method_and_shows_the_last_round(tmp_path):
+    answer = call(tmp_path, "--methods", "marginal", suite=ACTIVE)
+    assert answer.code == 0
+    assert "6 training and 5 test rows, a pool of 13, 3 folds" in answer.output
+    assert "acquired_3" in answer.output
+    assert "acquired_2" not in answer.output
+    found = rows(tmp_path)
+    assert {row["method"] for row in found} == {"marginal-A", "marginal-R"}
+    assert {row["condition"] for row in found} == {f"acquired_{count}" for count in range(4)}
+    before = times(tmp_path)
+    assert (
+        "6 finished earlier, 0 to do"
+        in call(tmp_path, "--methods", "marginal", suite=ACTIVE).output
+    )
+    assert times(tmp_path) == before
+
+
+def test_a_limit_on_a_pool_leaves_it_a_pool(tmp_path):
+    answer = call(tmp_path, "--limit", "4", "--folds", "1", suite=ACTIVE)
+    assert answer.code == 0
+    assert "line: subset, 4 training and 4 test rows, a pool of 16" in answer.output
+
+
+def test_more_acquisitions_than_the_pool_has_rows_are_a_mistake_with_a_cure(tmp_path):
+    greedy = replace(ACTIVE, acquisitions={"A": Acquisition("variance", rounds=3, batch=5)})
+    answer = call(tmp_path, suite=greedy)
+    assert answer.code == 2
+    assert "3 rows left in its pool, 5 are to be acquired" in answer.errors
+    assert "Traceback" not in answer.errors

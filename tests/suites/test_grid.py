@@ -54,6 +54,13 @@ def test_a_method_may_have_networks_of_its_own():
     }
 
 
+def test_a_run_says_whether_its_network_is_its_own():
+    methods = {"Mean": Mean(), "Deep mean": Mean(2.0)}
+    suite = replace(QUICK, methods=methods, own_architectures={"Deep mean": (Linear(1),)})
+    own = {run.label: run.description.get("own_architecture") for run in suite.runs()}
+    assert own == {"Mean": None, "Deep mean": True}
+
+
 def test_networks_of_a_method_that_is_not_there_are_refused():
     with pytest.raises(ValueError, match="no method has the label Depe"):
         replace(QUICK, own_architectures={"Depe": (Linear(1),)})

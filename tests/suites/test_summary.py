@@ -10,8 +10,11 @@ from rich.console import Console
 from scipy.stats import sem
 
 from datasets.conditions import Clean
+from datasets.pool import ActivePool
+from suites.engine.acquisition import Acquisition
 from suites.engine.grid import Evaluation
 from suites.engine.summary import HEADLINES, print_failures, print_tables
+from tests.suites.fakes import Line
 from tests.suites.miniature import QUICK
 from tests.suites.test_record import RECORD
 
@@ -97,3 +100,30 @@ def test_a_failure_is_one_line_with_its_reason():
     failed = replace(RECORD, status="failed", error="Traceback\n  File\nKeyError: [bold]\n")
     text = printed([RECORD, failed], show=print_failures)
     assert text == "failed: Mean on line, fold 0, seed 0: KeyError: [bold]\n"
+
+
+def test_scores_of_runs_that_did_not_converge_are_marked_and_counted():
+    sampled = [replace(r, diagnostics={"converged": float(r.fold > 1)}) for r in records("HMC")]
+    text = printed([*records(), *sampled])
+    marked = [line for line in text.splitlines() if "†" in line]
+    assert [line.split()[0] for line in marked] == ["HMC", "†"]
+    assert marked[0].count("†") == HEADLINES
+    assert marked[1] == "† HMC: 2 of 7 runs did not converge"
+    assert "†" not in printed([replace(r, diagnostics={"converged": 1.0}) for r in sampled])
+
+
+def test_active_learning_shows_its_last_round_in_the_order_of_the_suite():
+    arms = {"R": Acquisition("random", rounds=2), "A": Acquisition("variance", rounds=2)}
+    suite = replace(SUITE, sources=(ActivePool(Line(), 4, 4, 3),), acquisitions=arms)
+    runs = [
+        replace(r, method=f"{r.method}-{arm}", key=r.key + arm,
+                scores={f"acquired_{k}": r.scores["clean"] for k in range(3)},
+                condition_origins={f"acquired_{k}": "original" for k in range(3)})
+        for arm in "AR" for r in records()
+    ]  # fmt: skip
+    console = Console(file=io.StringIO(), width=200)
+    print_tables(suite, runs, console)
+    text = console.file.getvalue()
+    assert "acquired_2" in text
+    assert "acquired_1" not in text
+    assert text.index("Mean-R") < text.index("Mean-A")
