@@ -68,11 +68,13 @@ def test_one_that_diverges_fails_alone():
 
 
 def test_another_error_ends_the_fits_that_run(two_threads):
-    ended = threading.Event()
+    started, ended = threading.Event(), threading.Event()
 
     def fit(problem, rng):
         if problem is PROBLEMS[0]:
+            assert started.wait(20)
             raise ZeroDivisionError
+        started.set()
         try:
             while True:
                 progress.report(1, 2, 0.0)
