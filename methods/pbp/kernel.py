@@ -18,15 +18,17 @@ from numba import njit
 
 from methods.pbp.simd import (
     count,
+    every,
     load,
     magnitude,
     power_of_two,
+    reciprocal_root_guess,
     splat,
-    square_root,
     store,
     total,
     where,
 )
+from methods.pbp.state import KEPT_NOISE_UPDATES, REJECTED_UPDATES, SKIPPED_REFINEMENTS
 
 
 def compiled(function: Callable, forceinline: bool = False) -> Any:
@@ -55,9 +57,6 @@ SHARED_ROWS = 6
 UNIT_MEAN, UNIT_VARIANCE = 0, 1
 MEAN_BY_MEAN, MEAN_BY_VARIANCE, VARIANCE_BY_MEAN, VARIANCE_BY_VARIANCE = 2, 3, 4, 5
 LAYER_ROWS = 6
-
-# What a sweep counts.
-REJECTED_UPDATES, SKIPPED_REFINEMENTS, KEPT_NOISE_UPDATES = 0, 1, 2
 
 CENTRE = 5.0
 # (1 + √2 t) R(t) in powers of (t - 5)/(t + 5): Chebyshev interpolation in 50 digits.
@@ -129,25 +128,31 @@ def exponential(x):
 
 
 @inlined
-def relu_moments(mean, variance):
+def reciprocal_root(x):
+    """Return 1/√x of eight normal positive numbers, to an ulp or two.
+
+    Division and square root take longer than all the rest of a unit together. Two steps of the
+    series of (1 - e)**-0.5, e = 1 - x y², leave errors of e**5 and then of e**3.
+    """
+    y = reciprocal_root_guess(x)
+    e = 1.0 - (x * y) * y
+    y = y + (y * e) * (((e * (35 / 128) + 5 / 16) * e + 3 / 8) * e + 0.5)
+    e = 1.0 - (x * y) * y
+    return y + (y * e) * (e * (3 / 8) + 0.5)
+
+
+@inlined
+def relu_moments(variance, inverse, alpha, density, ratio):
     r"""Return mean and variance of max(0, a) for Gaussian a, and their four derivatives.
 
     With $t = |\alpha|$, $R$ the Mills ratio and $\varphi = \varphi(t)$, the partial moments
     $E[(Z - t)^+] = \varphi (1 - t R)$ and $E[((Z - t)^+)^2] = \varphi ((1 + t^2) R - t)$ give
     everything without a branch or a division by $\Phi$.
     """
-    std = square_root(variance)
-    inverse = 1.0 / std
-    alpha = mean * inverse
-    t = magnitude(alpha)
-    inside = t < LARGEST_STANDARDISED
-    t = where(inside, t, splat(LARGEST_STANDARDISED))
-    density = where(inside, exponential(t * t * -0.5) * DENSITY_AT_ZERO, splat(0.0))
-    ratio = mills_ratio(t)
+    t, positive = clamped(alpha), alpha > 0.0
     tail = density * ratio
     first = density * (1.0 - t * ratio)
     second = tail + t * (t * tail - density)
-    positive = alpha > 0.0
     below = second - first * first
     above = 1.0 - below - first * (first + t) * 2.0
     scaled_mean = first + where(positive, alpha, splat(0.0))
@@ -155,22 +160,32 @@ def relu_moments(mean, variance):
     scaled_variance = where(scaled_variance > 0.0, scaled_variance, splat(0.0))
     probability = where(positive, 1.0 - tail, tail)
     complement = where(positive, tail, 1.0 - tail)
-    mean_out = std * scaled_mean
+    mean = variance * inverse * scaled_mean
     return (
-        mean_out,
+        mean,
         variance * scaled_variance,
         probability,
         density * inverse * 0.5,
-        mean_out * complement * 2.0,
+        mean * complement * 2.0,
         probability - scaled_mean * density,
     )
 
 
 @inlined
-def small_expm1(x):
-    """Return exp(x) - 1."""
-    if abs(x) < 1e-3:
-        return x * (1 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24 + x * (1 / 120)))))
+def clamped(alpha):
+    """Return |α|, or 37 where it is larger and the density is below 1e-297."""
+    t = magnitude(alpha)
+    return where(t < LARGEST_STANDARDISED, t, splat(LARGEST_STANDARDISED))
+
+
+@inlined
+def expm1(x):
+    """Return exp(x) - 1 of one number, for which libm takes longer when it is small."""
+    if abs(x) < 0.05:
+        z = x * x
+        low = x * (1 / 2) + z * (1 / 6 + x * (1 / 24))
+        high = 1 / 120 + x * (1 / 720) + z * (1 / 5040 + x * (1 / 40320))
+        return x + x * (low + z * z * high)
     return math.expm1(x)
 
 
@@ -192,10 +207,11 @@ def gamma_update(shape, rate, square, variance):
     scaled = square * rate * reciprocal
     u = rate * (p1 + variance * shape) / (p1 * p1 * (shape * shape - 1))
     root = math.sqrt(1 + u)
-    excess = (small_expm1(scaled * variance) - u / (1 + root)) / root
-    denominator = excess * (shape + 1) + 1
-    ratio = math.sqrt(p0 * shape / ((shape - 1) * p1)) * (1 + small_expm1(-0.5 * scaled * p2))
-    return shape / denominator, rate / (denominator * ratio)
+    ratio = math.sqrt(p0 * shape / ((shape - 1) * p1)) * (1 + expm1(-0.5 * scaled * p2))
+    # Z Z2 / Z1² - 1 is excess / scale.
+    excess, scale = expm1(scaled * variance) * (1 + root) - u, root + 1 + u
+    pivot = scale + (shape + 1) * excess
+    return shape * scale / pivot, rate * scale / (pivot * ratio)
 
 
 @inlined
@@ -205,16 +221,20 @@ def is_gamma(shape, rate):
 
 
 @inlined
-def step(mean, variance, of_mean, curvature):
-    """Return eight weights after equations 6 and 7, and how many of them stay as they were.
+def update(mean, variance, row, column, m, v, step, shrinkage):
+    """Write eight weights after equations 6 and 7; return them, and how many did not move.
 
-    `curvature` is (d log Z/dm)² - 2 d log Z/dv. A mean that is not a number has a gradient
-    that is none or infinite, and then the variance fails as well.
+    `step` is v d log Z/dm and `shrinkage` v² ((d log Z/dm)² - 2 d log Z/dv). A mean that is not
+    a number comes of a gradient that is none or infinite, and then the variance fails as well.
     """
-    new = variance - variance * variance * curvature
-    accepted = new > SMALLEST_VARIANCE
-    mean = where(accepted, mean + variance * of_mean, mean)
-    return mean, where(accepted, new, variance), 8 - count(accepted)
+    new_m, new_v, rejected = m + step, v - shrinkage, 0
+    accepted = new_v > SMALLEST_VARIANCE
+    if not every(accepted):
+        new_m, new_v = where(accepted, new_m, m), where(accepted, new_v, v)
+        rejected = 8 - count(accepted)
+    store(mean, row, column, new_m)
+    store(variance, row, column, new_v)
+    return new_m, new_v, rejected
 
 
 @inlined
@@ -252,13 +272,10 @@ def first_update(mean, variance, rows, width, inputs, row, following, squares, w
             x = inputs[row, j]
             m, v = load(mean, j, column), load(variance, j, column)
             scaled = v * x
-            new = v - scaled * scaled * curvature
-            accepted = new > SMALLEST_VARIANCE
-            m = where(accepted, m + scaled * slope, m)
-            v = where(accepted, new, v)
-            rejected += 8 - count(accepted)
-            store(mean, j, column, m)
-            store(variance, j, column, v)
+            m, v, stay = update(
+                mean, variance, j, column, m, v, scaled * slope, scaled * scaled * curvature
+            )
+            rejected += stay
             sum_mean = sum_mean + m * inputs[following, j]
             sum_variance = sum_variance + v * squares[0, j]
         store(work, SUM_MEAN, column, sum_mean * (1 / math.sqrt(rows)))
@@ -267,22 +284,43 @@ def first_update(mean, variance, rows, width, inputs, row, following, squares, w
 
 
 @inlined
-def activate(work, base, units, width, padding):
-    """Write a hidden layer's moments and their derivatives, and its bias unit."""
+def activate(work, base, width, padding):
+    """Write a hidden layer's moments and their derivatives, and its bias unit.
+
+    In four passes, each a chain of operations short enough that a processor works at several
+    at once.
+    """
+    inverses, alphas, densities, ratios = base, base + 1, base + 2, base + 3
     for column in range(0, width, 8):
-        moments = relu_moments(load(work, SUM_MEAN, column), load(work, SUM_VARIANCE, column))
+        inverse = reciprocal_root(load(work, SUM_VARIANCE, column))
+        store(work, inverses, column, inverse)
+        store(work, alphas, column, load(work, SUM_MEAN, column) * inverse)
+    for column in range(0, width, 8):
+        t = clamped(load(work, alphas, column))
+        density = exponential(t * t * -0.5) * DENSITY_AT_ZERO
+        density = where(t < LARGEST_STANDARDISED, density, splat(0.0))
+        store(work, densities, column, density)
+    for column in range(0, width, 8):
+        store(work, ratios, column, mills_ratio(clamped(load(work, alphas, column))))
+    for column in range(0, width, 8):
+        moments = relu_moments(
+            load(work, SUM_VARIANCE, column),
+            load(work, inverses, column),
+            load(work, alphas, column),
+            load(work, densities, column),
+            load(work, ratios, column),
+        )
         store(work, base + UNIT_MEAN, column, moments[0])
         store(work, base + UNIT_VARIANCE, column, moments[1])
         store(work, base + MEAN_BY_MEAN, column, moments[2])
         store(work, base + MEAN_BY_VARIANCE, column, moments[3])
         store(work, base + VARIANCE_BY_MEAN, column, moments[4])
         store(work, base + VARIANCE_BY_VARIANCE, column, moments[5])
-    last = width - 8
-    for derivative in range(MEAN_BY_MEAN, LAYER_ROWS):
-        kept = load(work, base + derivative, last) * load(padding, 0, last)
-        store(work, base + derivative, last, kept)
-    work[base + UNIT_MEAN, units] = 1.0
-    work[base + UNIT_VARIANCE, units] = 0.0
+    last = width - 8  # where the bias unit and the padding are
+    unit, bias = load(padding, 0, last), load(padding, 1, last)
+    store(work, base + UNIT_MEAN, last, load(work, base + UNIT_MEAN, last) * unit + bias)
+    for row in range(base + UNIT_VARIANCE, base + LAYER_ROWS):
+        store(work, row, last, load(work, row, last) * unit)
 
 
 @inlined
@@ -329,10 +367,10 @@ def middle_update(mean, variance, start, rows, width, work, below):
             third = third + of_variance * (m * m + v)
             slope = of_mean * by_mean + of_variance * m * by_variance
             curvature = slope * slope - of_variance * by_square
-            m, v, stay = step(m, v, slope, curvature)
+            _, _, stay = update(
+                mean, variance, start + j, column, m, v, v * slope, v * v * curvature
+            )
             rejected += stay
-            store(mean, start + j, column, m)
-            store(variance, start + j, column, v)
         work[OF_UNIT_MEAN, j] = total(first) / math.sqrt(rows) + 2 * z * total(second) / rows
         work[OF_UNIT_VARIANCE, j] = total(third) / rows
     return rejected
@@ -370,10 +408,9 @@ def last_update(mean, variance, start, rows, width, work, below, outputs):
             second = second + v * of_variance
             third = third + (m * m + v) * of_variance
             slope = z * (of_mean * root) + m * z_variance * (2 * of_variance * share)
-            m, v, stay = step(m, v, slope, slope * slope - by_square * of_variance)
+            shrinkage = v * v * (slope * slope - by_square * of_variance)
+            _, _, stay = update(mean, variance, start + o, column, m, v, v * slope, shrinkage)
             rejected += stay
-            store(mean, start + o, column, m)
-            store(variance, start + o, column, v)
         store(work, OF_UNIT_MEAN, column, first * root + z * second * (2 * share))
         store(work, OF_UNIT_VARIANCE, column, third * share)
     # The padding of an output's weights has no variance, and never passes.
@@ -396,10 +433,10 @@ def upwards(widths, mean, variance, inputs, row, work, padding, outputs):
     start = 0
     for layer in range(hidden):
         base = SHARED_ROWS + LAYER_ROWS * layer
-        units, width, rows = widths[layer + 1], padded(widths[layer + 1]), widths[layer] + 1
+        width, rows = padded(widths[layer + 1]), widths[layer] + 1
         if layer:
             middle_forward(mean, variance, start, rows, width, work, base - LAYER_ROWS)
-        activate(work, base, units, width, padding[layer : layer + 1])
+        activate(work, base, width, padding[2 * layer : 2 * layer + 2])
         start += rows
     below = SHARED_ROWS + LAYER_ROWS * max(hidden - 1, 0)
     units = widths[hidden]

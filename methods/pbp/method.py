@@ -17,7 +17,15 @@ from methods import progress
 from methods.architectures import ReLU
 from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
 from methods.pbp import multinomial, reference
-from methods.pbp.state import Layout, State, initial, with_bias
+from methods.pbp.state import (
+    KEPT_NOISE_UPDATES,
+    REJECTED_UPDATES,
+    SKIPPED_REFINEMENTS,
+    Layout,
+    State,
+    initial,
+    with_bias,
+)
 from methods.perceptron import as_perceptron
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
 from methods.settings import require_between, require_choice, require_count, require_positive
@@ -48,14 +56,14 @@ class PbpPosterior:
         found = {
             "prior_shape": float(state.prior[0]),
             "prior_rate": float(state.prior[1]),
-            "rejected_updates": float(state.rejected_updates),
-            "skipped_refinements": float(state.skipped_refinements),
+            "rejected_updates": float(state.counts[REJECTED_UPDATES]),
+            "skipped_refinements": float(state.counts[SKIPPED_REFINEMENTS]),
         }
         if isinstance(self.likelihood, Gaussian):
             found["noise_std"] = float(state.noise_variance.mean().sqrt())
         if state.learns_noise:
             found["noise_shape"], found["noise_rate"] = state.noise.mean(0).tolist()
-            found["kept_noise_updates"] = float(state.kept_noise_updates)
+            found["kept_noise_updates"] = float(state.counts[KEPT_NOISE_UPDATES])
         return found
 
     def predict(
@@ -108,9 +116,9 @@ class Pbp:
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem; torch's number of threads share them out."""
-        filters = _filters(self.backend)
+        backend = _backend(self.backend)
         members = [
-            _Member(self, problem, rng, filters)
+            _Member(self, problem, rng, backend)
             for problem, rng in zip(problems, rngs, strict=True)
         ]
         sound = [member for member in members if not member.failure]
@@ -128,7 +136,7 @@ def _epoch(members: "Sequence[_Member]") -> list[float]:
     return [member.epoch() for member in members]
 
 
-def _filters(backend: Backend) -> ModuleType:
+def _backend(backend: Backend) -> ModuleType:
     """Return the module of the filter."""
     if backend == "reference":
         return reference
@@ -145,31 +153,28 @@ class _Member:
     """One problem while it is fitted."""
 
     def __init__(
-        self, method: Pbp, problem: Problem, rng: torch.Generator, filters: ModuleType
+        self, method: Pbp, problem: Problem, rng: torch.Generator, backend: ModuleType
     ) -> None:
-        self.rng, self.filters, self.likelihood = rng, filters, problem.likelihood
+        self.rng, self.likelihood = rng, problem.likelihood
         layout = Layout(_widths(problem))
         noise = _initial_noise(method, problem.likelihood, layout.widths[-1])
         prior = (method.prior_shape, method.prior_rate)
         learns_noise = problem.likelihood == Gaussian(None)
-        self.state = initial(layout, prior, noise, rng, learns_noise)
-        self.inputs = with_bias(problem.train.inputs.flatten(1).cpu())
-        self.targets = problem.train.targets.cpu()
+        self.state = initial(layout, prior, noise, learns_noise, rng)
+        inputs, targets = with_bias(problem.train.inputs.flatten(1)), problem.train.targets.cpu()
         if isinstance(problem.likelihood, Gaussian):
-            self.targets = self.targets.double().contiguous()
-        finite = self.inputs.isfinite().all() and self.targets.isfinite().all()
+            targets = targets.double()
+        finite = inputs.isfinite().all() and targets.isfinite().all()
         self.failure = None if finite else InferenceDiverged("training data that are not finite")
+        self.filter = backend.Filter(self.state, inputs, targets.contiguous())
+        self.rows = len(inputs)
 
     def epoch(self) -> float:
         """Take every row once, refine the prior factors, and return the mean of -log Z."""
-        rows = len(self.inputs)
-        order = torch.randperm(rows, generator=self.rng, device=self.rng.device).cpu()
-        loss = sum(
-            self.filters.filter_rows(self.state, self.inputs, self.targets, some)
-            for some in order.split(ROWS_AT_ONCE)
-        )
-        self.filters.refine(self.state)
-        return loss / max(rows, 1)
+        order = torch.randperm(self.rows, generator=self.rng, device=self.rng.device).cpu()
+        loss = sum(self.filter.take(some) for some in order.split(ROWS_AT_ONCE))
+        self.filter.refine()
+        return loss / self.rows
 
     def outcome(self) -> "Posterior | InferenceDiverged":
         """Return the posterior, or why there is none."""

@@ -7,6 +7,8 @@ $m^a = M m^z / \sqrt k$ and $v^a = ((M \circ M) v^z + V (m^z \circ m^z) + V v^z)
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -14,11 +16,17 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from methods.pbp import multinomial
-from methods.pbp.state import State
+from methods.pbp.state import (
+    KEPT_NOISE_UPDATES,
+    REJECTED_UPDATES,
+    SKIPPED_REFINEMENTS,
+    State,
+)
 
 SMALLEST_VARIANCE = 1e-100
 LARGEST_CAVITY_VARIANCE = 1e6
 
+Head = tuple[float, Tensor, Tensor]
 Layers = Sequence[Float[Tensor, "_units _inputs"]]
 
 
@@ -87,17 +95,17 @@ def gradients(
     means: Layers,
     variances: Layers,
     inputs: Float[Tensor, " features"],
-    output_gradient: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
-) -> list[tuple[Float[Tensor, "_units _inputs"], Float[Tensor, "_units _inputs"]]]:
-    """Return the derivatives of log Z by the means and variances of every layer's weights.
+    head: Callable[[Tensor, Tensor], Head],
+) -> tuple[float, list[tuple[Float[Tensor, "_units _inputs"], Float[Tensor, "_units _inputs"]]]]:
+    """Return -log Z, and the derivatives of log Z by means and variances of each layer's weights.
 
-    `output_gradient` gives those by the means and variances of the outputs.
+    `head` gives -log Z and the derivatives of log Z by means and variances of the outputs.
     """
     layers = [
         _Layer(*(values[0] for values in layer))
         for layer in _layers(means, variances, inputs[None])
     ]
-    of_mean, of_variance = output_gradient(*layers[-1][2:])
+    loss, of_mean, of_variance = head(*layers[-1][2:])
     found: list[tuple[Tensor, Tensor]] = []
     for place in reversed(range(len(means))):
         m, v, (z, z_variance, *_) = means[place], variances[place], layers[place]
@@ -111,7 +119,7 @@ def gradients(
             of_mean, of_variance = _through_relu(
                 *layers[place - 1][2:], z[:-1], of_z[:-1], of_z_variance[:-1]
             )
-    return found
+    return loss, found
 
 
 def _through_relu(
@@ -138,7 +146,7 @@ def gamma_update(shape: float, rate: float, square: float, variance: float) -> t
     try:
         shape_new = 1 / (math.exp(l21 - l10) * (shape + 1) / shape - 1)
         rate_new = 1 / (math.exp(l21) * (shape + 1) / rate - math.exp(l10) * shape / rate)
-    except (OverflowError, ZeroDivisionError):
+    except (OverflowError, ZeroDivisionError):  # an outlier by some hundred standard deviations
         return math.nan, math.nan
     return shape_new, rate_new
 
@@ -148,80 +156,79 @@ def is_gamma(shape: float, rate: float) -> bool:
     return 1 < shape < math.inf and 0 < rate < math.inf
 
 
-def filter_rows(
-    state: State,
-    inputs: Float[Tensor, "points columns"],
-    targets: Float[Tensor, "points outputs"] | Int[Tensor, " points"],
-    order: Int[Tensor, " rows"],
-) -> float:
-    """Take the rows in this order, one update each; return the sum of -log Z.
+@dataclass
+class Filter:
+    """Updates of one posterior by its training rows; inputs are those of `with_bias`."""
 
-    Inputs are those of `with_bias`. Changes `state`.
-    """
-    features = inputs[:, : state.layout.widths[0]]
-    return sum(_filter_row(state, features[row], targets[row]) for row in order.tolist())
+    state: State
+    inputs: Float[Tensor, "points columns"]
+    targets: Float[Tensor, "points outputs"] | Int[Tensor, " points"]
 
+    def take(self, order: Int[Tensor, " rows"]) -> float:
+        """Take the rows in this order, one update each; return the sum of -log Z."""
+        return sum(self._take_row(row) for row in order.tolist())
 
-def _filter_row(state: State, inputs: Tensor, target: Tensor) -> float:
-    means, variances = state.layout.layers(state.mean), state.layout.layers(state.variance)
-    loss = 0.0
+    def _take_row(self, row: int) -> float:
+        state, target = self.state, self.targets[row]
+        means, variances = state.layout.layers(state.mean), state.layout.layers(state.variance)
+        head = partial(self._gaussian if target.dim() else _categorical, target)
+        inputs = self.inputs[row, : state.layout.widths[0]]
+        loss, by_weights = gradients(means, variances, inputs, head)
+        for m, v, (of_mean, of_variance) in zip(means, variances, by_weights, strict=True):
+            mean_new = m + v * of_mean
+            variance_new = v - v.square() * (of_mean.square() - 2 * of_variance)
+            accepted = (variance_new > SMALLEST_VARIANCE) & ~mean_new.isnan()
+            m.copy_(torch.where(accepted, mean_new, m))
+            v.copy_(torch.where(accepted, variance_new, v))
+            state.counts[REJECTED_UPDATES] += (~accepted).sum()
+        return loss
 
-    def gaussian(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-        nonlocal loss
+    def _gaussian(self, target: Tensor, mean: Tensor, variance: Tensor) -> Head:
+        """Return -log Z and its derivatives (eq. 12), and update the noise (eq. 9, 10)."""
+        state = self.state
         total, error = variance + state.noise_variance, target - mean
-        loss = 0.5 * float((error.square() / total + (2 * math.pi * total).log()).sum())
+        loss = 0.5 * (error.square() / total + (2 * math.pi * total).log()).sum()
         for o in range(len(target)) if state.learns_noise else ():
             shape, rate = state.noise[o].tolist()
             new = gamma_update(shape, rate, float(error[o]) ** 2, float(variance[o]))
             if is_gamma(*new):
                 state.noise[o] = torch.tensor(new, dtype=torch.float64)
             else:
-                state.kept_noise_updates += 1
-        return error / total, 0.5 * (error.square() / total.square() - 1 / total)
+                state.counts[KEPT_NOISE_UPDATES] += 1
+        return float(loss), error / total, 0.5 * (error.square() / total.square() - 1 / total)
 
-    def categorical(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-        nonlocal loss
-        with torch.enable_grad():
-            mean, variance = mean.detach().requires_grad_(), variance.detach().requires_grad_()
-            log_z = multinomial.log_probabilities(mean[None], variance[None])[0, target]
-            of_mean, of_variance = torch.autograd.grad(log_z, (mean, variance))
-        loss = -float(log_z)
-        return of_mean, of_variance
+    def refine(self) -> None:
+        """Refine the prior factor of every weight, layer by layer, unit by unit, bias last."""
+        state = self.state
+        values = (
+            state.mean,
+            state.variance,
+            state.factor_precision,
+            state.factor_shape,
+            state.factor_rate,
+        )
+        shape, rate = state.prior.tolist()
+        for views in zip(*(state.layout.layers(value) for value in values), strict=True):
+            weights = torch.stack([view.flatten() for view in views], dim=1).tolist()
+            for place, weight in enumerate(weights):
+                refined = _refined(weight, shape, rate)
+                if refined is None:
+                    state.counts[SKIPPED_REFINEMENTS] += 1
+                else:
+                    *weights[place], shape, rate = refined
+            columns = torch.tensor(weights, dtype=torch.float64).T
+            for view, column in zip(views, columns, strict=True):
+                view.copy_(column.view(view.shape))
+        state.prior[:] = torch.tensor([shape, rate], dtype=torch.float64)
 
-    head = gaussian if target.dim() else categorical
-    for m, v, (of_mean, of_variance) in zip(
-        means, variances, gradients(means, variances, inputs, head), strict=True
-    ):
-        mean_new = m + v * of_mean
-        variance_new = v - v.square() * (of_mean.square() - 2 * of_variance)
-        accepted = (variance_new > SMALLEST_VARIANCE) & ~mean_new.isnan()
-        m.copy_(torch.where(accepted, mean_new, m))
-        v.copy_(torch.where(accepted, variance_new, v))
-        state.rejected_updates += int((~accepted).sum())
-    return loss
 
-
-def refine(state: State) -> None:
-    """Refine the prior factor of every weight, layer by layer and unit by unit, bias last.
-
-    Changes `state`.
-    """
-    values = (
-        state.mean, state.variance, state.factor_precision, state.factor_shape, state.factor_rate
-    )  # fmt: skip
-    shape, rate = state.prior.tolist()
-    for views in zip(*(state.layout.layers(value) for value in values), strict=True):
-        weights = torch.stack([view.flatten() for view in views], dim=1).tolist()
-        for place, weight in enumerate(weights):
-            refined = _refined(weight, shape, rate)
-            if refined is None:
-                state.skipped_refinements += 1
-            else:
-                *weights[place], shape, rate = refined
-        columns = torch.tensor(weights, dtype=torch.float64).T
-        for view, column in zip(views, columns, strict=True):
-            view.copy_(column.view(view.shape))
-    state.prior[:] = torch.tensor([shape, rate], dtype=torch.float64)
+def _categorical(target: Tensor, mean: Tensor, variance: Tensor) -> Head:
+    """Return -log Z of a label and its derivatives, by automatic differentiation."""
+    with torch.enable_grad():
+        mean, variance = mean.detach().requires_grad_(), variance.detach().requires_grad_()
+        log_z = multinomial.log_probabilities(mean[None], variance[None])[0, target]
+        of_mean, of_variance = torch.autograd.grad(log_z, (mean, variance))
+    return -float(log_z), of_mean, of_variance
 
 
 def _refined(

@@ -6,14 +6,21 @@ has a row for every output. What is left of a row is padding, and no unit reads 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 LANES = 8
+
+REJECTED_UPDATES = 0
+"""Updates of a weight that would have left it no positive variance."""
+SKIPPED_REFINEMENTS = 1
+"""Refinements of a prior factor without a proper cavity."""
+KEPT_NOISE_UPDATES = 2
+"""Updates of a noise precision that would have left it improper."""
 
 
 def padded(units: int) -> int:
@@ -71,13 +78,9 @@ class State:
     """Shape and rate of the Gamma of the weights' precision."""
     noise: Float[Tensor, "outputs 2"]
     """Shape and rate of the Gamma of each output's noise precision; no rows for a classifier."""
-    learns_noise: bool = True
-    rejected_updates: int = 0
-    """Updates of a weight that would have left it no positive variance."""
-    skipped_refinements: int = 0
-    """Refinements of a prior factor without a proper cavity."""
-    kept_noise_updates: int = 0
-    """Updates of a noise precision that would have left it improper."""
+    learns_noise: bool
+    counts: Int[Tensor, "3"] = field(default_factory=lambda: torch.zeros(3, dtype=torch.int64))
+    """Of what the filter left as it was, by the names below."""
 
     @property
     def noise_variance(self) -> Float[Tensor, " outputs"]:
@@ -98,8 +101,8 @@ def initial(
     layout: Layout,
     prior: tuple[float, float],
     noise: Float[Tensor, "outputs 2"],
+    learns_noise: bool,
     rng: torch.Generator,
-    learns_noise: bool = True,
 ) -> State:
     """Return the posterior of the prior alone, its means moved by noise of variance 1/inputs.
 
