@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -21,16 +22,23 @@ from datasets.base import (
 from datasets.facts import facts_of
 
 
-def load(source: TableSource, fold: int) -> Dataset:
+def load(source: TableSource, fold: int, ones: Sequence[int] = ()) -> Dataset:
     """Return the fold of a regression source, standardised."""
     check_fold(source, fold)
-    return standardised(source.table(fold), source.target, source.origin, source.licence)
+    return standardised(source.table(fold), source.target, source.origin, source.licence, ones)
 
 
-def standardised(table: Table, target: tuple[str, str], origin: Origin, licence: str) -> Dataset:
+def standardised(
+    table: Table,
+    target: tuple[str, str],
+    origin: Origin,
+    licence: str,
+    ones: Sequence[int] = (),
+) -> Dataset:
     """Return rows with mean 0 and std 1 over the training rows (no degrees of freedom lost).
 
-    A feature that is constant in training keeps its scale. `target` is its name and unit.
+    A feature that is constant in training keeps its scale, and is 0 there, but 1 where its
+    column is among `ones`. `target` is its name and unit.
     Raises NothingToLearn where the training targets are all equal.
     """
     name, unit = target
@@ -39,7 +47,7 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
         raise NothingToLearn(
             f"all training targets ({name}) are {mean}: there is nothing to learn; take more rows"
         )
-    scaling = _column_scaling(table.train_inputs)
+    scaling = _column_scaling(table.train_inputs, ones)
 
     def split(inputs: np.ndarray, targets: np.ndarray) -> Split:
         scaled = scaling.apply(torch.from_numpy(inputs)).float()
@@ -58,9 +66,10 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
     return dataclasses.replace(dataset, facts=facts_of(dataset, train, test, licence))
 
 
-def _column_scaling(inputs: np.ndarray) -> Scaling:
+def _column_scaling(inputs: np.ndarray, ones: Sequence[int]) -> Scaling:
     constant = np.ptp(inputs, axis=0) == 0  # std itself may round to something above 0
-    mean = np.where(constant, inputs[0], inputs.mean(0))
+    level = np.where(np.isin(np.arange(inputs.shape[1]), ones), 1.0, 0.0)
+    mean = np.where(constant, inputs[0] - level, inputs.mean(0))
     std = np.where(constant, 1.0, inputs.std(0))
     return Scaling(torch.from_numpy(mean), torch.from_numpy(std))
 

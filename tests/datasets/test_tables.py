@@ -165,6 +165,22 @@ def test_keggdirected_has_one_for_73_9_percent(real):
     assert shares[0] == pytest.approx(0.734, abs=5e-4)
 
 
+def test_a_constant_column_may_be_a_one():
+    data = tables.standardised(made(constant=0.998), ("y", "m"), "original", "", ones=(0, 2))
+    assert torch.equal(data.train.inputs[:, 2], torch.ones(len(data.train)))
+    assert torch.equal(data.test.inputs[:, 2], torch.ones(len(data.test)))
+    assert data.train.inputs[:, 0].mean().item() == pytest.approx(0, abs=1e-6)
+
+
+def test_navals_constant_features_are_what_the_public_code_makes_of_them(real):
+    rows = real(Uci("naval")).table(0).train_inputs
+    mean, std = rows.mean(0), rows.std(0)
+    std[std == 0] = 1
+    theirs = torch.from_numpy((rows[:5] - mean) / std)[:, [8, 11]]
+    ours = Uci("naval").load(0).train.inputs[:5][:, [8, 11]].double()
+    torch.testing.assert_close(ours, theirs.abs())
+
+
 def test_naval_predicts_the_compressors_decay_and_has_two_constant_features(real):
     data = real(Uci("naval")).load(0)
     assert len(data.facts["constant_columns"]) == 2
