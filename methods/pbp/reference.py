@@ -39,7 +39,7 @@ def relu_moments(
     """
     std = variance.sqrt()
     alpha = mean / std
-    above, below = torch.special.ndtr(alpha), torch.special.ndtr(-alpha)
+    above, below = cdf(alpha), cdf(-alpha)
     mills = math.sqrt(math.pi / 2) * torch.special.erfcx(-alpha.clamp(max=0) / math.sqrt(2))
     gamma = torch.where(alpha < 0, 1 / mills, density(alpha) / above)
     shifted = mean + std * gamma
@@ -51,6 +51,11 @@ def relu_moments(
 def density(alpha: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Return the standard normal density."""
     return (-0.5 * alpha.square()).exp() / math.sqrt(2 * math.pi)
+
+
+def cdf(alpha: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Return the standard normal distribution function, of which `ndtr` loses the lower tail."""
+    return 0.5 * torch.special.erfc(-alpha / math.sqrt(2))
 
 
 def forward(
@@ -116,19 +121,24 @@ def gradients(
         if place:
             of_z = of_mean @ m / math.sqrt(k) + 2 * z * (of_variance @ v) / k
             of_z_variance = of_variance @ (m.square() + v) / k
-            of_mean, of_variance = _through_relu(
+            of_mean, of_variance = through_relu(
                 *layers[place - 1][2:], z[:-1], of_z[:-1], of_z_variance[:-1]
             )
     return loss, found
 
 
-def _through_relu(
-    mean: Tensor, variance: Tensor, relu: Tensor, of_relu: Tensor, of_relu_variance: Tensor
-) -> tuple[Tensor, Tensor]:
+def through_relu(
+    mean: Float[Tensor, " units"],
+    variance: Float[Tensor, " units"],
+    relu: Float[Tensor, " units"],
+    of_relu: Float[Tensor, " units"],
+    of_relu_variance: Float[Tensor, " units"],
+) -> tuple[Float[Tensor, " units"], Float[Tensor, " units"]]:
+    """Return derivatives by a unit's sum's moments from those by the unit's; `relu` its mean."""
     std = variance.sqrt()
     alpha = mean / std
-    p, f = torch.special.ndtr(alpha), density(alpha)
-    of_mean = of_relu * p + of_relu_variance * 2 * relu * torch.special.ndtr(-alpha)
+    p, f = cdf(alpha), density(alpha)
+    of_mean = of_relu * p + of_relu_variance * 2 * relu * cdf(-alpha)
     of_variance = of_relu * f / (2 * std) + of_relu_variance * (p - relu * f / std)
     return of_mean, of_variance
 
@@ -228,7 +238,7 @@ def _categorical(target: Tensor, mean: Tensor, variance: Tensor) -> Head:
         mean, variance = mean.detach().requires_grad_(), variance.detach().requires_grad_()
         log_z = multinomial.log_probabilities(mean[None], variance[None])[0, target]
         of_mean, of_variance = torch.autograd.grad(log_z, (mean, variance))
-    return -float(log_z), of_mean, of_variance
+    return -float(log_z.detach()), of_mean, of_variance
 
 
 def _refined(
