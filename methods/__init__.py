@@ -12,6 +12,7 @@ METHODS: Mapping[str, str] = {
     "mfvi": "methods.mfvi:Mfvi",
     "ivon": "methods.ivon:Ivon",
     "hmc": "methods.hmc.method:Hmc",
+    "hmc_hamiltorch": "methods.hmc_hamiltorch:HmcHamiltorch",
     "pbp": "methods.pbp.method:Pbp",
     "backprop": "methods.backprop:Backprop",
     "graves_vi": "methods.graves_vi:GravesVi",

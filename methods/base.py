@@ -81,3 +81,7 @@ class InferenceDiverged(Exception):
 
 class Unsupported(ValueError):
     """The method does not cover such a problem; names the cause and the cure."""
+
+
+class PackageMissing(ImportError):
+    """The method needs an optional package; names the command that installs it."""

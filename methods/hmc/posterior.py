@@ -82,7 +82,7 @@ class Traces:
                 found.append(InferenceDiverged("every trajectory diverged"))
                 continue
             draws = states[problem].flatten(0, 1), precision[problem].flatten()
-            diagnostics = _diagnostics(*own) | {"step_size": step}
+            diagnostics = diagnose(*own) | {"step_size": step}
             if isinstance(likelihood, Categorical):
                 del diagnostics["noise_std"]
             found.append(HmcPosterior(network, likelihood, *draws, diagnostics))
@@ -93,7 +93,7 @@ class Traces:
         return torch.stack(column, dim=1).unflatten(0, (problems, chains))
 
 
-def _diagnostics(
+def diagnose(
     outputs: Float[np.ndarray, "chains draws probes outputs"],
     log_density: Float[np.ndarray, "chains draws"],
     prior_precision: Float[np.ndarray, "chains draws"],
