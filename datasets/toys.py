@@ -17,7 +17,7 @@ from datasets import tables
 from datasets.base import Dataset, Origin, Table
 from datasets.cache import cached
 
-TEST_ROWS = 200
+TEST_ROWS = 121
 
 
 class _NoisyCubic(ABC):
