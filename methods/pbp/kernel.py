@@ -263,23 +263,24 @@ def first_update(mean, variance, rows, width, inputs, row, following, squares, w
     """Update the first layer for one row and go forward with the next, in one pass."""
     squared(inputs, following, squares)
     rejected = 0
+    root, share = 1 / math.sqrt(rows), 1 / rows
     for column in range(0, width, 8):
         of_mean = load(work, OF_MEAN, column)
-        slope = of_mean * (1 / math.sqrt(rows))
-        curvature = (of_mean * of_mean - load(work, OF_VARIANCE, column) * 2.0) * (1 / rows)
+        slope = of_mean * root
+        curvature = (of_mean * of_mean - load(work, OF_VARIANCE, column) * 2.0) * share
         sum_mean, sum_variance = splat(0.0), splat(0.0)
         for j in range(rows):
-            x = inputs[row, j]
+            x, next_x = inputs[row, j], inputs[following, j]
             m, v = load(mean, j, column), load(variance, j, column)
             scaled = v * x
             m, v, stay = update(
                 mean, variance, j, column, m, v, scaled * slope, scaled * scaled * curvature
             )
             rejected += stay
-            sum_mean = sum_mean + m * inputs[following, j]
+            sum_mean = sum_mean + m * next_x
             sum_variance = sum_variance + v * squares[0, j]
-        store(work, SUM_MEAN, column, sum_mean * (1 / math.sqrt(rows)))
-        store(work, SUM_VARIANCE, column, sum_variance * (1 / rows))
+        store(work, SUM_MEAN, column, sum_mean * root)
+        store(work, SUM_VARIANCE, column, sum_variance * share)
     return rejected
 
 

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 LOGIT_NOISE_VARIANCE = 4 / math.pi
-NODES = 20
+NODES = 32
 POINTS_AT_ONCE = 2**20
 """Values of one class's integrand, to bound memory."""
 

@@ -200,7 +200,7 @@ class Filter:
         loss = 0.5 * (error.square() / total + (2 * math.pi * total).log()).sum()
         for o in range(len(target)) if state.learns_noise else ():
             shape, rate = state.noise[o].tolist()
-            new = gamma_update(shape, rate, float(error[o]) ** 2, float(variance[o]))
+            new = gamma_update(shape, rate, float(error[o].square()), float(variance[o]))
             if is_gamma(*new):
                 state.noise[o] = torch.tensor(new, dtype=torch.float64)
             else:
@@ -255,7 +255,7 @@ def _refined(
         return None
     cavity_variance = 1 / cavity_precision
     cavity_mean = cavity_variance * m / v
-    new_a, new_b = gamma_update(a, b, cavity_mean**2, cavity_variance)
+    new_a, new_b = gamma_update(a, b, cavity_mean * cavity_mean, cavity_variance)
     if not (math.isfinite(new_a) and math.isfinite(new_b)):
         return None
     pull = (a - 1) / b
