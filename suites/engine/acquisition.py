@@ -36,7 +36,10 @@ RULES: Mapping[str, Callable[[Any], Tensor] | None] = {
     "entropy": entropy,
     "bald": mutual_information,
 }
-"""rule → score of which the greatest are acquired. BALD: Houlsby et al. (2011)."""
+"""rule → score of which the greatest are acquired. BALD: Houlsby et al. (2011).
+
+BALD lives on disagreement among draws: of a single draw it is 0 everywhere, and so random.
+"""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,60 @@
+"""Active learning of digits: batches chosen by BALD or by entropy against random ones."""
+
+from datasets.conditions import Clean
+from datasets.limited import Limited
+from datasets.mnist import Mnist
+from datasets.pool import ActivePool
+from methods.adamw import AdamW
+from methods.architectures import Flatten
+from methods.ensemble import Ensemble
+from methods.mc_dropout import McDropout
+from methods.networks import mlp
+from metrics import CLASSIFICATION
+from suites.engine.acquisition import Acquisition
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Suite
+
+TITLE = "Active learning of digits: BALD and predictive entropy against random acquisition"
+
+# 20 labels, then 10 at a time: Gal, Islam and Ghahramani (2017), section 5. Unlike there the
+# network is a perceptron, and the pool of the quick profile is small.
+ARMS = {
+    "random": Acquisition("random", rounds=9, batch=10),
+    "entropy": Acquisition("entropy", rounds=9, batch=10),
+    "BALD": Acquisition("bald", rounds=9, batch=10),
+}
+# Customary settings, not searched for.
+ADAMW = AdamW(learning_rate=2e-3, weight_decay=1e-2, epochs=50, batch_size=32)
+METHODS = {
+    "MC dropout": McDropout(rate=0.3, draws=16, training=ADAMW),
+    "Ensemble": Ensemble(size=5, member=ADAMW),
+}
+
+QUICK = Suite(
+    name="active_learning_mnist",
+    title=TITLE,
+    profile="quick",
+    sources=(ActivePool(Limited(Mnist(), train=1000, test=500), test=None, repeats=3),),
+    methods=METHODS,
+    architecture=(Flatten(), *mlp([100], outputs=10)),
+    evaluations=(Evaluation(Clean(), CLASSIFICATION),),
+    folds=3,
+    acquisitions=ARMS,
+)
+
+FULL = Suite(
+    name="active_learning_mnist",
+    title=TITLE,
+    profile="full",
+    sources=(ActivePool(Mnist(), test=None, repeats=10),),
+    methods=METHODS,
+    architecture=(Flatten(), *mlp([100], outputs=10)),
+    evaluations=(Evaluation(Clean(), CLASSIFICATION),),
+    folds=10,
+    acquisitions=ARMS,
+)
+
+SUITES = {"quick": QUICK, "full": FULL}
+
+if __name__ == "__main__":
+    main(SUITES)
