@@ -62,6 +62,7 @@ SUITES = {
     "uci": "UCI regression benchmark",
     "active_learning": "Active learning on UCI regression sets",
     "active_learning_mnist": "Active learning on MNIST",
+    "toy": "Noisy cubics beside the posterior of HMC",
 }
 
 PAPERS = {

@@ -36,7 +36,7 @@ HMC = Hmc(
 METHODS = {
     "HMC": HMC,
     # Paper 002, appendix C.1, asks how far 10 draws lead.
-    "HMC 10 draws": replace(HMC, draws=10, thinning=100),
+    "HMC 10 draws": replace(HMC, draws=10, thinning=1000),
     "HMC as PBP": Hmc(draws=2000, warmup=1000, thinning=10),
     "PBP": Pbp(epochs=40),
     "VI": GravesVi(epochs=40),
