@@ -1,0 +1,109 @@
+"""Leapfrog steps per second of HMC, alone, with many chains, and beside hamiltorch."""
+
+import pytest
+import torch
+
+from datasets.base import Gaussian
+from methods.base import PackageMissing, Problem
+from methods.hmc.chains import Chains
+from methods.hmc.method import Hmc
+from methods.hmc.precisions import GammaPrior
+from methods.hmc.scaled_perceptron import ScaledPerceptron
+from methods.hmc_hamiltorch import import_hamiltorch, quiet_and_seeded
+from methods.networks import mlp
+from tests.benchmarks.test_methods import cpu_seconds, fold
+from tests.methods.problems import regression, stream, streams
+
+STEPS, MOVES = 50, 4
+
+
+def moves(problem: Problem, chains: int):
+    """Return work that moves chains along trajectories of leapfrog steps."""
+    prior = GammaPrior(6.0, 6.0)
+    walkers = Chains(ScaledPerceptron(problem), [problem], [stream(0)], chains, 1000, prior, prior)
+    step_size = torch.tensor([1e-3], dtype=torch.float64)
+    steps = torch.tensor([STEPS])
+
+    def work() -> None:
+        for _ in range(MOVES):
+            walkers.move(step_size, steps)
+
+    return work
+
+
+def rate(work, steps: int, rounds: int) -> float:
+    """Return leapfrog steps per second, the best of some rounds."""
+    work()
+    return steps / min(cpu_seconds(work) for _ in range(rounds))
+
+
+@pytest.mark.parametrize("chains", [1, 20])
+def test_leapfrog_steps(chains, benchmark):
+    """13 inputs, 50 units, 455 rows. The target: 20 chains at 0.75 of one's rate each, or more."""
+    problem = fold(0)
+    work = moves(problem, chains)
+    benchmark.pedantic(work, rounds=5, warmup_rounds=1)
+    one, many = (rate(moves(problem, n), n * STEPS * MOVES, 8) for n in (1, chains))
+    benchmark.extra_info["chain_steps_per_second"] = many
+    benchmark.extra_info["per_chain_relative_to_one"] = many / one
+
+
+def test_leapfrog_steps_beside_hamiltorch(benchmark):
+    """The target is a ratio of at least 4. Rounds of both alternate."""
+    try:
+        with quiet_and_seeded(stream(0)):
+            hamiltorch = import_hamiltorch()
+    except PackageMissing as missing:
+        pytest.skip(str(missing))
+    problem = fold(0)
+    model = torch.nn.Sequential(torch.nn.Linear(13, 50), torch.nn.ReLU(), torch.nn.Linear(50, 1))
+    start = hamiltorch.util.flatten(model).detach().clone()
+
+    def theirs() -> None:
+        with quiet_and_seeded(stream(0)):
+            hamiltorch.sample_model(
+                model, problem.train.inputs, problem.train.targets, start,
+                model_loss="regression", num_samples=MOVES, num_steps_per_sample=STEPS,
+                step_size=1e-4, burn=-1, tau_out=1.0, verbose=False,
+            )  # fmt: skip
+
+    ours = moves(problem, chains=1)
+    benchmark.pedantic(ours, rounds=5, warmup_rounds=1)
+    theirs()
+    rounds = [(cpu_seconds(ours), cpu_seconds(theirs)) for _ in range(8)]
+    mine, peer = (STEPS * MOVES / min(times) for times in zip(*rounds, strict=True))
+    benchmark.extra_info["steps_per_second"] = mine
+    benchmark.extra_info["hamiltorch_steps_per_second"] = peer
+    benchmark.extra_info["ratio"] = mine / peer
+
+
+@pytest.mark.parametrize("hidden", [10, 50])
+def test_twenty_problems_side_by_side_and_one_by_one(hidden, benchmark):
+    """Networks of 10 units on 20 rows, as in active learning, and those of the UCI folds."""
+    if hidden == 10:
+        network = mlp([10], 1)
+        problems = [regression(seed, 20, architecture=network) for seed in range(20)]
+    else:
+        problems = [fold(seed) for seed in range(20)]
+    method = Hmc(draws=40, thinning=1, warmup=20, leapfrog_steps=20)
+
+    def together() -> None:
+        method.fit_many(problems, streams(*range(20)))
+
+    def one_by_one() -> None:
+        for problem, rng in zip(problems, streams(*range(20)), strict=True):
+            method.fit(problem, rng)
+
+    benchmark.pedantic(together, rounds=2, warmup_rounds=1)
+    many, single = (min(cpu_seconds(work) for _ in range(2)) for work in (together, one_by_one))
+    benchmark.extra_info["one_by_one_seconds"] = single
+    benchmark.extra_info["ratio"] = single / many
+
+
+def test_predicting_a_pool(benchmark):
+    """45,000 points by 500 draws of a network of 10 units."""
+    problem = regression(0, 20, architecture=mlp([10], 1))
+    posterior = Hmc(thinning=1, warmup=20, leapfrog_steps=5).fit(problem, stream(0))
+    pool = torch.randn(45_000, 4, generator=stream(1))
+    assert isinstance(problem.likelihood, Gaussian)
+    benchmark.pedantic(lambda: posterior.predict(pool, stream(0)), rounds=3, warmup_rounds=1)
