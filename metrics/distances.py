@@ -17,7 +17,7 @@ from torch import Tensor
 from methods.predictive import GaussianPredictive
 
 NODES, REACH = 512, 9.0
-CHUNK_VALUES = 2**14
+CHUNK_VALUES, POINTS_AT_ONCE = 2**14, 128
 LEAST_EXPONENT = -700.0
 """Below, the exponential is subnormal, which takes processors 50 times as long."""
 REFINEMENT = 8
@@ -99,11 +99,14 @@ def wasserstein2(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor,
     _check_lengths(prediction, reference)
     if prediction.single and reference.single:
         return _between_gaussians(prediction.prediction, reference.prediction)
-    (x, first), (y, second) = _refined(prediction), _refined(reference)
-    levels = torch.cat([first, second], 1).sort(1).values
-    gap = _quantiles(x, first, levels) - _quantiles(y, second, levels)
-    left, right = gap[:, :-1], gap[:, 1:]
-    square = (levels.diff(dim=1) * (left**2 + left * right + right**2)).sum(1) / 3
+    square = torch.empty_like(prediction.step)
+    for start in range(0, len(square), POINTS_AT_ONCE):
+        chunk = slice(start, start + POINTS_AT_ONCE)
+        (x, first), (y, second) = _refined(prediction, chunk), _refined(reference, chunk)
+        levels = torch.cat([first, second], 1).sort(1).values
+        gap = _quantiles(x, first, levels) - _quantiles(y, second, levels)
+        left, right = gap[:, :-1], gap[:, 1:]
+        square[chunk] = (levels.diff(dim=1) * (left**2 + left * right + right**2)).sum(1) / 3
     return square.sqrt()
 
 
@@ -143,26 +146,21 @@ def _relative_entropy(prediction: GaussianPredictive, reference: GaussianPredict
     return (0.5 * (ratio - 1 - ratio.log() + error))[:, 0]
 
 
-def _refined(table: Tabulated) -> tuple[Tensor, Tensor]:
+def _refined(table: Tabulated, points: slice) -> tuple[Tensor, Tensor]:
     """Return nodes of finer steps and the cdf there, by its cubic Hermite interpolant.
 
     The interpolant is made monotone where rounding or a gap between components is not.
     """
-    share = torch.arange(REFINEMENT, device=table.step.device, dtype=torch.float64) / REFINEMENT
-    f0, f1 = table.cdf[:, :-1, None], table.cdf[:, 1:, None]
-    slopes = table.density[..., None] * table.step[:, None, None]
-    rise = share**2 * (3 - 2 * share)
-    cells = f0 + (f1 - f0) * rise
-    cells = cells + share * (1 - share) * ((1 - share) * slopes[:, :-1] - share * slopes[:, 1:])
-    cdf = torch.cat([cells.flatten(1), table.cdf[:, -1:]], 1).cummax(1).values.clamp(0, 1)
-    x = torch.cat(
-        [
-            (table.nodes[:, :-1, None] + share * table.step[:, None, None]).flatten(1),
-            table.nodes[:, -1:],
-        ],
-        1,
-    )
-    return x, cdf
+    nodes, cdf, density = table.nodes[points], table.cdf[points], table.density[points]
+    share = torch.arange(REFINEMENT, device=nodes.device, dtype=torch.float64) / REFINEMENT
+    step = table.step[points, None, None]
+    x = (nodes[:, :-1, None] + share * step).flatten(1)
+    left, right = cdf[:, :-1, None], cdf[:, 1:, None]
+    slopes = density[..., None] * step
+    cells = left + (right - left) * share**2 * (3 - 2 * share)
+    cells += share * (1 - share) * ((1 - share) * slopes[:, :-1] - share * slopes[:, 1:])
+    mass = torch.cat([cells.flatten(1), cdf[:, -1:]], 1).cummax(1).values.clamp(0, 1)
+    return torch.cat([x, nodes[:, -1:]], 1), mass
 
 
 def _quantiles(x: Tensor, cdf: Tensor, levels: Tensor) -> Tensor:
