@@ -18,7 +18,7 @@ from torch import Generator
 
 from datasets.base import Split
 from methods import progress
-from methods.base import InferenceDiverged, Problem, Unsupported
+from methods.base import InferenceDiverged, PackageMissing, Problem, Unsupported
 
 Settings = dict[str, float]
 Fitted = TypeVar("Fitted")
@@ -53,7 +53,7 @@ def minimise(
     """Return the trials of a sequential search, best first.
 
     The optimiser is told of no loss above `ceiling`, so that one trial that explodes does not
-    flatten its picture of the others. Raises ImportError without optuna.
+    flatten its picture of the others. Raises `PackageMissing` without optuna.
     """
     study, distributions = _study(ranges, rng)
     done = []
@@ -149,7 +149,7 @@ def _study(ranges: Mapping[str, Range], rng: Generator):
     try:
         import optuna
     except ImportError as missing:
-        raise ImportError("needed optuna to choose settings: pip install optuna") from missing
+        raise PackageMissing("needed optuna to choose settings: pip install optuna") from missing
     (seed,) = torch.randint(2**31, (1,), generator=rng, device=rng.device).tolist()
     distributions = {
         name: optuna.distributions.FloatDistribution(span.low, span.high, log=span.log)
