@@ -100,7 +100,7 @@ class Pbp:
     noise_shape: float = 6.0
     noise_rate: float = 6.0
     backend: Backend = "compiled"
-    """`compiled` needs numba; `reference` is plain PyTorch, and some hundred times slower."""
+    """`compiled` needs numba; `reference` is plain PyTorch, and a thousand times slower."""
 
     def __post_init__(self) -> None:
         require_count(self, "epochs")

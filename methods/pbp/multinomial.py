@@ -11,7 +11,8 @@ is exact, which for two classes is $\Phi((m_y - m_j)/\sqrt{s_y^2 + s_j^2})$; for
 integral, by Gauss-Hermite quadrature. Against a softmax, whose expectation has no such form,
 log Z has exact derivatives, so that the updates of paper 004 (eq. 6, 7) hold as they are; Z is
 log-concave, so that seeing a label never widens a logit; and $\sum_y Z_y = 1$: predictions and
-training use one likelihood.
+training use one likelihood. With the 32 nodes, probabilities of ten classes are right to 1e-4;
+of labels below e^-50, whose mass is beyond the nodes, log Z comes out too low.
 """
 
 import math

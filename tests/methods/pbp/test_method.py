@@ -31,7 +31,7 @@ def uci_problem(name: str, fold: int = 0, hidden=(50,), rows: int | None = None)
 @pytest.mark.parametrize("name", ["boston", "yacht"])
 @pytest.mark.parametrize("hidden", [(50,), (20, 10)])
 def test_both_filters_agree_over_forty_epochs_of_real_rows(name, hidden):
-    problem, data = uci_problem(name, hidden=hidden, rows=30)
+    problem, data = uci_problem(name, hidden=hidden, rows=60)
     posteriors = [Pbp(backend=b).fit(problem, stream(3)) for b in ("compiled", "reference")]
     one, other = (posterior.state for posterior in posteriors)
     for field in ("mean", "variance", "factor_precision"):
@@ -84,13 +84,15 @@ def test_digits_are_told_apart_and_the_confidence_is_earned():
     assert -float(log_probs.gather(1, targets[1300:, None]).mean()) < 0.2
 
 
-def test_linear_regression_ends_near_the_exact_posterior_mean(linear):
-    prior_free = exact_posterior(linear, 0.5, 1.0)[0]
+def test_one_pass_of_linear_regression_is_near_the_exact_posterior(linear):
+    # Sums of five weights are divided by √5, and the prior variance is 6/5.
+    exact, precision = exact_posterior(linear, 0.5, prior_precision=5 / 1.2)
     posterior = Pbp(epochs=1).fit(linear, stream(0))
-    (mean,) = posterior.state.layout.layers(posterior.state.mean)
-    # Weights are those of sums divided by √5; the rows come once, so the posterior is that of 60.
-    assert (mean[0] / 5**0.5 - prior_free).abs().max() < 0.25
-    assert posterior.state.noise_variance.tolist() == [0.25]
+    state, std = posterior.state, precision.diagonal().rsqrt()
+    (mean,), (variance,) = (state.layout.layers(v) for v in (state.mean, state.variance))
+    assert ((mean[0] / 5**0.5 - exact) / std).abs().max() < 1
+    assert ((variance[0] / 5).sqrt() / std - 1).abs().max() < 0.25
+    assert state.noise_variance.tolist() == [0.25]
     assert posterior.diagnostics["noise_std"] == pytest.approx(0.5)
     assert "noise_shape" not in posterior.diagnostics
 
