@@ -45,7 +45,7 @@ class Hmc:
     trajectory_length: float = 2.0
     """In standard deviations of the weights' prior at its mean precision, when the masses are 1:
     the longest; the shortest is half as long."""
-    leapfrog_steps: int = 200
+    leapfrog_steps: int = 400
     """At most, in one trajectory."""
     target_acceptance: float = 0.8
     mass: Mass = "diagonal"
