@@ -62,6 +62,32 @@ def test_outputs_are_averaged():
     torch.testing.assert_close(crps(prediction, target), torch.stack(each).mean(0))
 
 
+@pytest.mark.parametrize("narrowest", [0.02, 0.3, 3.0])
+def test_many_draws_are_scored_by_quadrature_as_they_are_by_pairs(narrowest):
+    prediction, _ = _random(400, 6, outputs=2)
+    variances = narrowest**2 * (1 + prediction.variances)
+    mean = prediction.means
+    nodes = module._nodes_needed(mean, variances)
+    by_pairs = module._spread_by_pairs(mean, variances)
+    by_quadrature = module._spread_by_quadrature(mean, variances, int(nodes) + 1)
+    torch.testing.assert_close(by_quadrature, by_pairs, rtol=1e-12, atol=0)
+
+
+def test_the_narrowest_component_decides_how_many_draws_quadrature_needs(monkeypatch):
+    prediction, target = _random(400, 3)
+    wide = crps(prediction, target)
+    monkeypatch.setattr(module, "_spread_by_quadrature", None)  # pairs would be taken
+    with pytest.raises(TypeError):
+        crps(prediction, target)
+    monkeypatch.setattr(module, "_nodes_needed", lambda *_: float("inf"))
+    torch.testing.assert_close(crps(prediction, target), wide, rtol=1e-12, atol=0)
+    variances = prediction.variances.clone()
+    variances[0] = 0.0  # a point mass among them has no width at all
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "_spread_by_quadrature", None)
+    assert crps(GaussianPredictive(prediction.means, variances), target).isfinite().all()
+
+
 def test_chunks_of_points_change_nothing(monkeypatch):
     prediction, target = _random(4, 50)
     whole = crps_of_gaussian_mixture(prediction, target)
