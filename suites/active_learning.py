@@ -9,7 +9,6 @@ from methods.laplace_diagonal import LaplaceDiagonal
 from methods.mfvi import Mfvi
 from methods.networks import mlp
 from methods.pbp.method import Pbp
-from metrics import REGRESSION
 from suites.engine.acquisition import Acquisition
 from suites.engine.cli import main
 from suites.engine.grid import Evaluation, Reproduces, Suite
@@ -24,6 +23,12 @@ NETWORK = mlp([10], outputs=1)
 TANH_NETWORK = mlp([10], outputs=1, activation=Tanh())
 PBP = Pbp(epochs=40)
 LA = LaplaceDiagonal()
+# The paper leaves the priors of its HMC to a toolbox and does not print them. Under those of PBP
+# the exact posterior explains little of 29 rows; a vague prior on the noise is what a toolbox has.
+HMC = Hmc(draws=500, warmup=300, thinning=1, noise_shape=0.25, noise_rate=0.000625)
+
+# Scored after every acquisition: what is quick to compute for a mixture of 500 draws.
+METRICS = ("rmse", "log_likelihood", "crps", "picp_90", "mae", "mpiw_90")
 
 QUICK = Suite(
     name="active_learning",
@@ -38,7 +43,7 @@ QUICK = Suite(
     },
     architecture=NETWORK,
     own_architectures={"LA": TANH_NETWORK},
-    evaluations=(Evaluation(Clean(), REGRESSION),),
+    evaluations=(Evaluation(Clean(), METRICS),),
     folds=10,
     fitted_together=40,
     acquisitions=ARMS,
@@ -53,10 +58,10 @@ PAPER = Suite(
         ActivePool(Uci("kin8nm")), ActivePool(Uci("naval")), ActivePool(Uci("power")),
         ActivePool(Uci("protein")), ActivePool(Uci("wine_red")), ActivePool(Uci("yacht")),
     ),
-    methods={"PBP": PBP, "HMC": Hmc(draws=500), "LA": LA},
+    methods={"PBP": PBP, "LA": LA, "HMC as PBP": Hmc(draws=500), "HMC": HMC},
     architecture=NETWORK,
     own_architectures={"LA": TANH_NETWORK},
-    evaluations=(Evaluation(Clean(), REGRESSION),),
+    evaluations=(Evaluation(Clean(), METRICS),),
     folds=40,
     fitted_together=40,
     acquisitions=ARMS,
@@ -65,7 +70,8 @@ PAPER = Suite(
             "004", "2",
             departures=(
                 "40 random partitions of our own; the paper does not publish its partitions",
-                "HMC under the priors of PBP; the paper does not state those of its toolbox",
+                "HMC with a vague prior on the noise and PBP's on the weights; the paper does not "
+                "state those of its toolbox",
                 "inputs and targets standardised anew on the rows labelled so far, which the paper "
                 "leaves open",
             ),
