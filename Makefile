@@ -5,7 +5,7 @@ RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help cifar10 uci report test benchmark lint clean
+.PHONY: help cifar10 uci active toy report test benchmark lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,6 +21,12 @@ cifar10: $(STAMP) ## benchmark image classifiers on CIFAR-10 and write the repor
 
 uci: $(STAMP) ## benchmark regression on UCI data and write the report
 	$(RUN) -m suites.uci $(ARGS)
+
+active: $(STAMP) ## benchmark active learning on UCI data and write the report
+	$(RUN) -m suites.active_learning $(ARGS)
+
+toy: $(STAMP) ## compare predictions on noisy cubics with HMC and write the report
+	$(RUN) -m suites.toy $(ARGS)
 
 report: $(STAMP) ## rebuild every report from results/ without fitting
 	$(RUN) -m reports results $(ARGS)
