@@ -46,7 +46,7 @@ TUNED = {name: RANGES[name] for name in ("learning_rate", "momentum")}
 
 @dataclass(frozen=True)
 class GravesVi:
-    """Variational inference by row-wise gradients; ReLU perceptrons.
+    """Variational inference by row-wise gradients; ReLU and tanh perceptrons.
 
     `draws` weight vectors are averaged when predicting.
     """

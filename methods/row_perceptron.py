@@ -16,6 +16,7 @@ from methods.architectures import ReLU, Tanh
 from methods.base import InferenceDiverged, Problem
 from methods.network_posterior import NetworkPosterior
 from methods.perceptron import Perceptron, as_perceptron
+from methods.targets import require_output_per_target
 from methods.torch_network import TorchNetwork
 
 EXPLODED = 1e3
@@ -24,12 +25,16 @@ EXPLODED = 1e3
 
 @dataclass(frozen=True)
 class RowPerceptron:
-    """Widths and rows in float64; raises `Unsupported` unless it is a ReLU or tanh perceptron."""
+    """Widths and rows in float64.
+
+    Raises `Unsupported` unless it is a ReLU or tanh perceptron with one output per target.
+    """
 
     problem: Problem
 
     def __post_init__(self) -> None:
         _ = self.perceptron
+        require_output_per_target(self.problem)
 
     @cached_property
     def perceptron(self) -> Perceptron:

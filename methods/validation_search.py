@@ -19,6 +19,7 @@ from torch import Generator
 from datasets.base import Split
 from methods import progress
 from methods.base import InferenceDiverged, PackageMissing, Problem, Unsupported
+from methods.targets import require_output_per_target
 
 Settings = dict[str, float]
 Fitted = TypeVar("Fitted")
@@ -118,6 +119,7 @@ def tuned(
     `fit` raises `InferenceDiverged` where it fails; a setting that fails on all rows gives way
     to the next best, which is counted, and `InferenceDiverged` is raised when none is left.
     """
+    require_output_per_target(problem)  # of all rows: a trial sees some
     rest, validation = held_out(problem.train, share, rng)
     (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
 

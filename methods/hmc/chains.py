@@ -43,6 +43,9 @@ class Chains:
         weight_prior: GammaPrior,
         noise_prior: GammaPrior,
     ) -> None:
+        sizes = {len(problem.train) for problem in problems}
+        if len(sizes) != 1:
+            raise ValueError(f"problems of one stack have equal numbers of rows, not {sizes}")
         train, likelihood = problems[0].train, problems[0].likelihood
         residuals = 0 if isinstance(likelihood, Categorical) else train.targets.numel()
         self.rngs, self.shape = tuple(rngs), (len(problems), chains, len(network.free))

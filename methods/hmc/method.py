@@ -27,6 +27,7 @@ from methods.hmc.precisions import GammaPrior
 from methods.hmc.scaled_networks import AnyScaledNetwork, ScaledNetwork
 from methods.hmc.scaled_perceptron import ScaledPerceptron
 from methods.settings import require_between, require_choice, require_count, require_positive
+from methods.targets import require_output_per_target
 from methods.training import in_stacks, only
 
 
@@ -121,8 +122,10 @@ class Hmc:
 def scaled_network(problem: Problem) -> ScaledNetwork:
     """Return the problem's network, with its gradient written out where there is one.
 
-    Raises `Unsupported` for a network that is not a function of weights and a single input.
+    Raises `Unsupported` for a network that is not a function of weights and a single input, or
+    has not one output per target.
     """
+    require_output_per_target(problem)
     try:
         return ScaledPerceptron(problem)
     except Unsupported:

@@ -4,7 +4,6 @@ import importlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import prod
 from types import ModuleType
 from typing import Literal, get_args
 
@@ -15,7 +14,7 @@ from torch import Tensor
 from datasets.base import Categorical, Gaussian, Likelihood
 from methods import progress
 from methods.architectures import ReLU
-from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.base import InferenceDiverged, Posterior, Problem
 from methods.pbp import multinomial, reference
 from methods.pbp.state import (
     KEPT_NOISE_UPDATES,
@@ -29,6 +28,7 @@ from methods.pbp.state import (
 from methods.perceptron import as_perceptron
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
 from methods.settings import require_between, require_choice, require_count, require_positive
+from methods.targets import require_output_per_target
 from methods.training import only
 
 Backend = Literal["compiled", "reference"]
@@ -188,16 +188,8 @@ class _Member:
 def _widths(problem: Problem) -> tuple[int, ...]:
     """Return the widths of the network; raises `Unsupported` for one that is no perceptron."""
     widths = as_perceptron(problem.architecture, problem.input_shape, ReLU).widths
-    wanted = _targets(problem)
-    if widths[-1] != wanted:
-        raise Unsupported(f"needed a network of {wanted} outputs, one per target; got {widths[-1]}")
+    require_output_per_target(problem)
     return widths
-
-
-def _targets(problem: Problem) -> int:
-    if isinstance(problem.likelihood, Categorical):
-        return problem.likelihood.classes
-    return prod(problem.train.targets.shape[1:])
 
 
 def _initial_noise(method: Pbp, likelihood: Likelihood, outputs: int) -> Float[Tensor, "outputs 2"]:
