@@ -6,6 +6,7 @@ import torch
 from datasets.base import Categorical, Gaussian, Split
 from methods.architectures import Flatten, LeakyReLU, Linear, ReLU, Swish, Tanh
 from methods.base import Problem, Unsupported
+from methods.hmc.chains import leapfrog
 from methods.hmc.scaled_networks import AnyScaledNetwork
 from methods.hmc.scaled_perceptron import ScaledPerceptron
 from methods.networks import mlp
@@ -146,3 +147,11 @@ def test_zero_is_a_fixed_point_of_padding():
     network = ScaledPerceptron(given)
     assert int(network.free.sum()) == 2 * 5 + 3
     assert len(network.free) % 32 == 0
+    states = states_of(network)
+    loss = loss_of(network, given, states)
+    assert loss.gradients[:, ~network.free].abs().max() > 0  # mean nothing, so must not matter
+    one = torch.ones(MEMBERS, 1, dtype=torch.float64)
+    steps = torch.full((MEMBERS,), 9)
+    leapfrog(loss, states_of(network, 2), 0.1 * network.free * one, -0.1 * one, -0.1 * one, steps)
+    assert (loss.states - states)[:, network.free].abs().min() > 0
+    assert (loss.states[:, ~network.free] == 0).all()
