@@ -157,7 +157,7 @@ def kl(
 
 
 def loss_of_nothing(problem: Problem) -> float:
-    """Return the negative log likelihood of the training mean, or of all labels alike, per row."""
+    """Return the negative log likelihood per row of N(0, mean square), or of all labels alike."""
     if isinstance(problem.likelihood, Categorical):
         return math.log(problem.likelihood.classes)
     targets = problem.train.targets.double()

@@ -26,6 +26,7 @@ from methods.hmc.posterior import HmcPosterior, diagnose
 from methods.hmc.scaled_networks import AnyScaledNetwork, log_loss, squared_error
 from methods.randomness import normal
 from methods.settings import require_between, require_count, require_positive
+from methods.targets import require_output_per_target
 
 CURE = 'pip install "hamiltorch @ git+https://github.com/AdamCobb/hamiltorch"'
 
@@ -66,6 +67,7 @@ class HmcHamiltorch:
         Raises `PackageMissing` without hamiltorch and `InferenceDiverged` when no proposal is
         accepted.
         """
+        require_output_per_target(problem)
         with quiet_and_seeded(rng):
             hamiltorch = import_hamiltorch()
             return self._fit(hamiltorch, problem, rng)

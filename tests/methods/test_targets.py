@@ -10,6 +10,7 @@ from methods.backprop import Backprop
 from methods.base import Problem, Unsupported
 from methods.graves_vi import GravesVi
 from methods.hmc.method import Hmc
+from methods.hmc_hamiltorch import HmcHamiltorch
 from methods.laplace_diagonal import LaplaceDiagonal
 from methods.networks import mlp
 from methods.pbp.method import Pbp
@@ -21,6 +22,7 @@ METHODS = [
     GravesVi(epochs=1, trials=1),
     LaplaceDiagonal(evidence_updates=1),
     Hmc(draws=4, warmup=0),
+    HmcHamiltorch(draws=4),
     Pbp(epochs=1),
     Pbp(epochs=1, backend="reference"),
 ]
