@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Float
 from scipy.fft import next_fast_len
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 Draws = Float[np.ndarray, "chains draws quantities *more"]
 Values = Float[np.ndarray, "quantities *more"]
@@ -76,6 +75,8 @@ def split(draws: Draws) -> Float[np.ndarray, "halves fewer quantities *more"]:
 
 def normal_scores(draws: Draws) -> Draws:
     """Return the standard normal quantiles of the draws' ranks among all chains (Blom, 1958)."""
+    from scipy.stats import rankdata  # scipy.stats loads for long
+
     flat = draws.reshape(-1, *draws.shape[2:])
     ranks = rankdata(flat, axis=0)
     return ndtri((ranks - 0.375) / (len(flat) + 0.25)).reshape(draws.shape)
