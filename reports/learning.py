@@ -42,6 +42,7 @@ class Pair:
     random: np.ndarray
     """repeats x rounds; several seeds of a repeat are averaged"""
     unconverged: int
+    """How many of the repeats have a run, of either arm, that did not converge."""
 
     def cell(self, value: Callable[[np.ndarray], np.ndarray]) -> Cell:
         """Return mean and standard error of the differences of a number of each curve."""
@@ -85,10 +86,24 @@ def curves(benchmark: Benchmark, label: str, metric: str) -> dict[int, np.ndarra
         if (values := curve(benchmark, r, metric)) is not None
     }
     folds = sorted({fold for fold, _ in found})
-    several = len({r.fold for r in benchmark.records}) > 1
-    if not several:
+    if not _by_fold(benchmark):
         return {seed: values for (_, seed), values in found.items()}
     return {f: np.mean([v for (fold, _), v in found.items() if fold == f], axis=0) for f in folds}
+
+
+def _by_fold(benchmark: Benchmark) -> bool:
+    """Return whether repeats are folds, else they are the seeds of the only one."""
+    return len({r.fold for r in benchmark.records}) > 1
+
+
+def _unconverged(benchmark: Benchmark, labels: Sequence[str]) -> set[int]:
+    """Return the repeats in which a run of these labels did not converge."""
+    return {
+        r.fold if _by_fold(benchmark) else r.seed
+        for label in labels
+        for r in benchmark.runs[label]
+        if r.status == "completed" and r.diagnostics.get("converged") == 0
+    }
 
 
 def learning_tables(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> list[Table]:
@@ -148,8 +163,7 @@ def _median(benchmark: Benchmark, method: str, metric: str) -> float:
         for r in benchmark.runs[method]
         if r.status == "completed" and metric in r.scores.get(benchmark.rounds[-1], {})
     }
-    by_fold = len({r.fold for r in benchmark.records}) > 1
-    return float(np.median(replicates(samples, by_fold)))
+    return float(np.median(replicates(samples, _by_fold(benchmark))))
 
 
 def _of_arms(
@@ -179,11 +193,7 @@ def pairs(benchmark: Benchmark, metric: str) -> Iterator[Pair]:
                 metric,
                 np.array([ours[fold] for fold in common]),
                 np.array([theirs[fold] for fold in common]),
-                sum(
-                    r.status == "completed" and r.diagnostics.get("converged") == 0
-                    for name in (label, rival)
-                    for r in benchmark.runs[name]
-                ),
+                len(_unconverged(benchmark, (label, rival)) & set(common)),
             )
 
 

@@ -153,6 +153,20 @@ def test_arms_are_paired_by_repeat_and_one_that_diverged_is_in_no_pair():
     assert np.array_equal(pair.random, random[:5])
 
 
+def test_a_pair_counts_repeats_that_did_not_converge_and_not_runs():
+    lost = [("A", 0), ("R", 0), ("R", 1), ("A", 3)]
+    runs = [
+        arm_run("PBP", arm, fold, [4.0, 3.0], diagnostics={"converged": float(gone)})
+        for arm in "AR"
+        for fold in range(4)
+        for gone in [(arm, fold) not in lost]
+    ]
+    runs[3] = dataclasses.replace(runs[3], status="diverged", scores={})
+    (benchmark,) = benchmarks(runs)
+    (pair,) = pairs(benchmark, "rmse")
+    assert (pair.unconverged, len(pair.active)) == (2, 3)
+
+
 def test_seeds_of_a_repeat_are_one_replicate():
     active, random = curves_of(4)
     records = [
@@ -215,6 +229,18 @@ def test_fewer_repeats_or_rounds_do_not_stand_beside_the_printed_number():
     assert {c.differs for c in comparisons(benchmark)} == {("10 repeats, not 40",)}
     (benchmark,) = benchmarks([arm_run("PBP", "A", fold, np.ones(5)) for fold in range(40)])
     assert list(comparisons(benchmark)) == []
+
+
+def test_a_standard_error_printed_as_zero_gives_no_z():
+    naval = [
+        arm_run("PBP", arm, fold, np.full(10, 0.015 + 0.0001 * (fold % 7)), dataset="naval")
+        for fold in range(40)
+        for arm in "AR"
+    ]
+    (rounded,) = benchmarks(naval)
+    assert [(c.published.spread, c.z) for c in comparisons(rounded)] == [(0.0, None)] * 2
+    (stated,) = benchmarks(store_of())
+    assert all(c.z is not None for c in comparisons(stated))
 
 
 @pytest.fixture
