@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import torch
 
 from datasets.base import Categorical, Gaussian, Split
-from methods.backprop_kernel import descend_epoch
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.members import in_threads
 from methods.network_posterior import NetworkPosterior
@@ -88,6 +87,8 @@ class Backprop:
     def _descend(
         self, problem: Problem, settings: Settings, rng: torch.Generator
     ) -> NetworkPosterior:
+        from methods.kernels.backprop import descend_epoch
+
         rows = RowPerceptron(problem)
         weights = rows.initial(rng)
         velocity = weights * 0

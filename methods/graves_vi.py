@@ -32,10 +32,8 @@ from jaxtyping import Float
 from datasets.base import Categorical, Gaussian, Split
 from methods.backprop import LEAST_VARIANCE, RANGES
 from methods.base import InferenceDiverged, Posterior, Problem
-from methods.graves_vi_kernel import vary_epoch
 from methods.members import in_threads
 from methods.network_posterior import DiagonalGaussianPosterior
-from methods.normal_kernel import initial_state
 from methods.row_perceptron import RowPerceptron
 from methods.settings import require_between, require_count, require_positive
 from methods.training import only
@@ -92,6 +90,9 @@ class GravesVi:
 
         Raises `InferenceDiverged` when the loss explodes.
         """
+        from methods.kernels.graves_vi import vary_epoch
+        from methods.kernels.normal import initial_state
+
         rows = RowPerceptron(problem)
         likelihood, noise_variance, learned = problem.likelihood, 1.0, False
         if isinstance(likelihood, Gaussian):
@@ -141,7 +142,8 @@ def best_prior(
     Source: Graves (2011), section 4.
     """
     center = float(mean.mean())
-    return center, float((variance + np.square(mean - center)).mean())
+    with np.errstate(over="ignore"):  # of a fit that is about to be given up
+        return center, float((variance + np.square(mean - center)).mean())
 
 
 def kl(

@@ -28,7 +28,6 @@ from torch import Tensor
 from datasets.base import Categorical, Gaussian, Likelihood
 from methods import progress
 from methods.base import InferenceDiverged, Posterior, Problem
-from methods.laplace_kernel import curvature, linearised, total_loss
 from methods.members import in_threads
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
 from methods.row_perceptron import RowPerceptron
@@ -57,6 +56,8 @@ class LaplacePosterior:
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
         """Return one Gaussian or one categorical per point; the stream is not used."""
+        from methods.kernels.laplace import linearised
+
         rows = inputs.flatten(1).double().cpu().numpy()
         means, spreads = (
             torch.from_numpy(values)[None].to(inputs.device)
@@ -95,6 +96,8 @@ class LaplaceDiagonal:
         return in_threads(self._fit, problems, rngs)
 
     def _fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        from methods.kernels.laplace import curvature
+
         rows, likelihood = RowPerceptron(problem), problem.likelihood
         alpha, beta, learned = self.initial_prior_precision, 1.0, False
         if isinstance(likelihood, Gaussian):
@@ -171,8 +174,10 @@ def most_probable(
 
     Raises `InferenceDiverged` if the loss is not finite.
     """
+    from methods.kernels.laplace import total_loss
+
     arrays = rows.widths, rows.tanh, rows.inputs, rows.targets, rows.categorical
-    arguments = (1 / len(rows.inputs), alpha / (beta * len(rows.inputs)), arrays)
+    arguments = (1 / len(rows.inputs), alpha / (beta * len(rows.inputs)), total_loss, arrays)
     if not math.isfinite(penalised(start, *arguments)[0]):
         raise InferenceDiverged("the loss is not finite")
     options = {"maxiter": iterations, "maxcor": 20, "ftol": 1e-14, "gtol": 1e-7}
@@ -184,7 +189,7 @@ def most_probable(
 
 
 @no_type_check  # called thousands of times
-def penalised(weights, share, decay, arrays):
+def penalised(weights, share, decay, total_loss, arrays):
     """Return share * loss + decay / 2 |w|² and its gradient."""
     loss, gradient = total_loss(weights, *arrays)
     value = share * loss + 0.5 * decay * np.dot(weights, weights)

@@ -97,7 +97,8 @@ class Hmc:
         length = self.trajectory_length * prior.mean**-0.5
         for iteration in range(iterations):
             share = (1 + van_der_corput(iteration + 1)) / 2
-            steps = (share * length / warmup.step_size).ceil().clamp(1, self.leapfrog_steps)
+            longest = (length / warmup.step_size).clamp(max=self.leapfrog_steps)
+            steps = (share * longest).ceil().clamp(min=1)
             transition = chains.move(warmup.step_size, steps.long())
             warmup.update(transition.acceptance)
             if iteration >= self.warmup:

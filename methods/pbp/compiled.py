@@ -5,7 +5,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.pbp import kernel, multinomial
+from methods.kernels import pbp as kernel
+from methods.kernels.pbp_layers import LAYER_ROWS, SHARED_ROWS
+from methods.pbp import multinomial
 from methods.pbp.state import State
 
 
@@ -48,7 +50,7 @@ def _workspace(state: State) -> tuple[np.ndarray, np.ndarray]:
     """
     layout = state.layout
     layers = max(1, layout.hidden)
-    rows = kernel.SHARED_ROWS + kernel.LAYER_ROWS * layers
+    rows = SHARED_ROWS + LAYER_ROWS * layers
     work = torch.zeros(rows, layout.columns, dtype=torch.float64)
     padding = torch.zeros(layers, 2, layout.columns, dtype=torch.float64)
     for layer, units in enumerate(layout.widths[1:-1]):

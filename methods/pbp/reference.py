@@ -18,13 +18,12 @@ from torch import Tensor
 from methods.pbp import multinomial
 from methods.pbp.state import (
     KEPT_NOISE_UPDATES,
+    LARGEST_CAVITY_VARIANCE,
     REJECTED_UPDATES,
     SKIPPED_REFINEMENTS,
+    SMALLEST_VARIANCE,
     State,
 )
-
-SMALLEST_VARIANCE = 1e-100
-LARGEST_CAVITY_VARIANCE = 1e6
 
 Head = tuple[float, Tensor, Tensor]
 Layers = Sequence[Float[Tensor, "_units _inputs"]]

@@ -14,6 +14,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 LANES = 8
+SMALLEST_VARIANCE = 1e-100
+"""Below it, the update of a weight is rejected."""
+LARGEST_CAVITY_VARIANCE = 1e6
+"""Above it, the refinement of a prior factor is skipped."""
 
 REJECTED_UPDATES = 0
 """Updates of a weight that would have left it no positive variance."""

@@ -10,13 +10,13 @@ import torch
 from datasets.base import Gaussian, Split
 from datasets.uci import Uci
 from methods.backprop import Backprop
-from methods.backprop_kernel import descend_epoch
 from methods.base import BatchedMethod, Problem
 from methods.graves_vi import GravesVi
-from methods.graves_vi_kernel import vary_epoch
+from methods.kernels.backprop import descend_epoch
+from methods.kernels.graves_vi import vary_epoch
+from methods.kernels.normal import fill_normal, initial_state
 from methods.laplace_diagonal import LaplaceDiagonal
 from methods.networks import mlp
-from methods.normal_kernel import fill_normal, initial_state
 from methods.row_perceptron import RowPerceptron
 from tests.methods.problems import stream, streams
 

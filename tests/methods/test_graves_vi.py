@@ -12,9 +12,9 @@ from torch.nn import functional
 from methods.architectures import Tanh
 from methods.base import InferenceDiverged
 from methods.graves_vi import GravesVi, best_prior, kl
-from methods.graves_vi_kernel import vary_epoch
+from methods.kernels.graves_vi import vary_epoch
+from methods.kernels.normal import initial_state
 from methods.networks import mlp
-from methods.normal_kernel import initial_state
 from methods.row_perceptron import RowPerceptron
 from tests.methods.problems import classification, design, regression, stream
 

@@ -6,18 +6,19 @@ import pytest
 import torch
 from scipy.special import erfcx
 
-from methods.pbp import kernel, reference
+from methods.kernels import pbp_layers, pbp_moments
+from methods.pbp import reference
 
 
 def compiled_moments(mean, variance):
     """Return mean, variance and the derivatives mean/mean, mean/variance, variance/mean, ..."""
     columns = -(-len(mean) // 8) * 8
-    work = np.ones((kernel.SHARED_ROWS + kernel.LAYER_ROWS, columns))
-    work[kernel.SUM_MEAN, : len(mean)] = mean
-    work[kernel.SUM_VARIANCE, : len(mean)] = variance
+    work = np.ones((pbp_layers.SHARED_ROWS + pbp_layers.LAYER_ROWS, columns))
+    work[pbp_layers.SUM_MEAN, : len(mean)] = mean
+    work[pbp_layers.SUM_VARIANCE, : len(mean)] = variance
     padding = np.stack([np.ones(columns), np.zeros(columns)])
-    kernel.activate(work, kernel.SHARED_ROWS, columns, padding)
-    return work[kernel.SHARED_ROWS :, : len(mean)].T
+    pbp_layers.activate(work, pbp_layers.SHARED_ROWS, columns, padding)
+    return work[pbp_layers.SHARED_ROWS :, : len(mean)].T
 
 
 def reference_moments(mean, variance):
@@ -109,18 +110,18 @@ def test_far_from_zero_they_are_finite_and_the_unit_is_off_or_linear(moments):
 
 def test_the_mills_ratio_is_that_of_scipy():
     t = np.concatenate([np.linspace(0, 40, 5001), np.geomspace(1e-12, 1e12, 500)])
-    found = np.array([kernel.mills_ratio(value) for value in t])
+    found = np.array([pbp_moments.mills_ratio(value) for value in t])
     np.testing.assert_allclose(found, np.sqrt(np.pi / 2) * erfcx(t / np.sqrt(2)), rtol=2e-15)
 
 
 def test_the_small_exponential_is_that_of_numpy():
     x = np.concatenate([np.linspace(-1, 1, 4001), np.geomspace(1e-300, 1, 500), [0.0, 30.0]])
-    found = np.array([kernel.expm1(value) for value in x])
+    found = np.array([pbp_moments.expm1(value) for value in x])
     np.testing.assert_allclose(found, np.expm1(x), rtol=5e-16)
 
 
 @pytest.mark.parametrize(
-    ("update", "rtol"), [(kernel.gamma_update, 1e-13), (reference.gamma_update, 1e-7)]
+    ("update", "rtol"), [(pbp_moments.gamma_update, 1e-13), (reference.gamma_update, 1e-7)]
 )
 def test_the_gamma_update_is_right_also_after_millions_of_rows(update, rtol):
     rng = np.random.default_rng(1)

@@ -8,7 +8,8 @@ import torch
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from methods.pbp import kernel, multinomial
+from methods.kernels import pbp_classes
+from methods.pbp import multinomial
 
 NOISE = 4 / math.pi
 
@@ -71,12 +72,12 @@ def compiled_head(mean, variance, label):
     """Return log Z, and its derivatives by means and variances."""
     outputs = np.stack([mean, variance, np.zeros_like(mean), np.zeros_like(mean)])
     if len(mean) == 2:
-        log_z = kernel.two_classes(outputs, label)
+        log_z = pbp_classes.two_classes(outputs, label)
     else:
         nodes, log_weights = multinomial.quadrature()
         buffers = np.empty((2, len(nodes), len(mean)))
         shares = np.empty(len(nodes))
-        log_z = kernel.many_classes(outputs, label, nodes, log_weights, *buffers, shares)
+        log_z = pbp_classes.many_classes(outputs, label, nodes, log_weights, *buffers, shares)
     return log_z, outputs[2], outputs[3]
 
 

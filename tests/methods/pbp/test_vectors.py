@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from methods.pbp import kernel, reference
+from methods.kernels import pbp_moments
+from methods.pbp import reference
 from tests.methods.pbp.states import BACKENDS, filter_of, flat, matrix, moments, state_of, take
 
 both = pytest.mark.parametrize("backend", BACKENDS)
@@ -272,7 +273,7 @@ GAMMAS = [
 ]
 
 
-@pytest.mark.parametrize("update", [kernel.gamma_update, reference.gamma_update])
+@pytest.mark.parametrize("update", [pbp_moments.gamma_update, reference.gamma_update])
 @pytest.mark.parametrize(("shape", "rate", "error", "variance", "new_shape", "new_rate"), GAMMAS)
 def test_the_gamma_of_a_precision(update, shape, rate, error, variance, new_shape, new_rate):
     found = update(float(shape), float(rate), error**2, float(variance))

@@ -1,15 +1,12 @@
 """Gradient descent with momentum and weight decay after every row, compiled."""
 
-from typing import no_type_check
-
-import numba
 import numpy as np
 
-from methods.perceptron_kernel import COMPILED, loss_and_gradient, workspace
+from methods.kernels.compilation import reordered
+from methods.kernels.perceptron import loss_and_gradient, workspace
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def descend_epoch(
     weights, velocity, widths, tanh, inputs, targets, order, classify, rate, momentum, decay
 ):

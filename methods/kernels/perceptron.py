@@ -6,22 +6,12 @@ ends with its bias. So hidden units are contiguous throughout. Activations are o
 each layer's followed by the 1 that biases multiply.
 """
 
-from typing import no_type_check
-
-import numba
 import numpy as np
 
-COMPILED = {
-    "cache": True,
-    "nogil": True,
-    "error_model": "numpy",
-    # Sums may be reordered for vector units; infinities and NaN keep their meaning.
-    "fastmath": {"reassoc", "contract", "nsz"},
-}
+from methods.kernels.compilation import reordered
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def workspace(widths):
     """Return activations, outputs, their slopes, and slopes of two neighbouring layers."""
     activations = np.ones(widths[:-1].sum() + len(widths) - 1)
@@ -30,8 +20,7 @@ def workspace(widths):
     return activations, outputs, output_slopes, np.empty(wide), np.empty(wide)
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def forward(weights, widths, tanh, row, space):
     """Fill the activations of one row, hyperbolic tangents or rectified, and the outputs."""
     activations, outputs = space[0], space[1]
@@ -64,8 +53,7 @@ def forward(weights, widths, tanh, row, space):
         outputs[k] = total
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def backward(weights, widths, tanh, space, gradient):
     """Fill the gradient that given slopes of the outputs have in the weights."""
     activations, _, output_slopes, slopes, below = space
@@ -101,8 +89,7 @@ def backward(weights, widths, tanh, space, gradient):
         slopes, below = below, slopes
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def softmax(outputs, probabilities):
     """Fill the class probabilities; return the log of the sum of exponentials."""
     top = outputs.max()
@@ -115,8 +102,7 @@ def softmax(outputs, probabilities):
     return top + np.log(total)
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def loss_and_gradient(weights, widths, tanh, row, target, classify, space, gradient):
     """Return the loss of one row and fill its gradient in the weights.
 

@@ -1,22 +1,12 @@
 """Full-batch loss, Gauss-Newton diagonal and linearised outputs of a perceptron, compiled."""
 
-from typing import no_type_check
-
-import numba
 import numpy as np
 
-from methods.perceptron_kernel import (
-    COMPILED,
-    backward,
-    forward,
-    loss_and_gradient,
-    softmax,
-    workspace,
-)
+from methods.kernels.compilation import reordered
+from methods.kernels.perceptron import backward, forward, loss_and_gradient, softmax, workspace
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def total_loss(weights, widths, tanh, inputs, targets, classify):
     """Return the summed loss of all rows and its gradient."""
     space, own = workspace(widths), np.empty_like(weights)
@@ -30,8 +20,7 @@ def total_loss(weights, widths, tanh, inputs, targets, classify):
     return total, gradient
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def curvature(weights, widths, tanh, inputs, classify):
     """Return the diagonal of the Gauss-Newton Hessian of the summed loss.
 
@@ -55,8 +44,7 @@ def curvature(weights, widths, tanh, inputs, classify):
     return diagonal
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def linearised(weights, variances, widths, tanh, inputs):
     """Return each row's outputs and their variances J diag(variances) Jᵀ, output by output."""
     space, own = workspace(widths), np.empty_like(weights)

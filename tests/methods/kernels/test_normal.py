@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from methods.normal_kernel import BLOCK, LANES, fill_normal, initial_state
+from methods.kernels.normal import BLOCK, LANES, fill_normal, initial_state
 from tests.methods.problems import stream
 
 COUNT = 4_000_000

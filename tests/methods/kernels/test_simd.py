@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from methods.pbp import simd
+from methods.kernels import simd
 
 
 @numba.njit

@@ -1,16 +1,13 @@
 """Stochastic variational inference after every row, compiled."""
 
-from typing import no_type_check
-
-import numba
 import numpy as np
 
-from methods.normal_kernel import BLOCK, fill_normal
-from methods.perceptron_kernel import COMPILED, loss_and_gradient, workspace
+from methods.kernels.compilation import reordered
+from methods.kernels.normal import BLOCK, fill_normal
+from methods.kernels.perceptron import loss_and_gradient, workspace
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def vary_epoch(
     mean,
     precision,

@@ -6,9 +6,9 @@ import torch
 from torch.nn import functional
 
 from methods.architectures import ReLU, Tanh
-from methods.laplace_kernel import curvature, linearised, total_loss
+from methods.kernels.laplace import curvature, linearised, total_loss
+from methods.kernels.perceptron import loss_and_gradient, workspace
 from methods.networks import mlp
-from methods.perceptron_kernel import loss_and_gradient, workspace
 from methods.row_perceptron import RowPerceptron
 from tests.methods.problems import classification, regression, stream
 

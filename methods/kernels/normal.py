@@ -6,7 +6,6 @@ at once.
 """
 
 from math import factorial
-from typing import no_type_check
 
 import numba
 import numpy as np
@@ -14,9 +13,9 @@ import torch
 from jaxtyping import UInt64
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from methods.perceptron_kernel import COMPILED
+from methods.kernels.compilation import reordered, reordered_inline
+from methods.kernels.simd import operation
 
 LANES = 16
 BLOCK = 2 * LANES
@@ -32,8 +31,7 @@ SINE = tuple((-1) ** k / factorial(2 * k + 1) for k in range(5, -1, -1))
 COSINE = tuple((-1) ** k / factorial(2 * k) for k in range(6, -1, -1))
 
 
-@intrinsic
-@no_type_check
+@operation
 def _float(context, bits):
     """Return the float of these bits."""
 
@@ -43,8 +41,7 @@ def _float(context, bits):
     return types.float64(types.uint64), build
 
 
-@intrinsic
-@no_type_check
+@operation
 def _bits(context, value):
     """Return the bits of a float."""
 
@@ -60,8 +57,7 @@ def initial_state(rng: torch.Generator) -> UInt64[np.ndarray, "4 lanes"]:
     return state.random_(-(2**63), None, generator=rng).cpu().numpy().view(np.uint64)
 
 
-@numba.njit(inline="always", **COMPILED)
-@no_type_check
+@reordered_inline
 def _polynomial(x, coefficients):
     total = 0.0
     for coefficient in numba.literal_unroll(coefficients):
@@ -69,8 +65,7 @@ def _polynomial(x, coefficients):
     return total
 
 
-@numba.njit(inline="always", **COMPILED)
-@no_type_check
+@reordered_inline
 def _log(u):
     """Return the logarithm of a normal positive float."""
     bits = _bits(u)
@@ -84,8 +79,7 @@ def _log(u):
     return LOG_2 * exponent + s * _polynomial(q, ARTANH)
 
 
-@numba.njit(**COMPILED)
-@no_type_check
+@reordered
 def fill_normal(state, values):
     """Fill all values, whose number is a multiple of BLOCK, and advance the state."""
     a, b, c, d = state[0], state[1], state[2], state[3]

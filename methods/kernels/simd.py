@@ -45,7 +45,7 @@ def _splat(builder, value, kind):
     return builder.shuffle_vector(first, start, zeros)
 
 
-def _operation(function: Callable) -> Any:
+def operation(function: Callable) -> Any:
     """Return a function for compiled code, of which `function` gives signature and code."""
     return intrinsic(function)
 
@@ -90,7 +90,7 @@ def _declared(builder, name, result, *arguments):
     return builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
 
 
-@_operation
+@operation
 def load(typing, array, row, column):
     """Return the values array[row, column : column + 8]."""
 
@@ -100,7 +100,7 @@ def load(typing, array, row, column):
     return float64x8(array, types.intp, types.intp), emit
 
 
-@_operation
+@operation
 def store(typing, array, row, column, values):
     """Write the values to array[row, column : column + 8]."""
 
@@ -111,7 +111,7 @@ def store(typing, array, row, column, values):
     return types.void(array, types.intp, types.intp, float64x8), emit
 
 
-@_operation
+@operation
 def splat(typing, number):
     """Return eight times the number."""
 
@@ -121,7 +121,7 @@ def splat(typing, number):
     return float64x8(types.float64), emit
 
 
-@_operation
+@operation
 def where(typing, mask, yes, no):
     """Return `yes` where the mask is true and `no` elsewhere."""
 
@@ -131,7 +131,7 @@ def where(typing, mask, yes, no):
     return float64x8(bool8, float64x8, float64x8), emit
 
 
-@_operation
+@operation
 def reciprocal_root_guess(typing, values):
     """Return 1/√x of normal positive numbers, within 3.5 %.
 
@@ -148,7 +148,7 @@ def reciprocal_root_guess(typing, values):
     return float64x8(float64x8), emit
 
 
-@_operation
+@operation
 def magnitude(typing, values):
     """Return the absolute values."""
 
@@ -158,7 +158,7 @@ def magnitude(typing, values):
     return float64x8(float64x8), emit
 
 
-@_operation
+@operation
 def total(typing, values):
     """Return the sum, added in pairs."""
 
@@ -172,7 +172,7 @@ def total(typing, values):
     return types.float64(float64x8), emit
 
 
-@_operation
+@operation
 def count(typing, mask):
     """Return how many of the eight are true."""
 
@@ -183,7 +183,7 @@ def count(typing, mask):
     return types.int64(bool8), emit
 
 
-@_operation
+@operation
 def every(typing, mask):
     """Return whether all eight are true."""
 
@@ -194,7 +194,7 @@ def every(typing, mask):
     return types.boolean(bool8), emit
 
 
-@_operation
+@operation
 def power_of_two(typing, shifted):
     """Return 2**k, -1022 <= k <= 1023, of values that are k + 1.5 * 2**52."""
 

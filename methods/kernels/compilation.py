@@ -1,0 +1,100 @@
+"""How kernels are compiled: on their first call, and kept for later processes.
+
+Numba notices a change of the file that defines a kernel, but not of the files that it calls into.
+What is kept therefore lies in a folder that is named after all files of this package.
+"""
+
+import hashlib
+import inspect
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from methods.base import PackageMissing
+
+try:
+    import numba
+    from numba.core import config
+except ImportError as missing:
+    raise PackageMissing("needed numba, which compiles kernels: pip install numba") from missing
+
+HERE = Path(__file__).parent
+SETTINGS: Any = config
+PLACES = (
+    *(Path(folder) for folder in [SETTINGS.CACHE_DIR] if folder),  # NUMBA_CACHE_DIR
+    HERE / "__pycache__",
+    Path.home() / ".cache" / "bnnbench" / "kernels",
+)
+"""Where compiled code may be kept: the first that can be written to."""
+
+
+def compiled(*relaxed: str, **options: Any) -> Callable[[Callable], Any]:
+    """Return a decorator for functions that are compiled on their first call.
+
+    They release Python's lock and divide by zero as IEEE 754 says. `relaxed` names the parts of
+    its arithmetic that need not be kept, in LLVM's words. Import hooks' wrappers are taken off.
+    Where no place can be written to, every process compiles anew.
+    """
+
+    def decorate(function: Callable) -> Any:
+        folder = _folder()
+        with _kept_in(folder):
+            return numba.njit(
+                nogil=True,
+                cache=folder is not None,
+                error_model="numpy",
+                fastmath=set(relaxed),
+                **options,
+            )(inspect.unwrap(function))
+
+    return decorate
+
+
+@cache
+def _folder() -> Path | None:
+    """Return the folder of these sources, having removed those of earlier ones beside it."""
+    digest = hashlib.sha256()
+    for path in sorted(HERE.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for place in PLACES:
+        folder = place / f"compiled-{digest.hexdigest()[:16]}"
+        if _is_writable(folder):
+            if place.is_relative_to(HERE):  # no other checkout uses it
+                for earlier in place.glob("compiled-*"):
+                    if earlier != folder:
+                        shutil.rmtree(earlier, ignore_errors=True)
+            return folder
+    return None
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+@contextmanager
+def _kept_in(folder: Path | None) -> Iterator[None]:
+    """Let numba keep what is decorated inside the block in this folder."""
+    before = SETTINGS.CACHE_DIR
+    if folder is not None:
+        SETTINGS.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        SETTINGS.CACHE_DIR = before
+
+
+# Sums may be reordered for vector units; infinities and NaN keep their meaning.
+reordered = compiled("reassoc", "contract", "nsz")
+reordered_inline = compiled("reassoc", "contract", "nsz", inline="always")
+# A product and a sum may be rounded once.
+fused = compiled("contract")
+fused_inline = compiled("contract", forceinline=True)
