@@ -64,12 +64,12 @@ class RowPerceptron:
     @cached_property
     def inputs(self) -> Float[np.ndarray, "points features"]:
         """The training inputs as vectors."""
-        return self.problem.train.inputs.flatten(1).double().cpu().numpy()
+        return self.problem.train.inputs.detach().flatten(1).double().cpu().numpy()
 
     @cached_property
     def targets(self) -> Float[np.ndarray, "points outputs"]:
         """The training targets; labels one-hot."""
-        targets = self.problem.train.targets.cpu()
+        targets = self.problem.train.targets.detach().cpu()
         if self.categorical:
             targets = torch.nn.functional.one_hot(targets.long(), int(self.widths[-1]))
         return targets.double().numpy()

@@ -16,6 +16,7 @@ from methods.base import InferenceDiverged, Posterior, Problem
 from methods.minibatches import Minibatches
 from methods.network_posterior import NetworkPosterior, convolves
 from methods.settings import require_choice, require_count, require_positive
+from methods.targets import require_output_per_target
 from methods.torch_layers import Rule
 from methods.torch_network import TorchNetwork
 
@@ -60,6 +61,7 @@ class Stack:
         rules: Mapping[type[Layer], Rule] | None = None,
     ) -> None:
         first = problems[0]
+        require_output_per_target(first)
         self.rngs = tuple(rngs)
         self.likelihood = first.likelihood
         self.network = TorchNetwork(architecture or first.architecture, first.input_shape, rules)
