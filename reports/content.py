@@ -24,7 +24,10 @@ from reports.reproduction import Reproduction, reproductions
 from reports.table import Table, condition_table, diagnostics_table, overview
 from suites.engine.record import Record
 
-OVERVIEWS = ("accuracy", "nll", "rmse", "log_likelihood", "fit_seconds")
+OVERVIEWS = (
+    *("wasserstein2", "kl_from_reference"),
+    *("accuracy", "nll", "rmse", "log_likelihood", "fit_seconds"),
+)
 """Columns shown for all data sets side by side where there are several."""
 
 

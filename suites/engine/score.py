@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from torch import Tensor
 
 from datasets.base import Target
-from methods.predictive import Predictive
+from methods.predictive import ClassPredictive, Predictive
 from metrics import METRICS
 
 
@@ -18,8 +18,12 @@ def score(
     """Return metric → value, a mean over points where the metric gives one value per point.
 
     `target` holds the mean and std that standardised a regression target; predictions and
-    targets come standardised, and metrics of original units see them rescaled.
+    targets come standardised, and metrics of original units see them rescaled. Raises TypeError
+    for class probabilities of a real target, or the reverse.
     """
+    if isinstance(prediction, ClassPredictive) == targets.is_floating_point():
+        asked = "a real target" if targets.is_floating_point() else "classes"
+        raise TypeError(f"the data has {asked}; got a {type(prediction).__name__}")
     if len(prediction) != len(targets):
         raise ValueError(f"{len(prediction)} predictions for {len(targets)} targets")
     both = {True: (prediction, targets)}

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from datasets.conditions import Clean
-from datasets.toys import Cubic
+from datasets.toys import Cubic, CubicGap
 from reports.benchmarks import benchmarks
 from reports.cli import main
+from reports.content import content
 from reports.figures.fits import Band, draw, limits
 from reports.fits import panels
+from reports.load import read
 from reports.palette import Style, styles
 from suites.engine.cli import command
 from suites.engine.curves import Curve
@@ -49,6 +51,17 @@ def test_each_completed_method_has_a_panel_the_reference_first(tmp_path):
     assert [d.heading for d in found.drawings] == ["Truth", "Mean"]
     assert found.reference == "Truth"
     assert "Truth" in found.explanation
+
+
+def test_distances_stand_first_of_what_is_shown_for_all_data_sets(tmp_path):
+    store = carried_out(tmp_path, replace(SUITE, sources=(Cubic(), CubicGap())))
+    distances, *_ = content(read(store.folder)).parts[0].overviews
+    cells = {row.method: row.cells for row in distances.rows}
+    for column, dataset in enumerate(("cubic", "cubic_gap")):
+        of_mean = [r for r in store.current() if (r.method, r.dataset) == ("Mean", dataset)]
+        expected = np.mean([r.scores["clean"]["wasserstein2"] for r in of_mean])
+        assert cells["Mean"][column].mean == pytest.approx(expected)
+    assert cells["Truth"] == ("not scored",) * 2
 
 
 def test_the_panels_say_what_the_records_say(tmp_path):

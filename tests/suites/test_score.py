@@ -6,7 +6,7 @@ import pytest
 import torch
 from sklearn.metrics import root_mean_squared_error
 
-from methods.predictive import GaussianPredictive
+from methods.predictive import CategoricalPredictive, GaussianPredictive
 from suites.engine.score import score
 
 METRES = {"name": "height", "unit": "m", "mean": 5.0, "std": 2.0}
@@ -32,6 +32,14 @@ def test_the_two_log_likelihoods_differ_by_the_log_of_the_unit(prediction):
     both = score(prediction, targets, ["log_likelihood", "log_likelihood_standardised"], METRES)
     difference = both["log_likelihood_standardised"] - both["log_likelihood"]
     assert difference == pytest.approx(math.log(2.0))
+
+
+def test_a_prediction_of_the_wrong_kind_is_named(prediction):
+    classes = CategoricalPredictive(torch.full((1, 9, 2), 0.5).log())
+    with pytest.raises(TypeError, match="has a real target; got a CategoricalPredictive"):
+        score(classes, torch.zeros(9, 1), ["rmse"], METRES)
+    with pytest.raises(TypeError, match="has classes; got a GaussianPredictive"):
+        score(prediction, torch.zeros(9, dtype=torch.long), ["accuracy"])
 
 
 def test_predictions_and_targets_must_agree_in_length(prediction):
