@@ -48,7 +48,11 @@ KNOWN = {
     "IVON@mean": Style(VERMILLION, 1),
     "Message passing": Style(BROWN),
     "PBP": Style(BROWN, 1),
+    "VI": Style(PINK, 1),
+    "BP": Style(SKY, 1),
+    "LA": Style(ORANGE, 1),
     "HMC": Style(GREY, 2),
+    "HMC as PBP": Style(GREEN, 2),
 }
 
 

@@ -34,6 +34,8 @@ class Comparison:
     """The difference in standard errors, None unless both sides have a standard error."""
     departures: tuple[str, ...]
     differs: tuple[str, ...]
+    unconverged: int = 0
+    """How many of our runs did not converge, by their own diagnostics."""
 
     @property
     def difference(self) -> float:
@@ -72,10 +74,14 @@ class Reproduction:
 
 
 def remarks(comparison: Comparison) -> tuple[str, ...]:
-    """Return why two numbers do not compare, and the doubts of the source."""
+    """Return why two numbers do not compare, and the doubts of the source and of ours."""
+    found = list(comparison.differs)
     noted = comparison.published.note
-    known = any(noted and noted in text for text in comparison.differs)
-    return comparison.differs if known or not noted else (*comparison.differs, noted)
+    if noted and not any(noted in text for text in found):
+        found.append(noted)
+    if comparison.unconverged:
+        found.append(f"{comparison.unconverged} of our {comparison.runs} runs did not converge")
+    return tuple(found)
 
 
 def reproductions(benchmarks: Iterable[Benchmark]) -> list[Reproduction]:
@@ -133,6 +139,7 @@ def _compared(
             None if differs else _z(values, printed),
             departures,
             differs,
+            sum(r.diagnostics.get("converged") == 0 for r in followers),
         )
 
 

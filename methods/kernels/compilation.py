@@ -20,7 +20,7 @@ try:
     import numba
     from numba.core import config
 except ImportError as missing:
-    raise PackageMissing("needed numba, which compiles kernels: pip install numba") from missing
+    raise PackageMissing(f"needed numba ({missing}): pip install numba") from missing
 
 HERE = Path(__file__).parent
 SETTINGS: Any = config

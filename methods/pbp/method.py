@@ -14,7 +14,7 @@ from torch import Tensor
 from datasets.base import Categorical, Gaussian, Likelihood
 from methods import progress
 from methods.architectures import ReLU
-from methods.base import InferenceDiverged, Posterior, Problem
+from methods.base import InferenceDiverged, PackageMissing, Posterior, Problem
 from methods.pbp import multinomial, reference
 from methods.pbp.state import (
     KEPT_NOISE_UPDATES,
@@ -142,11 +142,8 @@ def _backend(backend: Backend) -> ModuleType:
         return reference
     try:
         return importlib.import_module("methods.pbp.compiled")
-    except ImportError as error:
-        raise ImportError(
-            f"PBP's compiled filter needs numba, which cannot be imported ({error}): install it "
-            '(pip install numba), or use the slow Pbp(backend="reference")'
-        ) from error
+    except PackageMissing as missing:
+        raise PackageMissing(f'{missing}; or use the slow Pbp(backend="reference")') from missing
 
 
 class _Member:

@@ -13,7 +13,7 @@ from reports.content import content
 from reports.load import read
 from reports.page import render
 from reports.published import table
-from reports.reproduction import comparisons, reproductions
+from reports.reproduction import comparisons, remarks, reproductions
 from tests.reports.synthetic import keep, record
 
 TABLE_1 = ({"paper": "000", "table": "1", "departures": ["a departure"]},)
@@ -43,6 +43,14 @@ def test_the_calibration_error_of_paper_000_is_compared_with_its_own_metric():
     assert "ece" not in found
     assert found["ece_paper000"].mean == 0.04
     assert found["ece_paper000"].published.value == 0.046
+
+
+def test_runs_that_did_not_converge_are_counted_beside_the_printed_number():
+    runs = [paper_run(seed=s, diagnostics={"converged": float(s == 0)}) for s in range(3)]
+    found = compared(*runs)
+    assert found
+    assert all("2 of our 3 runs did not converge" in remarks(c) for c in found)
+    assert not any("converge" in text for c in compared(paper_run()) for text in remarks(c))
 
 
 @pytest.mark.parametrize(

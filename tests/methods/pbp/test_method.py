@@ -241,7 +241,7 @@ Pbp(epochs=1).fit(regression(), stream(0))
         [sys.executable, "-c", program], cwd=project, capture_output=True, text=True
     )
     last = done.stderr.strip().splitlines()[-1]
-    assert re.search(r'ImportError: .*pip install numba.*backend="reference"', last), done.stderr
+    assert re.search(r'PackageMissing: .*pip install numba.*backend="reference"', last), done.stderr
 
 
 def test_known_noise_is_never_updated():
