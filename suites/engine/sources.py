@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from datasets.base import DataSource, Origin, Part, PoolSource
+from datasets.base import DataSource, Origin, Part, PoolSource, PoolTooSmall
 from datasets.limited import Limited
 from datasets.resolve import resolve
 from suites.engine.arguments import Options
@@ -63,7 +63,10 @@ def left_out(suite: Suite) -> list[DataSource]:
 
 
 def provided(suite: Suite, source: DataSource) -> Provided:
-    """Return what a resolved source gives, by loading its first fold."""
+    """Return what a resolved source gives, by loading its first fold.
+
+    Raises PoolTooSmall for a pool of fewer rows than the suite acquires.
+    """
     data = source.load(0)
     conditions = [evaluation.condition for evaluation in suite.evaluations]
     others: dict[str, Origin] = {c.name: c.origin(data) for c in conditions}
@@ -74,5 +77,18 @@ def provided(suite: Suite, source: DataSource) -> Provided:
         test_rows=len(data.test),
         folds=min(suite.folds, source.folds),
         conditions={name: origin for name, origin in others.items() if origin != data.origin},
-        pool_rows=len(source.candidates(0, ())) if isinstance(source, PoolSource) else 0,
+        pool_rows=_pool_rows(suite, source),
     )
+
+
+def _pool_rows(suite: Suite, source: DataSource) -> int:
+    if not isinstance(source, PoolSource):
+        return 0
+    rows = len(source.candidates(0, ()))
+    wanted = max((rule.rounds * rule.batch for rule in suite.acquisitions.values()), default=0)
+    if rows < wanted:
+        raise PoolTooSmall(
+            f"{source.name} has {rows} rows in its pool, but {wanted} are to be taken out of it: "
+            "take fewer rounds, or fewer rows for training and testing"
+        )
+    return rows

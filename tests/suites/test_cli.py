@@ -403,5 +403,6 @@ def test_more_acquisitions_than_the_pool_has_rows_are_a_mistake_with_a_cure(tmp_
     greedy = replace(ACTIVE, acquisitions={"A": Acquisition("variance", rounds=3, batch=5)})
     answer = call(tmp_path, suite=greedy)
     assert answer.code == 2
-    assert "3 rows left in its pool, 5 are to be acquired" in answer.errors
+    assert "has 13 rows in its pool, but 15 are to be taken out of it" in answer.errors
     assert "Traceback" not in answer.errors
+    assert not times(tmp_path)  # said before anything is fitted
