@@ -20,7 +20,7 @@ PAPER = Suite(
     title="Lines",
     profile="paper",
     sources=(Line(), Elsewhere()),
-    methods={"Slow": Slow(seconds=0.25)},
+    methods={"Slow": Slow(seconds=0.6)},
     architecture=(),
     evaluations=(Evaluation(Clean(), ("rmse",)),),
     folds=4,
