@@ -52,7 +52,7 @@ KNOWN = {
     "BP": Style(SKY, 1),
     "LA": Style(ORANGE, 1),
     "HMC": Style(GREY, 2),
-    "HMC as PBP": Style(GREEN, 2),
+    "HMC vague": Style(GREEN, 2),
 }
 
 
