@@ -185,6 +185,8 @@ class Table:
     train_targets: Float[np.ndarray, " train"]
     test_inputs: Float[np.ndarray, "test features"]
     test_targets: Float[np.ndarray, " test"]
+    ones: tuple[int, ...] = ()
+    """Constant features that are a 1, and not a 0, once standardised."""
 
 
 @runtime_checkable

@@ -1,6 +1,6 @@
 """A source's training rows alone, part of them held out to choose settings on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,7 +42,9 @@ class HeldOut(Derived):
         whole = self._table_source.table(fold)
         order = np.random.default_rng(fold).permutation(len(whole.train_targets))
         cut = self._kept(len(order))
-        return tables.split_table(whole.train_inputs, whole.train_targets, order[:cut], order[cut:])
+        parts = order[:cut], order[cut:]
+        table = tables.split_table(whole.train_inputs, whole.train_targets, *parts)
+        return replace(table, ones=whole.ones)
 
     def _part_of_source(self, part: Part) -> Part:
         return "train"

@@ -48,6 +48,7 @@ class Limited(Derived):
             rows.train_targets[: self.train],
             rows.test_inputs[: self.test],
             rows.test_targets[: self.test],
+            rows.ones,
         )
 
     def _cuts(self) -> bool:

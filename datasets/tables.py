@@ -22,23 +22,17 @@ from datasets.base import (
 from datasets.facts import facts_of
 
 
-def load(source: TableSource, fold: int, ones: Sequence[int] = ()) -> Dataset:
+def load(source: TableSource, fold: int) -> Dataset:
     """Return the fold of a regression source, standardised."""
     check_fold(source, fold)
-    return standardised(source.table(fold), source.target, source.origin, source.licence, ones)
+    return standardised(source.table(fold), source.target, source.origin, source.licence)
 
 
-def standardised(
-    table: Table,
-    target: tuple[str, str],
-    origin: Origin,
-    licence: str,
-    ones: Sequence[int] = (),
-) -> Dataset:
+def standardised(table: Table, target: tuple[str, str], origin: Origin, licence: str) -> Dataset:
     """Return rows with mean 0 and std 1 over the training rows (no degrees of freedom lost).
 
-    A feature that is constant in training keeps its scale, and is 0 there, but 1 where its
-    column is among `ones`. `target` is its name and unit.
+    A feature that is constant in training keeps its scale, and is 0 there, but 1 where the
+    table says so. `target` is its name and unit.
     Raises NothingToLearn where the training targets are all equal.
     """
     name, unit = target
@@ -47,7 +41,7 @@ def standardised(
         raise NothingToLearn(
             f"all training targets ({name}) are {mean}: there is nothing to learn; take more rows"
         )
-    scaling = _column_scaling(table.train_inputs, ones)
+    scaling = _column_scaling(table.train_inputs, table.ones)
 
     def split(inputs: np.ndarray, targets: np.ndarray) -> Split:
         scaled = scaling.apply(torch.from_numpy(inputs)).float()
@@ -91,6 +85,6 @@ def split_table(
     inputs: np.ndarray, targets: np.ndarray, train: np.ndarray | slice, test: np.ndarray | slice
 ) -> Table:
     """Return the table whose training and test rows are the chosen ones, in that order."""
-    return Table(
-        *(np.ascontiguousarray(a[rows]) for rows in (train, test) for a in (inputs, targets))
-    )
+    cuts = (np.ascontiguousarray(a[rows]) for rows in (train, test) for a in (inputs, targets))
+    train_inputs, train_targets, test_inputs, test_targets = cuts
+    return Table(train_inputs, train_targets, test_inputs, test_targets)

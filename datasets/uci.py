@@ -7,7 +7,7 @@ are on both sides.
 
 import difflib
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -211,7 +211,7 @@ class Uci:
     @cached(24)
     def load(self, fold: int) -> Dataset:
         """Return the fold, standardised."""
-        return tables.load(self, fold, SETS[self.name].ones)
+        return tables.load(self, fold)
 
     def table(self, fold: int) -> Table:
         """Return the raw rows of the fold."""
@@ -221,9 +221,10 @@ class Uci:
             train, test = slice(None, YEAR_TRAIN), slice(YEAR_TRAIN, None)
         else:
             train, test = tables.gal_split(len(rows), fold)
-        return tables.split_table(
+        table = tables.split_table(
             rows[:, slice(*entry.features)], rows[:, entry.column], train, test
         )
+        return replace(table, ones=entry.ones)
 
     @cached(3)
     def _rows(self) -> np.ndarray:

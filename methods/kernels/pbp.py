@@ -6,14 +6,14 @@ import numpy as np
 
 from methods.kernels.compilation import fused
 from methods.kernels.pbp_classes import many_classes, two_classes
-from methods.kernels.pbp_layers import downwards, first_forward, padded, upwards
-from methods.kernels.pbp_moments import LOG_ROOT_TAU, gamma_update, is_gamma
-from methods.pbp.state import (
+from methods.kernels.pbp_constants import (
     KEPT_NOISE_UPDATES,
     LARGEST_CAVITY_VARIANCE,
     REJECTED_UPDATES,
     SKIPPED_REFINEMENTS,
 )
+from methods.kernels.pbp_layers import downwards, first_forward, padded, upwards
+from methods.kernels.pbp_moments import LOG_ROOT_TAU, gamma_update, is_gamma
 
 
 @fused

@@ -3,8 +3,8 @@
 import math
 
 from methods.kernels.compilation import fused_inline
+from methods.kernels.pbp_constants import LOGIT_NOISE_VARIANCE
 from methods.kernels.pbp_moments import LOG_ROOT_TAU, mills_ratio
-from methods.pbp.multinomial import LOGIT_NOISE_VARIANCE
 
 
 @fused_inline

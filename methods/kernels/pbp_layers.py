@@ -9,6 +9,7 @@ form.
 import math
 
 from methods.kernels.compilation import fused_inline
+from methods.kernels.pbp_constants import SMALLEST_VARIANCE
 from methods.kernels.pbp_moments import (
     DENSITY_AT_ZERO,
     LARGEST_STANDARDISED,
@@ -19,7 +20,6 @@ from methods.kernels.pbp_moments import (
     relu_moments,
 )
 from methods.kernels.simd import count, every, load, splat, store, total, where
-from methods.pbp.state import SMALLEST_VARIANCE
 
 # Rows of the workspace. The first six are of all layers, then six of each hidden layer.
 SUM_MEAN, SUM_VARIANCE = 0, 1

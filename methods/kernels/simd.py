@@ -14,7 +14,8 @@ from numba.core import types
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-LANES = 8
+from methods.kernels.pbp_constants import LANES
+
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _INTEGERS = ir.VectorType(ir.IntType(64), LANES)
 _BOOLEANS = ir.VectorType(ir.IntType(1), LANES)

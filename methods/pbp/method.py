@@ -2,8 +2,8 @@
 
 import importlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Literal, get_args
 
@@ -15,11 +15,14 @@ from datasets.base import Categorical, Gaussian, Likelihood
 from methods import progress
 from methods.architectures import ReLU
 from methods.base import InferenceDiverged, PackageMissing, Posterior, Problem
-from methods.pbp import multinomial, reference
-from methods.pbp.state import (
+from methods.kernels.pbp_constants import (
     KEPT_NOISE_UPDATES,
     REJECTED_UPDATES,
     SKIPPED_REFINEMENTS,
+)
+from methods.members import in_threads
+from methods.pbp import multinomial, reference
+from methods.pbp.state import (
     Layout,
     State,
     initial,
@@ -115,25 +118,14 @@ class Pbp:
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem; torch's number of threads share them out."""
-        backend = _backend(self.backend)
-        members = [
-            _Member(self, problem, rng, backend)
-            for problem, rng in zip(problems, rngs, strict=True)
-        ]
-        sound = [member for member in members if not member.failure]
-        threads = max(1, min(torch.get_num_threads(), len(sound)))
-        shares = [sound[thread::threads] for thread in range(threads)]
-        with ThreadPoolExecutor(threads) as pool:
-            carry_out = pool.map if threads > 1 else map
-            for epoch in range(self.epochs if sound else 0):
-                losses = [loss for share in carry_out(_epoch, shares) for loss in share]
-                progress.report(epoch + 1, self.epochs, sum(losses) / len(losses))
-        return [member.outcome() for member in members]
+        """Return the posterior of each problem, several at a time in threads."""
+        return in_threads(partial(self._filter, _backend(self.backend)), problems, rngs)
 
-
-def _epoch(members: "Sequence[_Member]") -> list[float]:
-    return [member.epoch() for member in members]
+    def _filter(self, backend: ModuleType, problem: Problem, rng: torch.Generator) -> Posterior:
+        member = _Member(self, problem, rng, backend)
+        for epoch in range(self.epochs):
+            progress.report(epoch + 1, self.epochs, member.epoch())
+        return member.posterior()
 
 
 def _backend(backend: Backend) -> ModuleType:
@@ -161,8 +153,8 @@ class _Member:
         inputs, targets = with_bias(problem.train.inputs.flatten(1)), problem.train.targets.cpu()
         if isinstance(problem.likelihood, Gaussian):
             targets = targets.double()
-        finite = inputs.isfinite().all() and targets.isfinite().all()
-        self.failure = None if finite else InferenceDiverged("training data that are not finite")
+        if not (inputs.isfinite().all() and targets.isfinite().all()):
+            raise InferenceDiverged("training data that are not finite")
         self.filter = backend.Filter(self.state, inputs, targets.contiguous())
         self.rows = len(inputs)
 
@@ -173,12 +165,10 @@ class _Member:
         self.filter.refine()
         return loss / self.rows
 
-    def outcome(self) -> "Posterior | InferenceDiverged":
-        """Return the posterior, or why there is none."""
-        if self.failure:
-            return self.failure
+    def posterior(self) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` for one that is improper."""
         if not self.state.is_proper():
-            return InferenceDiverged("weights without a finite mean or a positive variance")
+            raise InferenceDiverged("weights without a finite mean or a positive variance")
         return PbpPosterior(self.state, self.likelihood)
 
 

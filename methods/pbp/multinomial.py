@@ -15,14 +15,13 @@ training use one likelihood. With the 32 nodes, probabilities of ten classes are
 of labels below e^-50, whose mass is beyond the nodes, log Z comes out too low.
 """
 
-import math
-
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-LOGIT_NOISE_VARIANCE = 4 / math.pi
+from methods.kernels.pbp_constants import LOGIT_NOISE_VARIANCE
+
 NODES = 32
 POINTS_AT_ONCE = 2**20
 """Values of one class's integrand, to bound memory."""

@@ -13,18 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-LANES = 8
-SMALLEST_VARIANCE = 1e-100
-"""Below it, the update of a weight is rejected."""
-LARGEST_CAVITY_VARIANCE = 1e6
-"""Above it, the refinement of a prior factor is skipped."""
-
-REJECTED_UPDATES = 0
-"""Updates of a weight that would have left it no positive variance."""
-SKIPPED_REFINEMENTS = 1
-"""Refinements of a prior factor without a proper cavity."""
-KEPT_NOISE_UPDATES = 2
-"""Updates of a noise precision that would have left it improper."""
+from methods.kernels.pbp_constants import LANES
 
 
 def padded(units: int) -> int:

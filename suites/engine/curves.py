@@ -21,7 +21,7 @@ class Curve:
     train_inputs: Float[np.ndarray, " rows"]
     train_targets: Float[np.ndarray, " rows"]
     test_inputs: Float[np.ndarray, " points"]
-    truth: Float[np.ndarray, " points"] | None
+    truth: Float[np.ndarray, " points"] | None = None
     """The expected test targets, where they are known."""
 
 
@@ -68,7 +68,7 @@ def curve(store: Store, record: Record) -> Curve | None:
         return None
     with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
         found = dict(arrays)
-    return Curve(**{"truth": None} | found)  # type: ignore[arg-type]
+    return Curve(**found)
 
 
 def _path(store: Store, source: object, fold: int):

@@ -1,5 +1,7 @@
 """Standardisation, folds and facts of regression data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from datasets import tables
 from datasets.base import Table
 from datasets.facts import constant_columns, twins
+from datasets.held_out import HeldOut
+from datasets.limited import Limited
 from datasets.uci import SETS, Uci
 from datasets.uci_large import SETS as LARGE
 from datasets.uci_large import UciLarge
@@ -166,7 +170,9 @@ def test_keggdirected_has_one_for_73_9_percent(real):
 
 
 def test_a_constant_column_may_be_a_one():
-    data = tables.standardised(made(constant=0.998), ("y", "m"), "original", "", ones=(0, 2))
+    data = tables.standardised(
+        replace(made(constant=0.998), ones=(0, 2)), ("y", "m"), "original", ""
+    )
     assert torch.equal(data.train.inputs[:, 2], torch.ones(len(data.train)))
     assert torch.equal(data.test.inputs[:, 2], torch.ones(len(data.test)))
     assert data.train.inputs[:, 0].mean().item() == pytest.approx(0, abs=1e-6)
@@ -179,6 +185,8 @@ def test_navals_constant_features_are_what_the_public_code_makes_of_them(real):
     theirs = torch.from_numpy((rows[:5] - mean) / std)[:, [8, 11]]
     ours = Uci("naval").load(0).train.inputs[:5][:, [8, 11]].double()
     torch.testing.assert_close(ours, theirs.abs())
+    for part in (HeldOut(Uci("naval")), Limited(Uci("naval"), train=50)):
+        torch.testing.assert_close(part.load(0).train.inputs[:5][:, [8, 11]].double(), ours)
 
 
 def test_naval_predicts_the_compressors_decay_and_has_two_constant_features(real):

@@ -172,9 +172,20 @@ def test_an_epoch_in_pieces_is_the_epoch(monkeypatch):
 def test_it_reports_every_epoch_with_a_loss_that_falls():
     heard = []
     with progress.listening(lambda *report: heard.append(report)):
-        Pbp(epochs=4).fit_many([regression(0), regression(1)], streams(0, 1))
+        Pbp(epochs=4).fit(regression(), stream(0))
     assert [report[:2] for report in heard] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert heard[-1][2] < heard[0][2]
+
+
+def test_several_fits_report_how_many_are_done_and_their_last_loss():
+    last, heard = [], []
+    for seed in (0, 1):
+        with progress.listening(lambda *report: last.append(report[2])):
+            Pbp(epochs=4).fit(regression(seed), stream(seed))
+    with progress.listening(lambda *report: heard.append(report)):
+        Pbp(epochs=4).fit_many([regression(0), regression(1)], streams(0, 1))
+    assert [report[:2] for report in heard] == [(1, 2), (2, 2)]
+    assert {report[2] for report in heard} == {last[3], last[7]}
 
 
 def test_an_interrupted_fit_leaves_nothing_behind():
