@@ -1,0 +1,1 @@
+"""Approximate message passing in Bayesian neural networks. Source: paper 000."""

@@ -1,0 +1,75 @@
+"""Messages and marginals: scaled Gaussian densities in natural parameters."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+LEAST_PRECISION = 1e-8
+"""The floor below messages that a layer divides by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """G(tau, rho), elementwise over any shape: tau = mean/variance, rho = 1/variance.
+
+    The uniform message is G(0, 0); its mean is the caller's question to ask first. A message is
+    valid if both numbers are finite and rho >= 0. Source: paper 000, equation 3.
+    """
+
+    tau: Float[Tensor, "*shape"]
+    rho: Float[Tensor, "*shape"]
+
+    @classmethod
+    def of(cls, mean: Tensor, variance: Tensor) -> "Gaussian":
+        """Return N(mean, variance), of a positive variance."""
+        rho = variance.reciprocal()
+        return cls(mean * rho, rho)
+
+    @classmethod
+    def uniform(cls, *shape: int, like: Tensor) -> "Gaussian":
+        """Return G(0, 0) of a shape, in the type and on the device of `like`."""
+        return cls(like.new_zeros(shape), like.new_zeros(shape))
+
+    @property
+    def mean(self) -> Tensor:
+        """tau/rho; of a uniform message not a number."""
+        return self.tau / self.rho
+
+    @property
+    def variance(self) -> Tensor:
+        """1/rho; of a uniform message infinite."""
+        return self.rho.reciprocal()
+
+    @property
+    def shape(self) -> torch.Size:
+        """The shape of both tensors."""
+        return self.rho.shape
+
+    def __mul__(self, other: "Gaussian") -> "Gaussian":
+        return Gaussian(self.tau + other.tau, self.rho + other.rho)
+
+    def __truediv__(self, other: "Gaussian") -> "Gaussian":
+        return Gaussian(self.tau - other.tau, self.rho - other.rho)
+
+    def __getitem__(self, index: object) -> "Gaussian":
+        return Gaussian(self.tau[index], self.rho[index])
+
+    def moved(self, towards: "Gaussian", step: float) -> "Gaussian":
+        """Return G((1 - step) tau + step tau', (1 - step) rho + step rho')."""
+        return Gaussian(
+            torch.lerp(self.tau, towards.tau, step), torch.lerp(self.rho, towards.rho, step)
+        )
+
+    def floored(self, least: float = LEAST_PRECISION) -> "Gaussian":
+        """Return the message of the same mean with a precision of at least `least`.
+
+        The uniform message becomes N(0, 1/least).
+        """
+        factor = torch.where(self.rho > 0, (least / self.rho).clamp_min(1.0), 1.0)
+        return Gaussian(self.tau * factor, self.rho.clamp_min(least))
+
+    def is_valid(self) -> Tensor:
+        """Return where both numbers are finite and the precision is not negative."""
+        return self.tau.isfinite() & self.rho.isfinite() & (self.rho >= 0)
