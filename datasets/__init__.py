@@ -36,6 +36,8 @@ SOURCES = {
     "diabetes": "datasets.stand_ins:DiabetesAsUci",
     "cubic": "datasets.toys:Cubic",
     "cubic_gap": "datasets.toys:CubicGap",
+    "sine": "datasets.sine:Sine",
+    "sine_far": "datasets.sine:SineFar",
 }
 """A class that stands for several sets is given the entry's name."""
 

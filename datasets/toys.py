@@ -1,79 +1,33 @@
-"""Noisy cubics whose true function is known: data from a law and a seed, not from files.
+"""Noisy cubics whose true function is known."""
 
-Fold k is an independent data set, drawn by NumPy's legacy generator with seed k, whose stream
-is the same in every version. Test inputs are an even grid that reaches beyond the training
-inputs; their targets have noise as well, so that likelihood and coverage mean what they say.
-The papers' own draws are unknown.
-"""
-
-import dataclasses
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from datasets import tables
-from datasets.base import Dataset, Origin, Table
-from datasets.cache import cached
+from datasets.noisy_curve import NoisyCurve
 
 TEST_ROWS = 121
 
 
-class _NoisyCubic(ABC):
+class _NoisyCubic(NoisyCurve):
     """y = x³ + noise; a subclass says where x lies and how large the noise is."""
 
-    folds = 100
-    target = ("y", "")
-    licence = "none needed: generated"
-    bytes = 0
-    noise_std: float
     farthest: float
     """The test grid spans ± this."""
-    law: str
-    """How the data come about, for people."""
-
-    @property
-    def origin(self) -> Origin:
-        """Drawn from a law."""
-        return "generated"
 
     @abstractmethod
     def inputs(self, rng: np.random.RandomState) -> np.ndarray:
         """Return training inputs."""
         ...
 
-    @cached(20)
-    def load(self, fold: int) -> Dataset:
-        """Return the fold, standardised, with the true function at the test inputs."""
-        dataset = tables.load(self, fold)  # type: ignore[arg-type] (a subclass is a source)
-        assert dataset.target is not None
-        truth = (self.table(fold).test_inputs ** 3 - dataset.target.mean) / dataset.target.std
-        return dataclasses.replace(
-            dataset,
-            truth=torch.from_numpy(truth).float(),
-            facts={**dataset.facts, "law": self.law},
-        )
+    def function(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the cubes."""
+        return inputs**3
 
-    def table(self, fold: int) -> Table:
-        """Return the raw rows of the fold."""
-        rng = np.random.RandomState(fold)
-        train = self.inputs(rng)
-        test = np.linspace(-self.farthest, self.farthest, TEST_ROWS)
-        targets = (x**3 + self.noise_std * rng.standard_normal(len(x)) for x in (train, test))
-        train_targets, test_targets = targets
-        return Table(train[:, None], train_targets, test[:, None], test_targets)
-
-    def missing(self) -> tuple[str, ...]:
-        """Return nothing: there are no files."""
-        return ()
-
-    def fetch(self) -> None:  # noqa: B027 (nothing to do is its work)
-        """Do nothing: there are no files."""
-
-    def fallbacks(self) -> tuple[()]:
-        """Return nothing: none is needed."""
-        return ()
+    def grid(self, train: np.ndarray) -> np.ndarray:
+        """Return the same symmetric grid for every fold."""
+        return np.linspace(-self.farthest, self.farthest, TEST_ROWS)
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,8 @@ MASSES = np.arange(1, 101) / 100
 """The appendix says from 0; the public code starts at 0.01."""
 SIGMA_LEVELS = ((0.16, 0.84), (0.025, 0.975), (0.0015, 0.9985))
 """Lower and upper cdf of the intervals called 1, 2 and 3 sigma."""
-MARGIN, STEP, OUTSIDE = 20.0, 0.05, 10.0
-
-
-def positions(train_inputs: Float[ndarray, " points"]) -> Float[ndarray, " positions"]:
-    """Return the grid that reaches 20 beyond the training inputs on both sides, by 0.05."""
-    low, high = train_inputs.min() - MARGIN, train_inputs.max() + MARGIN
-    return low + STEP * np.arange(int(np.floor((high - low) / STEP + 1e-9)) + 1)
+OUTSIDE = 10.0
+"""Where the sides begin, in units of the input."""
 
 
 @dataclass(frozen=True)

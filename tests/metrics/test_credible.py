@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from metrics.credible import MASSES, credible_coverage, positions, sigma_coverage
+from metrics.credible import MASSES, credible_coverage, sigma_coverage
 
 
 def _networks(cdf: np.ndarray, left: int = 3, right: int = 5):
@@ -16,14 +16,6 @@ def test_masses_begin_at_one_percent_and_end_at_all():
     assert MASSES[0] == 0.01
     assert MASSES[-1] == 1.0
     assert len(MASSES) == 100
-
-
-def test_the_grid_reaches_twenty_beyond_the_data_by_steps_of_a_twentieth():
-    grid = positions(np.array([-0.5, 0.1, 0.5]))
-    assert len(grid) == 821
-    assert grid[0] == -20.5
-    assert grid[-1] == pytest.approx(20.5)
-    np.testing.assert_allclose(np.diff(grid), 0.05)
 
 
 def test_networks_at_their_own_quantiles_cover_as_much_as_their_mass():
