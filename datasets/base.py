@@ -187,6 +187,8 @@ class Table:
     test_targets: Float[np.ndarray, " test"]
     ones: tuple[int, ...] = ()
     """Constant features that are a 1, and not a 0, once standardised."""
+    noise_std: float | None = None
+    """Of the targets, where methods are told it."""
 
 
 @runtime_checkable

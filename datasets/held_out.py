@@ -44,7 +44,7 @@ class HeldOut(Derived):
         cut = self._kept(len(order))
         parts = order[:cut], order[cut:]
         table = tables.split_table(whole.train_inputs, whole.train_targets, *parts)
-        return replace(table, ones=whole.ones)
+        return replace(table, ones=whole.ones, noise_std=whole.noise_std)
 
     def _part_of_source(self, part: Part) -> Part:
         return "train"

@@ -1,6 +1,6 @@
 """The first rows of a source, for quick profiles and smoke tests."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from datasets.base import Origin, Part, Table, has_images
 from datasets.derived import Derived
@@ -43,12 +43,12 @@ class Limited(Derived):
     def table(self, fold: int) -> Table:
         """Return the first raw rows of a fold's parts."""
         rows = self._table_source.table(fold)
-        return Table(
-            rows.train_inputs[: self.train],
-            rows.train_targets[: self.train],
-            rows.test_inputs[: self.test],
-            rows.test_targets[: self.test],
-            rows.ones,
+        return replace(
+            rows,
+            train_inputs=rows.train_inputs[: self.train],
+            train_targets=rows.train_targets[: self.train],
+            test_inputs=rows.test_inputs[: self.test],
+            test_targets=rows.test_targets[: self.test],
         )
 
     def _cuts(self) -> bool:

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from datasets import tables
-from datasets.base import Dataset, Gaussian, Origin, Table
+from datasets.base import Dataset, Origin, Table
 from datasets.cache import cached
 
 
@@ -58,10 +58,8 @@ class NoisyCurve(ABC):
         dataset = tables.load(self, fold)  # type: ignore[arg-type] (a subclass is a source)
         assert dataset.target is not None
         truth = self.function(self.table(fold).test_inputs) - dataset.target.mean
-        known = self.noise_std / dataset.target.std if self.noise_is_known else None
         return dataclasses.replace(
             dataset,
-            likelihood=Gaussian(known),
             truth=torch.from_numpy(truth / dataset.target.std).float(),
             facts={**dataset.facts, "law": self.law},
         )
@@ -74,7 +72,9 @@ class NoisyCurve(ABC):
         train_targets, test_targets = (
             self.function(x) + self.noise_std * rng.standard_normal(len(x)) for x in (train, test)
         )
-        return Table(train[:, None], train_targets, test[:, None], test_targets)
+        known = self.noise_std if self.noise_is_known else None
+        rows = (train[:, None], train_targets, test[:, None], test_targets)
+        return Table(*rows, noise_std=known)
 
     def missing(self) -> tuple[str, ...]:
         """Return nothing: there are no files."""

@@ -52,7 +52,7 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
     dataset = Dataset(
         train=split(*train),
         test=split(*test),
-        likelihood=Gaussian(),
+        likelihood=Gaussian(None if table.noise_std is None else table.noise_std / float(std)),
         origin=origin,
         scaling=scaling,
         target=Target(name, unit, float(mean), float(std)),

@@ -6,6 +6,7 @@ import torch
 from scipy import stats
 
 from datasets.base import Gaussian
+from datasets.held_out import HeldOut
 from datasets.limited import Limited
 from datasets.sine import Sine, SineFar
 
@@ -72,8 +73,9 @@ def test_a_grid_that_divides_its_range_ends_at_its_end():
     assert (grid[0], grid[-1]) == pytest.approx((-20.5, 20.5))
 
 
-def test_methods_are_told_the_noise_in_standardised_units(source):
-    data = source.load(1)
+@pytest.mark.parametrize("derive", [lambda s: s, HeldOut, lambda s: Limited(s, train=50)])
+def test_methods_are_told_the_noise_in_standardised_units(source, derive):
+    data = derive(source).load(1)
     assert isinstance(data.likelihood, Gaussian)
     assert data.likelihood.noise_std * data.target.std == pytest.approx(0.05)
 
