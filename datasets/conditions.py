@@ -1,4 +1,4 @@
-"""Test splits: clean images or rows, images from elsewhere among them, images turned."""
+"""Test splits: all rows or those among the training inputs; other images among them; turned."""
 
 import dataclasses
 import math
@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Dataset, ImageSource, Origin, Split
+from datasets.base import Dataset, ImageSource, Origin, Scaling, Split
 from datasets.cache import cached_per_dataset
 from datasets.images import CHUNK, as_inputs
 
@@ -21,6 +21,10 @@ Resolve = Callable[[ImageSource], ImageSource]
 
 ORIGINS: tuple[Origin, ...] = ("original", "generated", "subset", "stand-in")
 """From the best to the least."""
+
+UNNORMALISED = "_unnormalised"
+INTENSITIES = Scaling(torch.zeros(()), torch.ones(()))
+"""Leaves an image as it is, on the scale of [0, 1]."""
 
 
 @runtime_checkable
@@ -73,19 +77,49 @@ class Clean:
 
 
 @dataclass(frozen=True)
+class Inside:
+    """The test rows whose every feature lies between the least and the largest in training."""
+
+    name: str = dataclasses.field(default="inside", init=False)
+
+    def sources(self) -> tuple[ImageSource, ...]:
+        """Return nothing."""
+        return ()
+
+    def with_sources(self, resolve: Resolve) -> "Inside":
+        """Return the condition."""
+        return self
+
+    def origin(self, dataset: Dataset) -> Origin:
+        """Return the data set's."""
+        return dataset.origin
+
+    @cached_per_dataset
+    def select(self, dataset: Dataset) -> Split:
+        """Return the rows; raises ValueError where there are none."""
+        train, test = dataset.train.inputs.flatten(1), dataset.test.inputs.flatten(1)
+        within = ((test >= train.amin(0)) & (test <= train.amax(0))).all(1)
+        if not within.any():
+            raise ValueError("no test row lies inside the range of the training inputs")
+        return dataset.test.rows(within.nonzero().squeeze(1))
+
+
+@dataclass(frozen=True)
 class OutOfDistribution:
     """The test inputs, then another source's test images; the target is 1 for the latter.
 
-    All images go through the preprocessing of the data set that was learned. Grey images are
-    repeated for a network that sees colours.
+    All images go through the preprocessing of the data set that was learned, or those from
+    elsewhere through none: intensities in [0, 1] for a network that knows standardised ones.
+    Grey images are repeated for a network that sees colours.
     """
 
     source: ImageSource
+    normalised: bool = True
 
     @property
     def name(self) -> str:
-        """The name of the other source, after "ood_"."""
-        return f"ood_{self.source.name}"
+        """The name of the other source, after "ood_", and before what was left undone to it."""
+        return f"ood_{self.source.name}" + ("" if self.normalised else UNNORMALISED)
 
     def sources(self) -> tuple[ImageSource, ...]:
         """Return the other source."""
@@ -93,7 +127,7 @@ class OutOfDistribution:
 
     def with_sources(self, resolve: Resolve) -> "OutOfDistribution":
         """Return the condition with the other source resolved."""
-        return OutOfDistribution(resolve(self.source))
+        return dataclasses.replace(self, source=resolve(self.source))
 
     def origin(self, dataset: Dataset) -> Origin:
         """Return the lesser origin of the two."""
@@ -112,7 +146,7 @@ class OutOfDistribution:
                 f"{self.source.name} has images of shape {shape}, but the network sees "
                 f"{tuple(known.shape[1:])}: choose another source for the condition {self.name}"
             )
-        foreign = as_inputs(images, dataset.scaling)
+        foreign = as_inputs(images, dataset.scaling if self.normalised else INTENSITIES)
         targets = torch.arange(len(known) + len(foreign)) >= len(known)
         return Split(torch.cat([known, foreign]), targets.long())
 

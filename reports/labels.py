@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from datasets.conditions import acquisitions
+from datasets.conditions import UNNORMALISED, acquisitions
 
 METRICS = {
     "accuracy": "Accuracy",
@@ -55,6 +55,8 @@ DATASETS = {
     "stl10": "STL-10",
     "digits_as_cifar10": "digits as CIFAR-10",
     "cubic_gap": "cubic with a gap",
+    "sine_far": "sine, far outside",
+    **{f"sine-{layers}": f"sine, {layers} linear layers" for layers in range(2, 7)},
 }
 
 SUITES = {
@@ -112,7 +114,9 @@ def suite(name: str) -> str:
 
 
 def dataset(name: str) -> str:
-    """Return the name of a data set in running text."""
+    """Return the name of a data set in running text, and whether its images are raw ones."""
+    if name.endswith(UNNORMALISED):
+        return f"{dataset(name.removesuffix(UNNORMALISED))} without normalisation"
     return DATASETS.get(name, name.replace("_", " "))
 
 
@@ -123,6 +127,8 @@ def condition(name: str) -> str:
         return f"{condition(tested)} after {count} acquisition{'s' * (count != 1)}"
     if name == "clean":
         return "test data"
+    if name == "inside":
+        return "test data inside the range of the training inputs"
     if name.startswith("ood_"):
         return f"out of distribution: {dataset(name.removeprefix('ood_'))}"
     return name.replace("_", " ")

@@ -1,6 +1,7 @@
 """What is scored: foreign images under the known preprocessing, turned images."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import scipy.ndimage
 import torch
 
 from datasets.cifar100 import Cifar100
-from datasets.conditions import Clean, Condition, OutOfDistribution, Rotated, rotate
+from datasets.conditions import Clean, Condition, Inside, OutOfDistribution, Rotated, rotate
+from datasets.sine import SineFar
 from datasets.stand_ins import DiabetesAsUci, DigitsAsCifar10, DigitsAsMnist, PhotographCrops
 from datasets.svhn import Svhn
 
@@ -20,9 +22,16 @@ def some_images(*shape: int) -> torch.Tensor:
 
 
 def test_names_say_what_is_scored():
-    conditions = (Clean(), OutOfDistribution(Svhn()), Rotated(60), Rotated(22.5))
-    assert [c.name for c in conditions] == ["clean", "ood_svhn", "rotated_60", "rotated_22.5"]
-    assert all(isinstance(c, Condition) for c in conditions)
+    conditions = {
+        "clean": Clean(),
+        "inside": Inside(),
+        "ood_svhn": OutOfDistribution(Svhn()),
+        "ood_svhn_unnormalised": OutOfDistribution(Svhn(), normalised=False),
+        "rotated_60": Rotated(60),
+        "rotated_22.5": Rotated(22.5),
+    }
+    assert [c.name for c in conditions.values()] == list(conditions)
+    assert all(isinstance(c, Condition) for c in conditions.values())
 
 
 def test_clean_is_the_test_split():
@@ -39,6 +48,46 @@ def test_foreign_images_follow_the_known_under_the_known_scaling():
     raw = PhotographCrops().images("test")[0].transpose(0, 3, 1, 2) / 255
     back = data.scaling.invert(split.inputs[360:].double())
     np.testing.assert_allclose(back, raw, atol=1e-6)
+
+
+def test_foreign_images_can_be_left_as_intensities_while_the_known_stay_standardised():
+    data = DigitsAsCifar10().load(0)
+    condition = OutOfDistribution(Cifar100(), normalised=False)
+    condition = condition.with_sources(lambda source: source.fallbacks("test")[0])
+    split = condition.select(data)
+    assert condition.name == "ood_photograph_crops_unnormalised"
+    assert split.inputs[:360].equal(data.test.inputs)
+    raw = PhotographCrops().images("test")[0].transpose(0, 3, 1, 2) / 255
+    np.testing.assert_allclose(split.inputs[360:], raw, atol=1e-6)
+
+
+def test_inside_keeps_the_test_rows_within_the_training_range_and_no_others():
+    data = SineFar().load(0)
+    x = data.scaling.invert(data.test.inputs.double())[:, 0]
+    low, high = SineFar().table(0).train_inputs.min(), SineFar().table(0).train_inputs.max()
+    split = Inside().select(data)
+    inside = data.scaling.invert(split.inputs.double())[:, 0]
+    np.testing.assert_allclose(inside, x[(x >= low) & (x <= high)])
+    assert 15 < len(split) < 25
+    assert Inside().origin(data) == "generated"
+
+
+def test_inside_means_every_feature():
+    data = DiabetesAsUci().load(0)
+    train, test = data.train.inputs.numpy(), data.test.inputs.numpy()
+    expected = [
+        all(train[:, k].min() <= row[k] <= train[:, k].max() for k in range(train.shape[1]))
+        for row in test
+    ]
+    assert not all(expected)
+    assert Inside().select(data).targets.equal(data.test.targets[torch.tensor(expected)])
+
+
+def test_inside_refuses_data_without_such_rows():
+    data = SineFar().load(0)
+    beyond = replace(data, test=data.test.rows(slice(0, 10)))
+    with pytest.raises(ValueError, match="inside the range"):
+        Inside().select(beyond)
 
 
 def test_grey_foreign_images_are_repeated_for_a_network_that_sees_colours():
