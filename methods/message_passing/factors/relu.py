@@ -1,0 +1,27 @@
+r"""The factor $\delta(a - \max(z, 0))$. Source: paper 000, appendix B.1.
+
+The limit of `leaky_relu` at slope 0. Where a unit is certainly off its output is the point 0,
+which no proper message says: there the direct message stands, and the variance that stands for a
+point is 1e-8 of that of z.
+"""
+
+from jaxtyping import Bool
+from torch import Tensor
+
+from methods.message_passing.factors import leaky_relu
+from methods.message_passing.gaussian import Gaussian
+
+
+def direct(z: Gaussian) -> Gaussian:
+    """Return the Gaussian with the moments of ReLU(z)."""
+    return leaky_relu.direct(z, 0.0)
+
+
+def forward(z: Gaussian, a: Gaussian) -> tuple[Gaussian, Bool[Tensor, "*shape"]]:
+    """Return the message to a, and where a guard made it `direct` although a is not uniform."""
+    return leaky_relu.forward(z, a, 0.0)
+
+
+def backward(z: Gaussian, a: Gaussian) -> tuple[Gaussian, Bool[Tensor, "*shape"]]:
+    """Return the message to z, and where a guard replaced it although a is not uniform."""
+    return leaky_relu.backward(z, a, 0.0)

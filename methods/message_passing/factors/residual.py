@@ -1,0 +1,15 @@
+r"""The factor $\delta(s - u - v)$ that joins two branches: a weighted sum of coefficients 1."""
+
+from methods.message_passing.factors import weighted_sum
+from methods.message_passing.gaussian import Gaussian
+
+
+def forward(left: Gaussian, right: Gaussian) -> Gaussian:
+    """Return the message to the sum of two branches."""
+    return weighted_sum.forward((1.0, 1.0), (left, right))
+
+
+def backward(left: Gaussian, right: Gaussian, back: Gaussian) -> tuple[Gaussian, Gaussian]:
+    """Return the messages to both branches, given those from both and the one from the sum."""
+    to_left, to_right = weighted_sum.backward((1.0, 1.0), (left, right), back)
+    return to_left, to_right

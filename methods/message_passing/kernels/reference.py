@@ -1,0 +1,216 @@
+"""What every kernel means, in plain torch and in the type of the messages.
+
+Axes: weights `members outputs inputs`, rows `members rows ...`. (g, h) of a unit are the two
+numbers of its back message (tau, rho) at forward moments (M, V): g = rho/(1 + rho V) and
+h = (tau - rho M)/(1 + rho V). Sums run in one order, so that a member does not depend on its
+company, and no tensor has the size rows x inputs x outputs. Source: paper 000, table 2.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from methods.message_passing.factors import argmax, leaky_relu, max_pool
+from methods.message_passing.gaussian import Gaussian
+
+CHUNK = 2**18
+"""The most elements of a temporary, unless one slice of the result has more."""
+
+Rows = Float[Tensor, "members rows inputs"]
+Weights = Float[Tensor, "members outputs inputs"]
+Units = Float[Tensor, "members rows outputs"]
+
+
+def leaky_relu_forward(
+    z: Gaussian, a: Gaussian | None, slope: float
+) -> tuple[Gaussian, Int[Tensor, " members"]]:
+    """Return `leaky_relu.forward`, without a `direct`, and the fall-backs of each member."""
+    if a is None:
+        none = torch.zeros(z.shape[0], dtype=torch.int64, device=z.rho.device)
+        return leaky_relu.direct(z, slope), none
+    message, replaced = leaky_relu.forward(z, a, slope)
+    return message, replaced.flatten(1).sum(1)
+
+
+def leaky_relu_backward(
+    z: Gaussian, a: Gaussian, slope: float
+) -> tuple[Gaussian, Int[Tensor, " members"]]:
+    """Return `leaky_relu.backward` and how often a guard replaced it, for each member."""
+    message, replaced = leaky_relu.backward(z, a, slope)
+    return message, replaced.flatten(1).sum(1)
+
+
+def max_pool_forward(z: Gaussian, size: int) -> Gaussian:
+    """Return `max_pool.forward`."""
+    return max_pool.forward(z, size)
+
+
+def max_pool_backward(z: Gaussian, back: Gaussian, size: int) -> Gaussian:
+    """Return `max_pool.backward`."""
+    return max_pool.backward(z, back, size)
+
+
+def argmax_backward(
+    z: Gaussian,
+    labels: Int[Tensor, "members rows"],
+    noise_variance: float,
+    target_variance: float | None,
+) -> Gaussian:
+    """Return `argmax.backward`."""
+    return argmax.backward(z, labels, noise_variance, target_variance)
+
+
+def swap(marginal: Gaussian, old: Gaussian, new: Gaussian) -> Gaussian:
+    """Return the marginal in which one message takes the place of another."""
+    return Gaussian(marginal.tau + (new.tau - old.tau), marginal.rho + (new.rho - old.rho))
+
+
+def exact_weight_sums(
+    input_mean: Rows,
+    input_variance: Rows,
+    weight_mean: Weights,
+    weight_variance: Weights,
+    g: Units,
+    h: Units,
+) -> Gaussian:
+    r"""Return the messages of all rows to each weight of a later layer, multiplied.
+
+    With p and v the moments of the product of input and weight, and q = 1 - g v,
+    $\rho = \sum_n \mathrm E[a^2] g/q$ and $\tau = \sum_n \mathrm E[a] (h + g p)/q$.
+    """
+    weight_second = weight_variance + weight_mean.square()
+    total = _Total(weight_mean)
+    for rows in _chunks(g.shape[1], weight_mean):
+        mean = input_mean[:, rows, None, :]
+        square = mean.square()
+        variance = input_variance[:, rows, None, :]
+        gain, force = g[:, rows, :, None], h[:, rows, :, None]
+        v = variance * weight_second[:, None] + square * weight_variance[:, None]
+        share = _remaining(gain * v)
+        total.add(
+            mean * (force + gain * (mean * weight_mean[:, None])) / share,
+            (square + variance) * gain / share,
+        )
+    return total.message()
+
+
+def exact_input_sums(
+    input_mean: Rows,
+    input_variance: Rows,
+    weight_mean: Weights,
+    weight_variance: Weights,
+    g: Units,
+    h: Units,
+) -> Gaussian:
+    r"""Return the messages of all outputs to each input of a later layer, multiplied.
+
+    As `exact_weight_sums`, with $\rho = \sum_o \mathrm E[w^2] g/q$ and
+    $\tau = \sum_o \mathrm E[w] (h + g p)/q$. No floor is applied.
+    """
+    square = input_mean.square()
+    total = _Total(input_mean)
+    for outputs in _chunks(g.shape[2], input_mean):
+        mean = weight_mean[:, outputs, None, :]
+        variance = weight_variance[:, outputs, None, :]
+        second = variance + mean.square()
+        gain = g[:, :, outputs].mT[..., None]
+        force = h[:, :, outputs].mT[..., None]
+        v = input_variance[:, None] * second + square[:, None] * variance
+        share = _remaining(gain * v)
+        total.add(
+            mean * (force + gain * (input_mean[:, None] * mean)) / share, second * gain / share
+        )
+    return total.message()
+
+
+def exact_first_forward(
+    x: Rows, weight_mean: Weights, weight_variance: Weights, g: Units, h: Units
+) -> tuple[Units, Units]:
+    r"""Return the weights' part of mean and variance of a first layer, under cavities.
+
+    The cavity of a weight of variance s and mean m for a row is rebuilt from the (g, h) of the
+    message that the marginal contains: $s_c = 2s/(1 + \sqrt{1 - 4 g x^2 s})$,
+    $m_c = m - s_c x h$. It is the marginal where g = h = 0.
+    """
+    total = _Total(g)
+    for inputs in _chunks(x.shape[2], g):
+        column = x[:, :, inputs].mT[..., None]
+        mean = weight_mean[:, :, inputs].mT[:, :, None, :]
+        variance = weight_variance[:, :, inputs].mT[:, :, None, :]
+        cavity_mean, cavity_variance = _cavity(column, mean, variance, g[:, None], h[:, None])
+        total.add(column * cavity_mean, column.square() * cavity_variance)
+    sums = total.message()
+    return sums.tau, sums.rho
+
+
+def exact_first_weight_sums(
+    x: Rows,
+    weight_mean: Weights,
+    weight_variance: Weights,
+    g_old: Units,
+    h_old: Units,
+    g: Units,
+    h: Units,
+) -> Gaussian:
+    r"""Return the messages of all rows to each weight of a first layer, multiplied.
+
+    With the cavities $m_c, s_c$ rebuilt from the old (g, h) and q = 1 - g x² s_c,
+    $\rho = \sum_n x^2 g/q$ and $\tau = \sum_n x (h + g x m_c)/q$.
+    """
+    total = _Total(weight_mean)
+    for rows in _chunks(g.shape[1], weight_mean):
+        value = x[:, rows, None, :]
+        gain, force = g[:, rows, :, None], h[:, rows, :, None]
+        cavity_mean, cavity_variance = _cavity(
+            value,
+            weight_mean[:, None],
+            weight_variance[:, None],
+            g_old[:, rows, :, None],
+            h_old[:, rows, :, None],
+        )
+        share = _remaining(gain * (value.square() * cavity_variance))
+        total.add(
+            value * (force + gain * (value * cavity_mean)) / share,
+            value.square() * gain / share,
+        )
+    return total.message()
+
+
+class _Total:
+    """Sums over the second dimension of chunks, in float64 and in the order of that dimension."""
+
+    def __init__(self, like: Tensor) -> None:
+        self.dtype = like.dtype
+        self.tau = torch.zeros_like(like, dtype=torch.float64)
+        self.rho = torch.zeros_like(like, dtype=torch.float64)
+
+    def add(self, tau: Tensor, rho: Tensor) -> None:
+        for tau_slice, rho_slice in zip(tau.unbind(1), rho.unbind(1), strict=True):
+            self.tau += tau_slice
+            self.rho += rho_slice
+
+    def message(self) -> Gaussian:
+        return Gaussian(self.tau.to(self.dtype), self.rho.to(self.dtype))
+
+
+def _chunks(length: int, part: Tensor) -> Iterator[slice]:
+    """Yield slices of an axis that make temporaries of at most CHUNK elements with `part`."""
+    step = max(1, CHUNK // max(1, part.numel()))
+    for start in range(0, length, step):
+        yield slice(start, start + step)
+
+
+def _remaining(explained: Tensor) -> Tensor:
+    """Return 1 - g v, which is positive but for rounding."""
+    return (1 - explained).clamp_min(torch.finfo(explained.dtype).eps)
+
+
+def _cavity(
+    x: Tensor, mean: Tensor, variance: Tensor, g: Tensor, h: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return mean and variance of a weight without the message of one row."""
+    root = (1 - 4 * g * (x.square() * variance)).clamp_min(0.0).sqrt()
+    cavity_variance = 2 * variance / (1 + root)
+    return mean - cavity_variance * (x * h), cavity_variance
