@@ -103,8 +103,9 @@ def _fit_all(attempts: Sequence[Attempt], number: int, device: torch.device) -> 
     batched = isinstance(attempts[0].run.method, BatchedMethod)
     alike: dict[object, list[Attempt]] = {}
     for place, attempt in enumerate(attempts):
-        shape = tuple(attempt.data.train.inputs.shape) if batched else place
-        alike.setdefault(shape, []).append(attempt)
+        data = attempt.data
+        form = (tuple(data.train.inputs.shape), data.likelihood) if batched else place
+        alike.setdefault(form, []).append(attempt)
     for together in alike.values():
         try:
             posteriors = _posteriors(together, number, device)

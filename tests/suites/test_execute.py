@@ -9,7 +9,10 @@ import torch
 
 from datasets.base import DataUnavailable
 from datasets.conditions import Clean
+from datasets.sine import Sine
 from datasets.stand_ins import DiabetesAsUci
+from methods.adamw import AdamW
+from methods.architectures import Linear
 from methods.predictive import GaussianPredictive
 from suites.engine.execute import Task, execute, lost
 from suites.engine.grid import Evaluation, Reproduces, Run
@@ -22,8 +25,8 @@ EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood")),)
 RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)
 
 
-def outcomes(method, source=None, folds=(0,), seeds=(0,)):
-    run = replace(RUN, method=method, source=source or Line())
+def outcomes(method, source=None, folds=(0,), seeds=(0,), architecture=()):
+    run = replace(RUN, method=method, source=source or Line(), architecture=architecture)
     runs = tuple(replace(run, fold=fold, seed=seed) for fold in folds for seed in seeds)
     return execute(Task(runs, EVALUATIONS, reproduces=(Reproduces("004", "1", ("one",)),)))
 
@@ -131,6 +134,12 @@ def test_seeds_of_one_fold_share_its_rows(monkeypatch):
 def test_folds_of_unequal_size_are_not_stacked():
     records = [o.record for o in outcomes(Together(), fakes.Uneven(), folds=(0, 1), seeds=(0, 1))]
     assert [record.status for record in records] == ["completed"] * 4
+
+
+def test_folds_of_unequal_noise_are_not_stacked():
+    method = AdamW(epochs=1)
+    found = outcomes(method, Sine(), folds=(0, 1), seeds=(0, 1), architecture=(Linear(1),))
+    assert [(o.record.status, o.record.error) for o in found] == [("completed", None)] * 4
 
 
 def test_one_that_diverges_in_a_group_diverges_alone():
