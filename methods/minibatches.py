@@ -9,6 +9,28 @@ from torch import Tensor
 from methods.base import Problem
 
 
+class Rows:
+    """The training rows of problems, those that several share only once.
+
+    `first + k` is the place of row k of each member in `inputs` and `targets`.
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        sizes = {len(problem.train) for problem in problems}
+        if len(sizes) != 1:
+            raise ValueError(f"problems of one stack have equal numbers of rows, not {sizes}")
+        (self.count,) = sizes
+        if not self.count:
+            raise ValueError("needed training rows; got none")
+        distinct = {id(problem.train): problem.train for problem in problems}
+        self.inputs = _joined([train.inputs for train in distinct.values()])
+        self.targets = _joined([train.targets for train in distinct.values()])
+        places = {name: place * self.count for place, name in enumerate(distinct)}
+        self.first = torch.tensor(
+            [[places[id(problem.train)]] for problem in problems], device=self.inputs.device
+        )
+
+
 class Minibatches:
     """The training rows of each member's problem, shuffled by the member's own stream.
 
@@ -18,21 +40,10 @@ class Minibatches:
     def __init__(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator], batch_size: int
     ) -> None:
-        sizes = {len(problem.train) for problem in problems}
-        if len(sizes) != 1:
-            raise ValueError(f"problems of one stack have equal numbers of rows, not {sizes}")
-        (self.rows,) = sizes
+        self._pool = Rows(problems)
+        self.rows = self._pool.count
         self.rngs = tuple(rngs)
-        if not self.rows:
-            raise ValueError("needed training rows; got none")
         self.batch_size = min(batch_size, self.rows)
-        distinct = {id(problem.train): problem.train for problem in problems}
-        self._inputs = _joined([train.inputs for train in distinct.values()])
-        self._targets = _joined([train.targets for train in distinct.values()])
-        places = {name: place * self.rows for place, name in enumerate(distinct)}
-        self._first = torch.tensor(
-            [[places[id(problem.train)]] for problem in problems], device=self._inputs.device
-        )
 
     def __len__(self) -> int:
         """How many batches an epoch has."""
@@ -47,11 +58,11 @@ class Minibatches:
         order = torch.stack(
             [torch.randperm(self.rows, generator=rng, device=rng.device) for rng in self.rngs]
         )
-        for index in (self._first + order).split(self.batch_size, dim=1):
+        for index in (self._pool.first + order).split(self.batch_size, dim=1):
             rows = index.flatten()
             yield (
-                self._inputs.index_select(0, rows).unflatten(0, index.shape),
-                self._targets.index_select(0, rows).unflatten(0, index.shape),
+                self._pool.inputs.index_select(0, rows).unflatten(0, index.shape),
+                self._pool.targets.index_select(0, rows).unflatten(0, index.shape),
             )
 
 

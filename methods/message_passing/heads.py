@@ -1,0 +1,176 @@
+"""What stands at the end of the network: messages from targets, and predictions."""
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Protocol
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from methods.message_passing.factors import argmax, regression, softmax
+from methods.message_passing.gaussian import Gaussian
+from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+
+Noise = Float[Tensor, "members outputs 2"]
+"""Shape and rate of a Gamma, or what messages add to them."""
+
+
+class Head(Protocol):
+    """A likelihood at the network's outputs.
+
+    What it learns is kept as weights are: a prior, and what every batch adds.
+    """
+
+    @property
+    def prior(self) -> Noise | None:
+        """What is known before any batch; None: nothing is learned."""
+        ...
+
+    def open(self, targets: Shaped[Tensor, "members examples *target"], rest: Noise | None) -> None:
+        """Begin a visit; `rest` is what prior and other batches say."""
+        ...
+
+    def message(self, z: Gaussian, rows: slice) -> Gaussian:
+        """Return the messages of some examples' targets to the outputs."""
+        ...
+
+    def loss(self, z: Gaussian, rows: slice) -> Float[Tensor, " members"]:
+        """Return the sum of -log p(target) before the targets' messages."""
+        ...
+
+    def added(self) -> Noise | None:
+        """Return what the batch adds, given the outputs of the last messages."""
+        ...
+
+    def of_members(self, index: Tensor) -> "Head":
+        """Return the head of some members."""
+        ...
+
+    def predictive(self, z: Gaussian, learned: Noise | None) -> Predictive:
+        """Return the prediction of one member from the messages to its outputs."""
+        ...
+
+
+@dataclass
+class Classification:
+    """Argmax with noise, which the training targets regularise, or softmax."""
+
+    kernels: ModuleType
+    noise_variance: float = 0.3
+    target_variance: float | None = 0.1
+    softmax: bool = False
+    prior: None = None
+
+    def open(self, targets: Tensor, rest: None) -> None:
+        """Begin a visit."""
+        self._labels = targets
+
+    def message(self, z: Gaussian, rows: slice) -> Gaussian:
+        """Return the messages of the labels."""
+        labels = self._labels[:, rows]
+        if self.softmax:
+            return softmax.backward(z, labels)
+        return self.kernels.argmax_backward(z, labels, self.noise_variance, self.target_variance)
+
+    def loss(self, z: Gaussian, rows: slice) -> Tensor:
+        """Return the sum of -log p(label)."""
+        log_probs = self.log_probabilities(z.mean, z.variance)
+        return -log_probs.gather(-1, self._labels[:, rows].unsqueeze(-1)).sum((1, 2))
+
+    def added(self) -> None:
+        """Nothing is learned."""
+
+    def of_members(self, index: Tensor) -> "Classification":
+        """Return the same head."""
+        return self
+
+    def log_probabilities(self, mean: Tensor, variance: Tensor) -> Tensor:
+        """Return the log probabilities of the classes, along the last axis."""
+        if self.softmax:
+            return softmax.log_probabilities(mean, variance)
+        return argmax.log_probabilities(mean, variance, self.noise_variance)
+
+    def predictive(self, z: Gaussian, learned: None) -> Predictive:
+        """Return class probabilities."""
+        return CategoricalPredictive(self.log_probabilities(z.mean.double(), z.variance.double()))
+
+    def predictive_of_draws(self, outputs: Tensor, learned: None) -> Predictive:
+        """Return the mixture over networks without uncertainty, `draws points outputs`."""
+        return CategoricalPredictive(self.log_probabilities(outputs, torch.zeros_like(outputs)))
+
+
+@dataclass
+class Regression:
+    """Gaussian noise, of known variance or with a Gamma over each output's noise precision.
+
+    The precision's mean enters the messages to the outputs, and the outputs' marginals enter
+    the message to the precision: variational message passing (Winn and Bishop, 2005).
+    """
+
+    variance: Float[Tensor, "members outputs"] | None
+    prior: Noise | None
+
+    def open(self, targets: Tensor, rest: Noise | None) -> None:
+        """Begin a visit."""
+        self._targets, self._rest = targets, rest
+        self._now, self._pieces = rest, {}
+
+    def message(self, z: Gaussian, rows: slice) -> Gaussian:
+        """Return the messages of the targets."""
+        targets = self._targets[:, rows]
+        sent = regression.backward(targets, self._variances(self._now).expand_as(targets))
+        if self._rest is not None:
+            marginal = z * sent
+            self._pieces[rows.start] = _message_to_precisions(targets, marginal)
+            self._now = self._rest + self.added()
+        return sent
+
+    def loss(self, z: Gaussian, rows: slice) -> Tensor:
+        """Return the sum of -log N(target; mean, variance + noise)."""
+        variance = z.variance + self._variances(self._now)
+        square = (self._targets[:, rows] - z.mean).square()
+        return 0.5 * (square / variance + (2 * torch.pi * variance).log()).sum((1, 2))
+
+    def added(self) -> Noise | None:
+        """Return what the batch adds to shape and rate."""
+        return None if self._rest is None else torch.stack(tuple(self._pieces.values())).sum(0)
+
+    def of_members(self, index: Tensor) -> "Regression":
+        """Return the head of some members."""
+        known = None if self.variance is None else self.variance[index]
+        return Regression(known, None if self.prior is None else self.prior[index])
+
+    def predictive(self, z: Gaussian, learned: Noise | None) -> Predictive:
+        """Return the distribution of the targets, noise included."""
+        noise = self._expected_variances(learned)
+        return GaussianPredictive(z.mean.double(), z.variance.double() + noise)
+
+    def predictive_of_draws(self, outputs: Tensor, learned: Noise | None) -> Predictive:
+        """Return the mixture over networks without uncertainty, `draws points outputs`."""
+        noise = self._expected_variances(learned).expand_as(outputs)
+        return GaussianPredictive(outputs.double(), noise)
+
+    def _variances(self, noise: Noise | None) -> Tensor:
+        """Return one over expected precisions, `members 1 outputs`."""
+        if self.variance is not None:
+            return self.variance[:, None]
+        assert noise is not None
+        return (noise[..., 1] / noise[..., 0])[:, None]
+
+    def _expected_variances(self, noise: Noise | None) -> Tensor:
+        """Return expected noise variances, `members 1 outputs`."""
+        if noise is None:
+            return self._variances(None).double()
+        shape, rate = noise.double().unbind(-1)
+        return regression.Gamma(shape.flatten(), rate.flatten()).mean_variance.view_as(shape)[
+            :, None
+        ]
+
+
+def _message_to_precisions(targets: Tensor, z: Gaussian) -> Noise:
+    """Return what the rows add to the Gamma of every member and output."""
+    columns = [x.mT.flatten(0, 1).unsqueeze(-1) for x in (targets, z.tau, z.rho)]
+    added = regression.message_to_precision(columns[0], Gaussian(columns[1], columns[2]))
+    members, _, outputs = targets.shape
+    return torch.stack((added.shape, added.rate), -1).unflatten(0, (members, outputs))

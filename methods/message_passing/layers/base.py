@@ -1,0 +1,128 @@
+"""What every layer of the factor graph does, and what a pass through it knows."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.schedule import Schedule
+
+
+@dataclass
+class Visit:
+    """One visit of a batch: how its examples are taken, and what was counted."""
+
+    schedule: Schedule
+    members: int
+    examples: int
+    iteration: int = 0
+    group: int = 0
+    replaced: Int[Tensor, " members"] | None = None
+    """Forward messages of activations that a guard replaced, in this iteration."""
+    sent: int = 0
+    """Forward messages of activations of each member, in this iteration."""
+    floored: Int[Tensor, " members"] | None = None
+    """Backward messages of activations that a guard replaced, in this iteration."""
+
+    @property
+    def groups(self) -> int:
+        """How many groups the batch has."""
+        return -(-self.examples // self.schedule.size)
+
+    @property
+    def rows(self) -> slice:
+        """The examples of the group."""
+        start = self.group * self.schedule.size
+        return slice(start, min(start + self.schedule.size, self.examples))
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no example has sent a message in this visit."""
+        return self.iteration == 0
+
+    @property
+    def damping(self) -> float:
+        """The step from the old messages to the new."""
+        return 1.0 if self.is_first else self.schedule.damping
+
+    def start(self, iteration: int) -> None:
+        """Begin an iteration, in which nothing has been counted."""
+        self.iteration, self.sent = iteration, 0
+        self.replaced = self.floored = None
+
+    def count(self, replaced: Tensor, sent: int) -> None:
+        """Count forward messages, and those that a guard replaced."""
+        self.replaced = replaced if self.replaced is None else self.replaced + replaced
+        self.sent += sent
+
+    def count_floored(self, floored: Tensor) -> None:
+        """Count backward messages that a guard replaced."""
+        self.floored = floored if self.floored is None else self.floored + floored
+
+
+Message = Gaussian | Float[Tensor, "members examples *inputs"]
+"""A message to random inputs, or the observed inputs themselves."""
+
+
+class Layer(Protocol):
+    """A layer with the state of one visit; `open` discards that of the last."""
+
+    def open(self, visit: Visit) -> None:
+        """Begin a visit: no messages have been sent."""
+        ...
+
+    def forward(self, message: Message, visit: Visit) -> Gaussian:
+        """Return the message of the visit's group to the layer above."""
+        ...
+
+    def backward(self, message: Gaussian, visit: Visit) -> Gaussian | None:
+        """Return the message to the layer below, given the one from above.
+
+        Uses what the preceding `forward` of the same group left.
+        """
+        ...
+
+    def predict(self, message: Message) -> Gaussian:
+        """Return the message of new examples to the layer above; needs no visit."""
+        ...
+
+
+@dataclass
+class Slots:
+    """What is kept of every example of the batch, from one iteration of a visit to the next."""
+
+    values: dict[str, Tensor] = field(default_factory=dict)
+
+    def get(self, name: str, visit: Visit) -> Tensor | None:
+        """Return what the group's examples kept; None in the first iteration."""
+        return None if visit.is_first else self.values[name][:, visit.rows]
+
+    def put(self, name: str, visit: Visit, value: Tensor) -> None:
+        """Keep the values of the group's examples."""
+        if name not in self.values:
+            self.values[name] = _room(value, visit.examples)
+        self.values[name][:, visit.rows] = value
+
+    def message(self, name: str, visit: Visit) -> Gaussian | None:
+        """Return the message that the group's examples kept; None in the first iteration."""
+        tau, rho = (self.get(f"{name} {part}", visit) for part in ("tau", "rho"))
+        return None if tau is None or rho is None else Gaussian(tau, rho)
+
+    def put_message(self, name: str, visit: Visit, message: Gaussian) -> None:
+        """Keep the message of the group's examples."""
+        self.put(f"{name} tau", visit, message.tau)
+        self.put(f"{name} rho", visit, message.rho)
+
+
+def _room(value: Tensor, examples: int) -> Tensor:
+    """Return room for so many examples, images with channels last in memory."""
+    shape = (*value.shape[:1], examples, *value.shape[2:])
+    if value.dim() != 5:
+        return value.new_empty(shape)
+    room = torch.empty(
+        shape[1:], dtype=value.dtype, device=value.device, memory_format=torch.channels_last
+    )
+    return room.unsqueeze(0)

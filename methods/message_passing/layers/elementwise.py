@@ -1,0 +1,98 @@
+"""Layers without weights, each input of which enters one factor."""
+
+from types import ModuleType
+
+import torch
+
+from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.layers.base import Slots, Visit
+
+
+class Activation:
+    """LeakyReLU; a slope of 0 is ReLU.
+
+    The forward message is the quotient of the output's marginal, by its moments, and the last
+    message from above; an example's first in a visit has the moments of the output itself.
+    Source: paper 000, appendix B.
+    """
+
+    def __init__(self, slope: float, kernels: ModuleType) -> None:
+        self.slope, self.kernels = slope, kernels
+
+    def open(self, visit: Visit) -> None:
+        """Begin a visit: no message from above is known."""
+        self.slots = Slots()
+
+    def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
+        """Return the messages to the outputs, and count those that a guard replaced."""
+        self._input = message
+        above = self.slots.message("above", visit)
+        out, replaced = self.kernels.leaky_relu_forward(message, above, self.slope)
+        visit.count(replaced, message.rho[0].numel())
+        return out
+
+    def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
+        """Return the messages to the inputs, and keep those from above."""
+        self.slots.put_message("above", visit, message)
+        below, replaced = self.kernels.leaky_relu_backward(self._input, message, self.slope)
+        visit.count_floored(replaced)
+        del self._input
+        return below
+
+    def predict(self, message: Gaussian) -> Gaussian:
+        """Return messages of the moments of the outputs."""
+        return self.kernels.leaky_relu_forward(message, None, self.slope)[0]
+
+
+class MaxPool:
+    """The maximum of each square, as a sum whose weights are probabilities to be largest."""
+
+    def __init__(self, size: int, kernels: ModuleType) -> None:
+        self.size, self.kernels = size, kernels
+
+    def open(self, visit: Visit) -> None:
+        """Begin a visit; there is nothing to keep."""
+
+    def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
+        """Return the messages to the maxima."""
+        self._input = message
+        return self.kernels.max_pool_forward(message, self.size)
+
+    def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
+        """Return the messages to the inputs; uniform in a border that no square covers."""
+        return self.kernels.max_pool_backward(self._input, message, self.size)
+
+    def predict(self, message: Gaussian) -> Gaussian:
+        """Return the messages to the maxima."""
+        return self.kernels.max_pool_forward(message, self.size)
+
+
+class Flatten:
+    """An image as a vector, channel slowest."""
+
+    def open(self, visit: Visit) -> None:
+        """Begin a visit; there is nothing to keep."""
+
+    def forward(self, message, visit: Visit):
+        """Return the same messages, or observed inputs, as vectors."""
+        self._shape = (message.rho if isinstance(message, Gaussian) else message).shape
+        return self.predict(message)
+
+    def backward(self, message: Gaussian | None, visit: Visit) -> Gaussian | None:
+        """Return the same messages as images."""
+        if message is None:
+            return None
+        image = Gaussian(message.tau.view(self._shape), message.rho.view(self._shape))
+        if message.rho.shape[0] != 1:
+            return image
+        return Gaussian(*(_channels_last(part) for part in (image.tau, image.rho)))
+
+    def predict(self, message):
+        """Return the same messages, or observed inputs, as vectors."""
+        if isinstance(message, Gaussian):
+            return Gaussian(message.tau.flatten(2), message.rho.flatten(2))
+        return message.flatten(2)
+
+
+def _channels_last(images: torch.Tensor) -> torch.Tensor:
+    return images.squeeze(0).contiguous(memory_format=torch.channels_last).unsqueeze(0)

@@ -1,0 +1,164 @@
+"""A linear or convolutional layer whose inputs are observed: Gaussian belief propagation.
+
+Every example needs the weights without its own message. In a dense layer the cavity is rebuilt
+from two numbers per example and output, in a convolution from two per position or from the
+stored messages of each example.
+"""
+
+import torch
+from torch import Tensor
+
+from methods.message_passing.coupling import Coupling
+from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from methods.message_passing.layers.base import Visit
+from methods.message_passing.layers.weighted import WeightedLayer, Weights
+from methods.message_passing.sums import first_layer_forward, first_layer_messages
+
+
+class FirstLayer(WeightedLayer):
+    """z = Σ w x + b of observed x; cavities are those of rows (a convolution's positions)."""
+
+    def forward(self, message: Tensor, visit: Visit) -> Gaussian:
+        """Return the messages to the pre-activations."""
+        self._x = message
+        self._bias = self._cavity_of_bias(visit)
+        mean, variance = self._weights_part(visit)
+        if self._bias:
+            mean, variance = mean + self._bias[0], variance + self._bias[1]
+        self._mean, self._variance = mean, variance
+        return self._message(mean, variance)
+
+    def backward(self, message: Gaussian, visit: Visit) -> None:
+        """Send messages to weights and biases; observed inputs need none."""
+        pull = self._pull(message, self._mean, self._variance)
+        if visit.schedule.solver_iterations:
+            pull = self._couple(self._coupling(), pull, visit)
+        new = self._messages(pull.g, pull.h, visit)
+        self._send_to_weights(new, visit)
+        self._send_to_bias(self._bias, pull, visit)
+        self._keep(pull, visit)
+        del self._x, self._mean, self._variance
+
+    def predict(self, message: Tensor) -> Gaussian:
+        """Return the messages of new examples to the pre-activations."""
+        weight, bias = self.marginal.weight, self.marginal.bias
+        mean = self.map.forward(message, weight.mean)
+        variance = self.map.forward(message.square(), weight.variance)
+        if bias:
+            mean = mean + self.map.spread(bias.mean[:, None])
+            variance = variance + self.map.spread(bias.variance[:, None])
+        return self._message(mean, variance)
+
+    def _old(self, visit: Visit) -> tuple[Tensor | None, Tensor | None]:
+        return self.slots.get("g", visit), self.slots.get("h", visit)
+
+    def _weights_part(self, visit: Visit) -> tuple[Tensor, Tensor]:
+        """Return mean and variance of Σ w x under the cavities."""
+        weight = self.marginal.weight
+        self._weight_mean, self._weight_variance = weight.mean, weight.variance
+        g, h = self._old(visit)
+        if g is None or h is None:
+            return (
+                self.map.forward(self._x, self._weight_mean),
+                self.map.forward(self._x.square(), self._weight_variance),
+            )
+        if self.order == "exact":
+            mean, variance = self.kernels.exact_first_forward(
+                self.map.rows(self._x),
+                self._weight_mean.flatten(2),
+                self._weight_variance.flatten(2),
+                self.map.output_rows(g),
+                self.map.output_rows(h),
+            )
+            return _as_outputs(mean, g), _as_outputs(variance, g)
+        return first_layer_forward(
+            self.map, self._x, self._weight_mean, self._weight_variance, g, h
+        )
+
+    def _messages(self, g: Tensor, h: Tensor, visit: Visit) -> Gaussian:
+        """Return the product of the group's messages to the weights."""
+        old_g, old_h = self._old(visit)
+        old_g = torch.zeros_like(g) if old_g is None else old_g
+        old_h = torch.zeros_like(h) if old_h is None else old_h
+        mean, variance = self._weight_mean, self._weight_variance
+        if self.order != "exact":
+            return first_layer_messages(self.map, self._x, mean, variance, old_h, g, h)
+        new = self.kernels.exact_first_weight_sums(
+            self.map.rows(self._x),
+            mean.flatten(2),
+            variance.flatten(2),
+            *(self.map.output_rows(values) for values in (old_g, old_h, g, h)),
+        )
+        return Gaussian(new.tau.view_as(mean), new.rho.view_as(mean))
+
+    def _coupling(self) -> Coupling:
+        weight, bias = self.marginal.weight, self.marginal.bias
+        variance = weight.variance
+        diagonal = self.map.forward(self._x.square(), variance)
+        if bias:
+            diagonal = diagonal + self.map.spread(bias.variance[:, None])
+        return Coupling(
+            self.map, self._x, variance, bias.variance if bias else None, diagonal, None
+        )
+
+
+class FirstConvolution(FirstLayer):
+    """A first convolution whose cavities are those of examples, from their stored messages.
+
+    The published form. Memory: the weights once for every example of the batch.
+    """
+
+    def _weights_part(self, visit: Visit) -> tuple[Tensor, Tensor]:
+        weight = self.marginal.weight
+        cavity = Gaussian(weight.tau[:, None], weight.rho[:, None])
+        old = self.slots.message("weight", visit)
+        if old:
+            cavity = cavity / old
+        cavity = Gaussian(cavity.tau, cavity.rho.clamp_min(LEAST_PRECISION))
+        examples = self._x.shape[1]
+        self._patches = self.map.rows(self._x).view(examples, -1, weight.rho[0, 0].numel())
+        self._cavity = (
+            cavity.mean.squeeze(0).flatten(2).expand(examples, -1, -1),
+            cavity.variance.squeeze(0).flatten(2).expand(examples, -1, -1),
+        )
+        return (
+            self._outputs(self._patches @ self._cavity[0].mT),
+            self._outputs(self._patches.square() @ self._cavity[1].mT),
+        )
+
+    def _messages(self, g: Tensor, h: Tensor, visit: Visit) -> Gaussian:
+        examples, rows = g.shape[1], self._patches
+        g, h = (self.map.output_rows(v).view(examples, rows.shape[1], -1) for v in (g, h))
+        mean, variance = self._cavity
+        tau, rho = torch.empty_like(mean), torch.empty_like(mean)
+        for k in range(rows.shape[2]):  # over the fan-in, to bound memory
+            x, m, s = rows[..., k, None], mean[:, None, :, k], variance[:, None, :, k]
+            gx = g * x
+            alone = 1 - gx * x * s
+            tau[..., k] = (x * (h + gx * m) / alone).sum(1)
+            rho[..., k] = (gx * x / alone).sum(1)
+        shape = (1, examples, *self.map.weight_shape)
+        new, old = Gaussian(tau.view(shape), rho.view(shape)), self.slots.message("weight", visit)
+        if old:
+            new = old.moved(new, visit.damping)
+        self.slots.put_message("weight", visit, new)
+        return Gaussian(new.tau.sum(1), new.rho.sum(1))
+
+    def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
+        old = self.sums[visit.group]
+        self.sums[visit.group] = new  # damped already, example by example
+        weight = self.marginal.weight * (new / old if old else new)
+        self.marginal = Weights(weight, self.marginal.bias)
+
+    def _outputs(self, rows: Tensor) -> Tensor:
+        """Return rows of outputs, `examples positions outputs`, as images."""
+        _, height, width = self.map.output_shape
+        return rows.mT.unflatten(2, (height, width)).unsqueeze(0)
+
+
+def _as_outputs(rows: Tensor, like: Tensor) -> Tensor:
+    if like.dim() == 3:
+        return rows
+    _, examples, _, height, width = like.shape
+    images = rows.view(examples, height, width, -1).permute(0, 3, 1, 2)
+    return images.unsqueeze(0)

@@ -1,0 +1,28 @@
+"""Means of squares, or of whole channels."""
+
+from methods.message_passing.factors import average_pool
+from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.layers.base import Visit
+
+
+class AveragePool:
+    """The mean of each square of side `size`, or of each channel (None): a weighted sum."""
+
+    def __init__(self, size: int | None) -> None:
+        self.size = size
+
+    def open(self, visit: Visit) -> None:
+        """Begin a visit; there is nothing to keep."""
+
+    def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
+        """Return the messages to the means."""
+        self._input = message
+        return self.predict(message)
+
+    def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
+        """Return the messages to the inputs."""
+        return average_pool.backward(self._input, message, self.size)
+
+    def predict(self, message: Gaussian) -> Gaussian:
+        """Return the messages to the means."""
+        return average_pool.forward(message, self.size)

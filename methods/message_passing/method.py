@@ -1,0 +1,268 @@
+"""Scalable approximate message passing: the method and its posterior. Source: paper 000."""
+
+import importlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Literal, cast, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Categorical, Gaussian, Likelihood, Split
+from methods import progress
+from methods.architectures import Architecture
+from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.message_passing.heads import Classification, Head, Noise, Regression
+from methods.message_passing.layers.weighted import Weights
+from methods.message_passing.network import Network, Precision, all_proper
+from methods.message_passing.priors import SpectralPrior
+from methods.message_passing.schedule import Coupled, Schedule, ramp
+from methods.message_passing.trainer import Storage, Trainer
+from methods.minibatches import Rows
+from methods.network_posterior import draws_at_once, outputs
+from methods.predictive import Predictive
+from methods.randomness import normal, spawn
+from methods.settings import require_choice, require_count, require_positive
+from methods.targets import require_output_per_target
+from methods.torch_network import TorchNetwork
+from methods.training import in_stacks, only
+
+Backend = Literal["compiled", "reference"]
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+POINTS_AT_ONCE = 500
+HELD_OUT = 0.2
+"""The share of training rows on which the noise is chosen."""
+
+
+@dataclass(frozen=True)
+class MessagePassingPosterior:
+    """An independent Gaussian over every weight.
+
+    Without draws, predictions are messages in closed form, through layers whose inputs count
+    as independent; with draws, the mixture over networks with sampled weights.
+    """
+
+    architecture: Architecture
+    likelihood: Likelihood
+    input_shape: tuple[int, ...]
+    weights: tuple[Weights, ...]
+    head: Head
+    learned: Noise | None
+    backend: str
+    draws: int
+    diagnostics: Mapping[str, float]
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return class probabilities, or mean and variance of every output with its noise."""
+        with torch.no_grad():
+            return self._sampled(inputs, rng) if self.draws else self._analytic(inputs)
+
+    def _analytic(self, inputs: Tensor) -> Predictive:
+        device = inputs.device
+        network = Network(self.architecture, self.input_shape, kernels_for(self.backend, device))
+        network.start_from(self.weights)
+        dtype = self.weights[0].weight.rho.dtype
+        z = [network.predict(points.to(dtype)[None]) for points in inputs.split(POINTS_AT_ONCE)]
+        if not z:  # no points, but the right number of outputs
+            return self.predict(inputs.new_zeros(1, *self.input_shape), torch.Generator(device))
+        means, variances = (
+            torch.cat(part, 1) for part in zip(*((p.mean, p.variance) for p in z), strict=True)
+        )
+        return self.head.predictive(type(z[0]).of(means, variances), self.learned)
+
+    def _sampled(self, inputs: Tensor, rng: torch.Generator) -> Predictive:
+        network = TorchNetwork(self.architecture, self.input_shape)
+        parts = [part for own in self.weights for part in own.parts()]
+        mean, variance = (
+            torch.cat([values.flatten() for values in column])
+            for column in zip(*((part.mean, part.variance) for part in parts), strict=True)
+        )
+        inputs, at_once, found = inputs.to(mean.dtype), draws_at_once(network), []
+        for start in range(0, self.draws, at_once):
+            draws = min(at_once, self.draws - start)
+            (noise,) = normal([rng], draws, len(mean), dtype=mean.dtype)
+            weights = mean + variance.sqrt() * noise
+            found.append(outputs(network, weights, inputs, weights.new_empty(draws, 0)))
+        return self.head.predictive_of_draws(torch.cat(found), self.learned)
+
+
+@dataclass(frozen=True)
+class MessagePassing:
+    """Gaussian messages between weights and examples, one batch after another.
+
+    A batch is visited once an epoch, for `iterations[epoch]` rounds of messages, from the
+    second visit on with its old messages divided out. Classes are chosen by the argmax of noisy
+    outputs. Regression noise that is not known has a Gamma over each output's precision, or is
+    the best of `noise_stds` on a fifth of the training rows.
+    """
+
+    iterations: tuple[int, ...] = ramp(6)
+    batch_size: int = 128
+    schedule: Schedule = field(default_factory=Coupled)
+    precision: Precision = field(default_factory=Precision)
+    prior: SpectralPrior = field(default_factory=SpectralPrior)
+    head: Literal["argmax", "softmax"] = "argmax"
+    argmax_variance: float = 0.3
+    """Of the noise on each difference of outputs."""
+    target_variance: float | None = 0.1
+    """Of the messages that pull the outputs to +1 for the label and -1 for others; None: none."""
+    noise_stds: tuple[float, ...] = ()
+    """Candidates in standardised target units; empty: the Gamma."""
+    noise_shape: float = 6.0
+    noise_rate: float = 6.0
+    draws: int = 0
+    """Sampled networks that predict; 0: the closed form."""
+    storage: Literal["as_data", "float32", "bfloat16"] = "as_data"
+    """How batches' messages are kept between visits."""
+    on_host: bool = False
+    """Whether they are kept in the memory of the host."""
+    backend: Backend = "compiled"
+    """`compiled` needs a C compiler, or CuPy for data on a GPU; `reference` is plain PyTorch."""
+
+    def __post_init__(self) -> None:
+        counts = self.iterations
+        if not counts or any(
+            not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in counts
+        ):
+            raise ValueError(f"MessagePassing needs iterations >= 1 by epoch; got {counts!r}")
+        require_count(self, "batch_size")
+        require_count(self, "draws", least=0)
+        require_choice(self, "head", ("argmax", "softmax"))
+        require_choice(self, "storage", ("as_data", *DTYPES))
+        require_choice(self, "backend", get_args(Backend))
+        require_positive(self, "argmax_variance", "noise_rate", "noise_shape")
+        if self.target_variance is not None:
+            require_positive(self, "target_variance")
+        if not all(0 < std < math.inf for std in self.noise_stds):
+            raise ValueError(f"MessagePassing needs noise_stds > 0; got {self.noise_stds!r}")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` for a fit that cannot be saved."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    @torch.no_grad()
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        require_output_per_target(problems[0])
+        if self.noise_stds and problems[0].likelihood == Gaussian(None):
+            return self._with_chosen_noise(problems, rngs)
+        trainer = self._trainer(problems, rngs)
+        for epoch, iterations in enumerate(self.iterations, 1):
+            loss = trainer.epoch(epoch, iterations, rngs)
+            progress.report(epoch, len(self.iterations), loss)
+        return [self._posterior(trainer, problems[0], k) for k in range(len(problems))]
+
+    def _trainer(self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]) -> Trainer:
+        """Return the members before their first epoch, each with its rows in random batches."""
+        first = problems[0]
+        rows = Rows(problems)
+        order = torch.stack(
+            [torch.randperm(rows.count, generator=rng, device=rng.device) for rng in rngs]
+        )
+        kernels = kernels_for(self.backend, rows.inputs.device)
+        network = Network(first.architecture, first.input_shape, kernels, self.precision)
+        prior = self.prior.draw(network.weighted, rngs, rows.inputs)
+        return Trainer(
+            network,
+            self._head(problems, kernels, rows.inputs),
+            prior,
+            rows.inputs,
+            rows.targets,
+            rows.first + order,
+            self.batch_size,
+            self.schedule,
+            Storage(DTYPES.get(self.storage), "cpu" if self.on_host else None),
+        )
+
+    def _head(self, problems: Sequence[Problem], kernels: ModuleType, like: Tensor) -> Head:
+        likelihood = problems[0].likelihood
+        if isinstance(likelihood, Categorical):
+            softmax = self.head == "softmax"
+            return Classification(kernels, self.argmax_variance, self.target_variance, softmax)
+        (outputs,) = problems[0].train.targets.shape[1:]
+        stds = [cast(Gaussian, problem.likelihood).noise_std for problem in problems]
+        if None not in stds:
+            variances = like.new_tensor(stds).square()[:, None]
+            return Regression(variances.expand(-1, outputs).clone(), None)
+        gamma = like.new_tensor([self.noise_shape, self.noise_rate])
+        return Regression(None, gamma.expand(len(problems), outputs, 2).clone())
+
+    def _posterior(
+        self, trainer: Trainer, problem: Problem, member: int
+    ) -> MessagePassingPosterior | InferenceDiverged:
+        index = torch.tensor([member], device=trainer.inputs.device)
+        weights = tuple(own.of_members(index) for own in trainer.marginal)
+        if trainer.lost[member] or not bool(all_proper(weights)):
+            return InferenceDiverged("messages that no calmer schedule keeps finite and plausible")
+        return MessagePassingPosterior(
+            problem.architecture,
+            problem.likelihood,
+            problem.input_shape,
+            weights,
+            trainer.head.of_members(index),
+            None if trainer.noise is None else trainer.noise[index],
+            self.backend,
+            self.draws,
+            trainer.diagnostics(member),
+        )
+
+    def _with_chosen_noise(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return fits with the noise that predicts a fifth of the training rows best."""
+        parts = [
+            held_out(problem, HELD_OUT, rng) for problem, rng in zip(problems, rngs, strict=True)
+        ]
+        streams = [spawn(rng, len(self.noise_stds)) for rng in rngs]
+        trials = [
+            replace(part, likelihood=Gaussian(std)) for part, _ in parts for std in self.noise_stds
+        ]
+        with progress.part(0, 2):
+            fitted = self._fit_stack(trials, [rng for several in streams for rng in several])
+        chosen = []
+        for k, (problem, (_, validation)) in enumerate(zip(problems, parts, strict=True)):
+            count = len(self.noise_stds)
+            scores = [
+                _score(posterior, validation) for posterior in fitted[k * count : (k + 1) * count]
+            ]
+            best = max(range(count), key=scores.__getitem__)
+            chosen.append(replace(problem, likelihood=Gaussian(self.noise_stds[best])))
+        with progress.part(1, 2):
+            return self._fit_stack(chosen, rngs)
+
+
+def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float:
+    """Return the mean log likelihood of the rows; of a fit that diverged, -inf."""
+    if isinstance(posterior, InferenceDiverged):
+        return -math.inf
+    rng = torch.Generator(validation.inputs.device)
+    score = float(posterior.predict(validation.inputs, rng).log_prob(validation.targets).mean())
+    return score if math.isfinite(score) else -math.inf
+
+
+def held_out(problem: Problem, share: float, rng: torch.Generator) -> tuple[Problem, Split]:
+    """Return the problem without a random share of its rows, and those rows."""
+    train = problem.train
+    order = torch.randperm(len(train), generator=rng, device=rng.device)
+    count = max(1, round(share * len(train)))
+    if count >= len(train):
+        raise Unsupported(f"needed 2 training rows or more to choose the noise; got {len(train)}")
+    return replace(problem, train=train.rows(order[count:])), train.rows(order[:count])
+
+
+def kernels_for(backend: Backend, device: torch.device) -> ModuleType:
+    """Return the module of kernels for data on a device."""
+    name = backend if backend == "reference" or device.type == "cpu" else "cuda"
+    return importlib.import_module(f"methods.message_passing.kernels.{name}")

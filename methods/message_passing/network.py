@@ -1,0 +1,168 @@
+"""The factor graph of an architecture."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from types import ModuleType
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from methods import architectures as words
+from methods.architecture_shapes import output_shape
+from methods.architectures import Architecture
+from methods.base import Unsupported
+from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.layers.base import Layer, Visit
+from methods.message_passing.layers.elementwise import Activation, Flatten, MaxPool
+from methods.message_passing.layers.first import FirstConvolution, FirstLayer
+from methods.message_passing.layers.later import LaterLayer
+from methods.message_passing.layers.pooling import AveragePool
+from methods.message_passing.layers.residual import Residual
+from methods.message_passing.layers.weighted import WeightedLayer, Weights
+from methods.message_passing.maps import Convolution, Dense
+from methods.message_passing.sums import Order
+
+LARGE_FAN_IN = 64
+"""From this fan-in on, a message's own share of a pre-activation's variance is neglected."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How exactly sums of messages are computed (sums.py, layers/first.py)."""
+
+    order: Order | Literal["by_fan_in"] = "by_fan_in"
+    """`by_fan_in`: exact below a fan-in of 64, from there on to zeroth order, or to first order
+    in a first layer."""
+    cavity: Literal["row", "example"] = "row"
+    """Whether the cavity of a first convolution is that of a position or of an example."""
+
+    def of(self, fan_in: int) -> Order:
+        """Return the order for a layer."""
+        if self.order != "by_fan_in":
+            return self.order
+        return "exact" if fan_in < LARGE_FAN_IN else "zeroth"
+
+
+class Network:
+    """Layers from the data to the outputs, with the weighted ones in the order of parameters."""
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        input_shape: tuple[int, ...],
+        kernels: ModuleType,
+        precision: Precision = Precision(),
+    ) -> None:
+        self.kernels, self.precision = kernels, precision
+        self.weighted: list[WeightedLayer] = []
+        self.layers = self._layers(architecture, input_shape, observed=True)
+        if not self.weighted:
+            raise Unsupported("needed a network with weights; got none")
+
+    def _layers(
+        self, architecture: Architecture, shape: tuple[int, ...], observed: bool
+    ) -> tuple[Layer, ...]:
+        layers = []
+        for layer in architecture:
+            layers.append(self._layer(layer, shape, observed))
+            observed = observed and isinstance(layer, words.Flatten)
+            shape = output_shape((layer,), shape)
+        return tuple(layers)
+
+    def _layer(self, layer: words.Layer, shape: tuple[int, ...], observed: bool) -> Layer:
+        match layer:
+            case words.Flatten():
+                return Flatten()
+            case words.Linear():
+                return self._weighted(Dense(layer, *shape), observed)
+            case words.Conv2d():
+                return self._convolution(Convolution(layer, shape), observed)
+        if observed:
+            raise Unsupported(f"needed a layer of weights before {layer}: inputs are observed")
+        match layer:
+            case words.LeakyReLU(slope) if 0 < slope <= 1:
+                return Activation(slope, self.kernels)
+            case words.ReLU():
+                return Activation(0.0, self.kernels)
+            case words.MaxPool2d(size):
+                return MaxPool(size, self.kernels)
+            case words.AvgPool2d(size):
+                return AveragePool(size)
+            case words.GlobalAvgPool2d():
+                return AveragePool(None)
+            case words.Residual(body, shortcut):
+                return Residual(
+                    self._layers(body, shape, False), self._layers(shortcut, shape, False)
+                )
+        raise Unsupported(
+            "needed Linear, Conv2d, LeakyReLU of slope in (0, 1], ReLU, MaxPool2d, AvgPool2d, "
+            f"GlobalAvgPool2d, Flatten or Residual; got {layer}"
+        )
+
+    def _weighted(self, map: Dense | Convolution, observed: bool) -> WeightedLayer:
+        order = self.precision.of(prod(map.weight_shape[1:]))
+        by_example = isinstance(map, Convolution) and self.precision.cavity == "example"
+        kind = LaterLayer if not observed else FirstConvolution if by_example else FirstLayer
+        layer = kind(map, order, self.kernels)
+        self.weighted.append(layer)
+        return layer
+
+    def _convolution(self, map: Convolution, observed: bool) -> WeightedLayer:
+        if not observed and map.layer.padding_mode == "symmetric" and any(map.layer.borders):
+            raise Unsupported(
+                "needed padding of zeros, or symmetric padding in the first layer alone; "
+                f"got {map.layer}"
+            )
+        return self._weighted(map, observed)
+
+    def start_from(self, weights: Sequence[Weights]) -> None:
+        """Let the weights of the layers have these marginals."""
+        for layer, own in zip(self.weighted, weights, strict=True):
+            layer.start_from(own)
+
+    def open(self, visit: Visit) -> None:
+        """Begin a visit of a batch."""
+        for layer in self.layers:
+            layer.open(visit)
+
+    def forward(self, x: Tensor, visit: Visit) -> Gaussian:
+        """Return the messages to the outputs of the visit's group."""
+        message: Gaussian | Tensor = x
+        for layer in self.layers:
+            message = layer.forward(message, visit)
+        assert isinstance(message, Gaussian)
+        return message
+
+    def backward(self, message: Gaussian, visit: Visit) -> None:
+        """Send the messages of the visit's group to all weights."""
+        below: Gaussian | None = message
+        for layer in reversed(self.layers):
+            if below is not None:
+                below = layer.backward(below, visit)
+
+    def predict(self, x: Tensor) -> Gaussian:
+        """Return the messages of new examples to the outputs: means and variances."""
+        message: Gaussian | Tensor = x
+        for layer in self.layers:
+            message = layer.predict(message)
+        assert isinstance(message, Gaussian)
+        return message
+
+
+def members(weights: Sequence[Weights], index: Tensor) -> Iterator[Weights]:
+    """Yield the layers' weights of some members."""
+    return (own.of_members(index) for own in weights)
+
+
+def with_members(weights: Sequence[Weights], index: Tensor, new: Sequence[Weights]) -> None:
+    """Overwrite the weights of some members in place."""
+    for own, part in zip(weights, new, strict=True):
+        for target, source in zip(own.parts(), part.parts(), strict=True):
+            target.tau[index], target.rho[index] = source.tau, source.rho
+
+
+def all_proper(weights: Sequence[Weights]) -> Tensor:
+    """Return which members' weights are all proper."""
+    return torch.stack([own.is_proper() for own in weights]).all(0)

@@ -1,0 +1,92 @@
+"""Prior means and variances of weights. Source: paper 000, section 3 and appendix D."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+import torch
+from torch import Generator, Tensor
+
+from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.layers.weighted import WeightedLayer, Weights
+from methods.settings import require_choice, require_positive
+
+BIAS_VARIANCE = 0.5
+OUTPUT_VARIANCE = 1.5
+"""Of a pre-activation under the prior, without its bias."""
+# Of LeakyReLU(0.1) at N(mu, 2), mu standard normal: the expected variance, the variance of the
+# mean and the squared expectation of the mean.
+VARIANCE = 0.8040586726631379
+MEAN_VARIANCE = 0.32419
+MEAN_SQUARE = 0.62189**2
+
+
+@dataclass(frozen=True)
+class SpectralPrior:
+    """Random means of the size that keeps the scale of activations, and variances to match.
+
+    The means alone break the symmetry between units; they are drawn once for every fit.
+    """
+
+    variances: Literal["published", "corrected"] = "published"
+    """`corrected`: those under which a later layer's pre-activations do have a variance of 2 in
+    the model of the derivation. The published ones are larger."""
+    means: Literal["normal", "orthogonal"] = "normal"
+    """`orthogonal`: rows of a random orthogonal matrix of the same root mean square."""
+    scale: float = 1.0
+    """A factor of all variances of weights."""
+
+    def __post_init__(self) -> None:
+        require_choice(self, "variances", ("published", "corrected"))
+        require_choice(self, "means", ("normal", "orthogonal"))
+        require_positive(self, "scale")
+
+    def draw(
+        self, layers: Sequence[WeightedLayer], rngs: Sequence[Generator], like: Tensor
+    ) -> list[Weights]:
+        """Return the prior of every layer, each member's means from its own stream."""
+        return [self._layer(layer, k == 0, rngs, like) for k, layer in enumerate(layers)]
+
+    def _layer(
+        self, layer: WeightedLayer, first: bool, rngs: Sequence[Generator], like: Tensor
+    ) -> Weights:
+        shape = layer.map.weight_shape
+        fan_in, outputs = prod(shape[1:]), prod(layer.map.output_shape)
+        means = torch.stack([self._means(shape, rng, like) for rng in rngs])
+        variance = self.scale * self.variance(fan_in, outputs, first)
+        weight = Gaussian.of(means * mean_std(fan_in, outputs), torch.full_like(means, variance))
+        if not layer.map.layer.bias:
+            return Weights(weight, None)
+        zeros = like.new_zeros(len(rngs), shape[0])
+        return Weights(weight, Gaussian.of(zeros, torch.full_like(zeros, BIAS_VARIANCE)))
+
+    def variance(self, fan_in: int, outputs: int, first: bool) -> float:
+        """Return the variance of each weight."""
+        if first:
+            return OUTPUT_VARIANCE / fan_in
+        left = OUTPUT_VARIANCE - VARIANCE * min(1.0, outputs / fan_in)
+        if self.variances == "corrected":
+            return left / (fan_in * (VARIANCE + MEAN_VARIANCE + MEAN_SQUARE))
+        return left / (VARIANCE + MEAN_VARIANCE * (1 + MEAN_SQUARE) * fan_in)
+
+    def _means(self, shape: tuple[int, ...], rng: Generator, like: Tensor) -> Tensor:
+        """Return means of unit mean square."""
+        normal = torch.randn(shape, generator=rng, dtype=like.dtype, device=rng.device)
+        normal = normal.to(like.device)
+        if self.means == "normal":
+            return normal
+        matrix = normal.flatten(1)
+        tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.mT
+        q, r = torch.linalg.qr(tall)
+        q = q * r.diagonal().sign()  # uniform over orthogonal matrices
+        q = q if tall is matrix else q.mT
+        return q.reshape(shape) * max(matrix.shape) ** 0.5
+
+
+def mean_std(fan_in: int, outputs: int) -> float:
+    """Return the standard deviation of the prior means of a layer.
+
+    `outputs` counts all positions of a convolution.
+    """
+    return min(1.0, (outputs / fan_in) ** 0.5) / fan_in**0.5

@@ -1,0 +1,302 @@
+"""Batches visited in turn, none of them counted twice.
+
+The marginal of every weight is its prior times the stored message of every batch, its aggregate.
+A visit divides the batch's own out, passes messages anew, and multiplies the new one in.
+Source: paper 000, section 4.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int, Shaped
+from torch import Generator, Tensor
+
+from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.heads import Head, Noise
+from methods.message_passing.layers.base import Visit
+from methods.message_passing.layers.weighted import Weights
+from methods.message_passing.network import Network, all_proper, members, with_members
+from methods.message_passing.schedule import Schedule, calmer, published_step
+
+MOST_REPLACED = 0.2
+"""The share of replaced forward messages above which a visit has gone wrong."""
+TRIES, EVENTS = 3, 10
+"""Visits in a row, and in an epoch, that may go wrong before the fit is given up."""
+LEAST_SHARE = 1e-6
+"""A cavity keeps at least this share of the prior's precision."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where aggregates lie between visits."""
+
+    dtype: torch.dtype | None = None
+    """None: that of the marginals."""
+    device: str | None = None
+    """None: that of the marginals."""
+
+    def put(self, weights: Weights) -> Weights:
+        """Return the weights as they are kept."""
+        return _converted(weights, self.dtype, self.device)
+
+
+@dataclass
+class Tally:
+    """What happened to each member, for its diagnostics."""
+
+    guard_events: Tensor
+    """Visits that were discarded and repeated more calmly."""
+    clamped: Tensor
+    """Cavity precisions below the floor."""
+    replaced: Tensor
+    """Forward messages of activations that a guard replaced."""
+    floored: Tensor
+    """Backward messages of activations that a guard replaced or floored."""
+    serial_steps: Tensor
+    forwards: int = 0
+    """Forward messages of activations, of each member."""
+
+    @classmethod
+    def of(cls, count: int, device: torch.device) -> "Tally":
+        """Return a tally of zeros."""
+        return cls(*(torch.zeros(count, dtype=torch.int64, device=device) for _ in range(5)))
+
+
+class Trainer:
+    """Members, fits of equal shape, trained in lockstep on batches of their own rows.
+
+    `inputs` and `targets` are rows of all members' data; `rows` says which are a member's, cut
+    into batches in this order. No member's numbers depend on the others.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        head: Head,
+        prior: Sequence[Weights],
+        inputs: Shaped[Tensor, "pool *features"],
+        targets: Shaped[Tensor, "pool *target"],
+        rows: Int[Tensor, "members points"],
+        batch_size: int,
+        schedule: Schedule,
+        storage: Storage = Storage(),
+    ) -> None:
+        self.network, self.head, self.schedule, self.storage = network, head, schedule, storage
+        self.prior = list(prior)
+        self.marginal = [_converted(own, None, None, copy=True) for own in prior]
+        self.inputs, self.targets = inputs, targets
+        self.batches = rows.split(batch_size, dim=1)
+        self.aggregates: list[list[Weights] | None] = [None] * len(self.batches)
+        self.noise: Noise | None = None if head.prior is None else head.prior.clone()
+        self.noise_added: list[Noise | None] = [None] * len(self.batches)
+        self.tally = Tally.of(len(rows), inputs.device)
+        self.lost = torch.zeros(len(rows), dtype=torch.bool, device=inputs.device)
+        """Members whose fit has been given up; they keep their last state."""
+        self.loss = torch.zeros(len(rows), dtype=torch.float64, device=inputs.device)
+        """Summed over the examples of this epoch's last iterations."""
+
+    def epoch(self, number: int, iterations: int, rngs: Sequence[Generator]) -> float:
+        """Visit every batch once; return the mean loss per example of members not lost.
+
+        Epochs count from 1. The order of batches depends on the epoch alone, as in the published
+        code; the rows in a batch and their order are each member's own.
+        """
+        self.loss.zero_()
+        events = self.tally.guard_events.clone()
+        turns = torch.Generator().manual_seed(number)
+        for batch in torch.randperm(len(self.batches), generator=turns).tolist():
+            size = self.batches[batch].shape[1]
+            order = torch.stack([torch.randperm(size, generator=r, device=r.device) for r in rngs])
+            self.visit(batch, order, iterations, published_step(number))
+            self.lost |= self.tally.guard_events - events > EVENTS
+        self.recompute()
+        points = sum(batch.shape[1] for batch in self.batches)
+        kept = self.loss[~self.lost]
+        return float(kept.mean()) / points if len(kept) else float("nan")
+
+    def visit(
+        self, batch: int, order: Int[Tensor, "members examples"], iterations: int, step: float
+    ) -> None:
+        """Pass the messages of a batch anew, its examples in this order.
+
+        The stored aggregate moves `step` of the way to the new one. A visit that goes wrong
+        leaves no trace but a count, and is repeated with a calmer schedule; after three the
+        member is lost.
+        """
+        old = self.aggregates[batch]
+        cavity = self._cavity(old)
+        new = self._like(old, cavity)
+        added = None if self.noise is None else torch.zeros_like(self.noise)
+        left, schedule = (~self.lost).nonzero().squeeze(1), self.schedule
+        for _ in range(TRIES):
+            if not len(left):
+                break
+            some = list(members(cavity, left))
+            found, found_noise, sound = self._attempt(
+                some, left, batch, order, iterations, schedule
+            )
+            good = left[sound]
+            with_members(new, good, list(members(found, sound.nonzero().squeeze(1))))
+            if added is not None and found_noise is not None:
+                added[good] = found_noise[sound]
+            left = left[~sound]
+            self.tally.guard_events[left] += 1
+            calm = calmer(schedule)
+            if calm is None:
+                break
+            schedule = calm
+        self.lost[left] = True
+        self._store(batch, cavity, old, new, added, step)
+
+    def recompute(self) -> None:
+        """Compute the marginals anew from prior and aggregates, in float64."""
+        for layer, prior in enumerate(self.prior):
+            total = _converted(prior, torch.float64, None)
+            for aggregate in self.aggregates:
+                if aggregate is not None:
+                    like = total.weight.rho
+                    total = total * _converted(aggregate[layer], like.dtype, str(like.device))
+            self.marginal[layer] = _converted(total, prior.weight.rho.dtype, None)
+
+    def diagnostics(self, member: int) -> dict[str, float]:
+        """Return what happened in a member's fit, and the median precisions of its weights."""
+        tally = self.tally
+        sent = max(1, tally.forwards)
+        found = {
+            "serial_steps": float(tally.serial_steps[member]),
+            "guard_events": float(tally.guard_events[member]),
+            "clamped_precisions": float(tally.clamped[member]),
+            "replaced_forward_share": float(tally.replaced[member]) / sent,
+            "replaced_backward_share": float(tally.floored[member]) / sent,
+        }
+        for layer, weights in enumerate(self.marginal, 1):
+            found[f"median_precision_{layer}"] = float(weights.weight.rho[member].median())
+        if self.noise is not None:
+            found["noise_std"] = float(
+                (self.noise[member, :, 1] / self.noise[member, :, 0]).mean().sqrt()
+            )
+        return found
+
+    def _cavity(self, old: list[Weights] | None) -> list[Weights]:
+        """Return the marginals without a batch's aggregate."""
+        if old is None:
+            return self.marginal
+        cavity = []
+        for marginal, prior, own in zip(self.marginal, self.prior, old, strict=True):
+            rest = marginal / _converted(own, marginal.weight.rho.dtype, self._device)
+            parts = []
+            for part, least in zip(rest.parts(), prior.parts(), strict=True):
+                floor = LEAST_SHARE * least.rho
+                self.tally.clamped += (part.rho < floor).flatten(1).sum(1)
+                parts.append(Gaussian(part.tau, part.rho.maximum(floor)))
+            cavity.append(Weights(*parts) if len(parts) == 2 else Weights(parts[0], None))
+        return cavity
+
+    def _like(self, old: list[Weights] | None, cavity: list[Weights]) -> list[Weights]:
+        """Return room for new aggregates, which of lost members stay as they were."""
+        if old is None:
+            return [_mapped(own, torch.zeros_like) for own in cavity]
+        dtype = cavity[0].weight.rho.dtype
+        return [_converted(own, dtype, self._device, copy=True) for own in old]
+
+    def _attempt(
+        self,
+        cavity: list[Weights],
+        index: Tensor,
+        batch: int,
+        order: Tensor,
+        iterations: int,
+        schedule: Schedule,
+    ) -> tuple[list[Weights], Noise | None, Tensor]:
+        """Return the aggregates of some members, what is learned of noise, and which are sound."""
+        visit = Visit(schedule, len(index), order.shape[1])
+        rows = self.batches[batch][index].gather(1, order[index])
+        inputs, targets = _rows(self.inputs, rows), _rows(self.targets, rows)
+        head = self.head.of_members(index)
+        rest = None
+        if self.noise is not None:
+            own = self.noise_added[batch]
+            rest = (self.noise if own is None else self.noise - own)[index]
+        self.network.start_from(cavity)
+        self.network.open(visit)
+        head.open(targets, rest)
+        sound = torch.ones_like(index, dtype=torch.bool)
+        loss = self.loss.new_zeros(len(index))
+        for iteration in range(iterations):
+            visit.start(iteration)
+            for group in range(visit.groups):
+                visit.group = group
+                z = self.network.forward(inputs[:, visit.rows], visit)
+                if iteration == iterations - 1:
+                    loss += head.loss(z, visit.rows).double()
+                self.network.backward(head.message(z, visit.rows), visit)
+            for layer in self.network.weighted:
+                layer.refresh()
+            sound &= all_proper([layer.marginal for layer in self.network.weighted])
+            if visit.replaced is not None and calmer(schedule):
+                sound &= visit.replaced <= MOST_REPLACED * visit.sent
+            self._count(visit, index)
+            if not sound.any():
+                break
+        self.loss[index[sound]] += loss[sound]
+        return [layer.aggregate() for layer in self.network.weighted], head.added(), sound
+
+    def _count(self, visit: Visit, index: Tensor) -> None:
+        self.tally.serial_steps[index] += visit.groups
+        self.tally.forwards += visit.sent
+        if visit.replaced is not None:
+            self.tally.replaced[index] += visit.replaced
+        if visit.floored is not None:
+            self.tally.floored[index] += visit.floored
+
+    def _store(
+        self,
+        batch: int,
+        cavity: list[Weights],
+        old: list[Weights] | None,
+        new: list[Weights],
+        added: Noise | None,
+        step: float,
+    ) -> None:
+        """Keep the damped aggregates, and multiply what is kept into the marginals."""
+        kept = []
+        for layer, (rest, target) in enumerate(zip(cavity, new, strict=True)):
+            dtype = rest.weight.rho.dtype
+            start = (
+                _mapped(target, torch.zeros_like)
+                if old is None
+                else _converted(old[layer], dtype, self._device)
+            )
+            kept.append(self.storage.put(start.moved(target, step)))
+            self.marginal[layer] = rest * _converted(kept[layer], dtype, self._device)
+        self.aggregates[batch] = kept
+        if self.noise is None or added is None:
+            return
+        before = self.noise_added[batch]
+        before = torch.zeros_like(added) if before is None else before
+        self.noise_added[batch] = torch.lerp(before, added, step)
+        self.noise = self.noise + self.noise_added[batch] - before
+
+    @property
+    def _device(self) -> str:
+        return str(self.inputs.device)
+
+
+def _rows(pool: Tensor, rows: Tensor) -> Tensor:
+    """Return `pool[rows]`; images with channels last in memory, one member's only."""
+    values = pool.index_select(0, rows.flatten())
+    if values.dim() == 4:
+        values = values.contiguous(memory_format=torch.channels_last)
+    return values.unflatten(0, rows.shape)
+
+
+def _converted(
+    weights: Weights, dtype: torch.dtype | None, device: str | None, copy: bool = False
+) -> Weights:
+    return _mapped(weights, lambda x: x.to(device or x.device, dtype or x.dtype, copy=copy))
+
+
+def _mapped(weights: Weights, function: Callable[[Tensor], Tensor]) -> Weights:
+    parts = [Gaussian(function(part.tau), function(part.rho)) for part in weights.parts()]
+    return Weights(parts[0], parts[1] if len(parts) == 2 else None)
