@@ -121,8 +121,8 @@ class WeightedLayer:
         old = self.slots.message("bias", visit)
         if old:
             new = old.moved(new, visit.damping)
-        self.slots.put_message("bias", visit, new)
         change = new / old if old else new
+        self.slots.put_message("bias", visit, new)  # `old` is a view of what this overwrites
         bias = bias * Gaussian(change.tau.sum(1), change.rho.sum(1))
         self.marginal = Weights(self.marginal.weight, bias)
 
