@@ -21,8 +21,11 @@ class AveragePool:
 
     def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the messages to the inputs."""
+        if self.size is None:
+            message = message[..., None, None]
         return average_pool.backward(self._input, message, self.size)
 
     def predict(self, message: Gaussian) -> Gaussian:
         """Return the messages to the means."""
-        return average_pool.forward(message, self.size)
+        means = average_pool.forward(message, self.size)
+        return means if self.size is not None else means[..., 0, 0]  # a vector of channels
