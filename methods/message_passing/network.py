@@ -16,7 +16,7 @@ from methods.base import Unsupported
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.layers.base import Layer, Visit
 from methods.message_passing.layers.elementwise import Activation, Flatten, MaxPool
-from methods.message_passing.layers.first import FirstConvolution, FirstLayer
+from methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
 from methods.message_passing.layers.later import LaterLayer
 from methods.message_passing.layers.pooling import AveragePool
 from methods.message_passing.layers.residual import Residual
@@ -36,7 +36,9 @@ class Precision:
     """`by_fan_in`: exact below a fan-in of 64, from there on to zeroth order, or to first order
     in a first layer."""
     cavity: Literal["row", "example"] = "row"
-    """Whether the cavity of a first convolution is that of a position or of an example."""
+    """Whether a first layer rebuilds the cavity of every row, a convolution's position, from two
+    numbers an output, or stores the messages of every example. With `exact` and `example` and a
+    `Sequential` schedule, messages are the published ones to rounding."""
 
     def of(self, fan_in: int) -> Order:
         """Return the order for a layer."""
@@ -103,8 +105,8 @@ class Network:
 
     def _weighted(self, map: Dense | Convolution, observed: bool) -> WeightedLayer:
         order = self.precision.of(prod(map.weight_shape[1:]))
-        by_example = isinstance(map, Convolution) and self.precision.cavity == "example"
-        kind = LaterLayer if not observed else FirstConvolution if by_example else FirstLayer
+        first = FirstLayerOfExamples if self.precision.cavity == "example" else FirstLayer
+        kind = first if observed else LaterLayer
         layer = kind(map, order, self.kernels)
         self.weighted.append(layer)
         return layer

@@ -1,9 +1,10 @@
 """A linear or convolutional layer whose inputs are observed: Gaussian belief propagation.
 
-Every example needs the weights without its own message. In a dense layer the cavity is rebuilt
-from two numbers per example and output, in a convolution from two per position or from the
-stored messages of each example.
+Every example needs the weights without its own message. The cavity is rebuilt from two numbers
+per row and output, or found exactly from the stored messages of each example.
 """
+
+from math import prod
 
 import torch
 from torch import Tensor
@@ -13,10 +14,16 @@ from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.weighted import WeightedLayer, Weights
 from methods.message_passing.sums import first_layer_forward, first_layer_messages
+from methods.torch_layers import affine
 
 
 class FirstLayer(WeightedLayer):
-    """z = Σ w x + b of observed x; cavities are those of rows (a convolution's positions)."""
+    """z = Σ w x + b of observed x; cavities are those of rows (a convolution's positions).
+
+    A rebuilt cavity takes the example's message for what it would be now. That is exact at a
+    fixed point and in a visit's first iteration; in between it is off by what the cavity has
+    moved since the message was sent.
+    """
 
     def forward(self, message: Tensor, visit: Visit) -> Gaussian:
         """Return the messages to the pre-activations."""
@@ -102,8 +109,8 @@ class FirstLayer(WeightedLayer):
         )
 
 
-class FirstConvolution(FirstLayer):
-    """A first convolution whose cavities are those of examples, from their stored messages.
+class FirstLayerOfExamples(FirstLayer):
+    """A first layer whose cavities are those of examples, from their stored messages.
 
     The published form. Memory: the weights once for every example of the batch.
     """
@@ -115,29 +122,29 @@ class FirstConvolution(FirstLayer):
         if old:
             cavity = cavity / old
         cavity = Gaussian(cavity.tau, cavity.rho.clamp_min(LEAST_PRECISION))
-        examples = self._x.shape[1]
-        self._patches = self.map.rows(self._x).view(examples, -1, weight.rho[0, 0].numel())
-        self._cavity = (
-            cavity.mean.squeeze(0).flatten(2).expand(examples, -1, -1),
-            cavity.variance.squeeze(0).flatten(2).expand(examples, -1, -1),
+        batch = self._x.shape[:2]  # members and examples
+        self._patches = self.map.rows(self._x).view(*batch, -1, prod(self.map.weight_shape[1:]))
+        mean, variance = (
+            part.flatten(3).expand(*batch, -1, -1) for part in (cavity.mean, cavity.variance)
         )
-        return (
-            self._outputs(self._patches @ self._cavity[0].mT),
-            self._outputs(self._patches.square() @ self._cavity[1].mT),
-        )
+        self._cavity = mean, variance
+        return self._outputs(self._patches, mean), self._outputs(self._patches.square(), variance)
 
     def _messages(self, g: Tensor, h: Tensor, visit: Visit) -> Gaussian:
-        examples, rows = g.shape[1], self._patches
-        g, h = (self.map.output_rows(v).view(examples, rows.shape[1], -1) for v in (g, h))
-        mean, variance = self._cavity
-        tau, rho = torch.empty_like(mean), torch.empty_like(mean)
-        for k in range(rows.shape[2]):  # over the fan-in, to bound memory
-            x, m, s = rows[..., k, None], mean[:, None, :, k], variance[:, None, :, k]
+        rows = self._patches[..., None, :]  # members, examples, positions, outputs, fan-in
+        g, h = (self.map.output_rows(v).view(*rows.shape[:3], -1, 1) for v in (g, h))
+        mean, variance = (part.unsqueeze(2) for part in self._cavity)
+        tau, rho = (mean.new_empty(self._cavity[0].shape) for _ in range(2))
+        fan_in = rows.shape[-1]
+        step = fan_in if rows.shape[2] == 1 else 1  # to bound memory
+        for start in range(0, fan_in, step):
+            part = slice(start, start + step)
+            x, m, s = rows[..., part], mean[..., part], variance[..., part]
             gx = g * x
             alone = 1 - gx * x * s
-            tau[..., k] = (x * (h + gx * m) / alone).sum(1)
-            rho[..., k] = (gx * x / alone).sum(1)
-        shape = (1, examples, *self.map.weight_shape)
+            tau[..., part] = (x * (h + gx * m) / alone).sum(2)
+            rho[..., part] = (gx * x / alone).sum(2)
+        shape = (*rows.shape[:2], *self.map.weight_shape)
         new, old = Gaussian(tau.view(shape), rho.view(shape)), self.slots.message("weight", visit)
         if old:
             new = old.moved(new, visit.damping)
@@ -150,10 +157,10 @@ class FirstConvolution(FirstLayer):
         weight = self.marginal.weight * (new / old if old else new)
         self.marginal = Weights(weight, self.marginal.bias)
 
-    def _outputs(self, rows: Tensor) -> Tensor:
-        """Return rows of outputs, `examples positions outputs`, as images."""
-        _, height, width = self.map.output_shape
-        return rows.mT.unflatten(2, (height, width)).unsqueeze(0)
+    def _outputs(self, rows: Tensor, weights: Tensor) -> Tensor:
+        """Return each example's outputs under its own weights."""
+        outputs = affine(rows.flatten(0, 1), weights.flatten(0, 1))
+        return outputs.mT.reshape(*rows.shape[:2], *self.map.output_shape)
 
 
 def _as_outputs(rows: Tensor, like: Tensor) -> Tensor:
