@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Shaped
@@ -16,6 +16,7 @@ Noise = Float[Tensor, "members outputs 2"]
 """Shape and rate of a Gamma, or what messages add to them."""
 
 
+@runtime_checkable
 class Head(Protocol):
     """A likelihood at the network's outputs.
 

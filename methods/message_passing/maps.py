@@ -8,7 +8,7 @@ which a convolution takes one.
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -25,6 +25,7 @@ Weights = Float[Tensor, "members outputs *fan_in"]
 Biases = Float[Tensor, "members examples outputs"]
 
 
+@runtime_checkable
 class LinearMap(Protocol):
     """z = Σ x w, linear in the inputs x and in the weights w."""
 

@@ -1,7 +1,7 @@
 """What every layer of the factor graph does, and what a pass through it knows."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -67,6 +67,7 @@ Message = Gaussian | Float[Tensor, "members examples *inputs"]
 """A message to random inputs, or the observed inputs themselves."""
 
 
+@runtime_checkable
 class Layer(Protocol):
     """A layer with the state of one visit; `open` discards that of the last."""
 
