@@ -144,7 +144,7 @@ class Suite:
         """Return the network of a method for a source."""
         networks = self.own_architectures.get(label, self.architecture)
         if isinstance(networks, Mapping):
-            return networks.get(source.name, networks["default"])
+            return networks[source.name if source.name in networks else "default"]
         return networks
 
     def runs(self) -> Iterator[Run]:

@@ -36,6 +36,12 @@ def test_each_source_has_its_own_network():
     }
 
 
+def test_a_suite_that_names_every_source_needs_no_default_network():
+    networks = {"protein": (Linear(100),), "line": (Linear(50),)}
+    suite = replace(QUICK, sources=(Line("protein"), Line()), architecture=networks)
+    assert {(run.source.name, run.architecture) for run in suite.runs()} == set(networks.items())
+
+
 def test_a_method_may_have_networks_of_its_own():
     deep = {"protein": (Linear(7), Linear(1)), "default": (Linear(3), Linear(1))}
     suite = replace(
