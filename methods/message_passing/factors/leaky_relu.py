@@ -4,7 +4,7 @@ A slope of 0 is the ReLU of appendix B.1: the same formulas hold.
 """
 
 from dataclasses import dataclass
-from math import log, pi
+from math import inf, log, pi
 
 import torch
 from jaxtyping import Bool, Float
@@ -42,16 +42,17 @@ def forward(z: Gaussian, a: Gaussian, slope: float) -> tuple[Gaussian, Bool[Tens
     """
     wide_z, wide_a = widened(z), widened(a)
     marginal = _Marginal.of(wide_z, wide_a, slope)
-    message = narrowed(marginal.forward(wide_z, wide_a), z)
-    point = message.rho > DEGENERATE * (z.rho + a.rho) if slope == 0 else z.rho < 0
+    exact = marginal.forward(wide_z, wide_a)
+    message = narrowed(exact, z)
+    point = exact.rho > (DEGENERATE if slope == 0 else inf) * (wide_z.rho + wide_a.rho)
     usable = (
         (marginal.log_mass >= LEAST_LOG_MASS["forward"])
-        & (message.rho >= z.rho * (1 - TOLERANCE))
+        & (exact.rho >= wide_z.rho * (1 - TOLERANCE))
         & message.is_valid()
         & ~point
     )
     counted = ~usable & ~point & (a.rho != 0)
-    return where(usable, message, direct(z, slope)), counted
+    return where(usable, message, narrowed(_direct(wide_z, slope), z)), counted
 
 
 def backward(z: Gaussian, a: Gaussian, slope: float) -> tuple[Gaussian, Bool[Tensor, "*shape"]]:
@@ -73,7 +74,7 @@ def backward(z: Gaussian, a: Gaussian, slope: float) -> tuple[Gaussian, Bool[Ten
     message = narrowed(floored, z)
     usable = (
         (marginal.log_mass >= LEAST_LOG_MASS["backward"])
-        & ~((a.tau < 0) & (a.rho < WEAK))
+        & ~((wide_a.tau < 0) & (wide_a.rho < WEAK))
         & message.is_valid()
     )
     nothing = Gaussian(torch.zeros_like(message.tau), torch.full_like(message.rho, LEAST_PRECISION))

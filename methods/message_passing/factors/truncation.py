@@ -12,7 +12,7 @@ from methods.message_passing.gaussian import Gaussian
 
 FAR = -5.0
 """Below it 1 - hazard (hazard + x) would cancel, and the continued fraction converges at once."""
-DEPTH = 16
+DEPTH = 24
 
 
 class Truncated(NamedTuple):

@@ -16,7 +16,10 @@ from methods.message_passing.factors import argmax, leaky_relu, max_pool
 from methods.message_passing.gaussian import Gaussian
 
 CHUNK = 2**18
-"""The most elements of a temporary, unless one slice of the result has more."""
+"""The most elements of a member's temporary, unless one slice of its result has more.
+
+It is the member's, so that the order of sums does not depend on how many members there are.
+"""
 
 Rows = Float[Tensor, "members rows inputs"]
 Weights = Float[Tensor, "members outputs inputs"]
@@ -179,7 +182,11 @@ def exact_first_weight_sums(
 
 
 class _Total:
-    """Sums over the second dimension of chunks, in float64 and in the order of that dimension."""
+    """Sums over the second dimension of chunks, in float64.
+
+    By halves, because adding slices one by one is slow and the order of `Tensor.sum` depends on
+    the shape of the whole tensor, company included.
+    """
 
     def __init__(self, like: Tensor) -> None:
         self.dtype = like.dtype
@@ -187,17 +194,21 @@ class _Total:
         self.rho = torch.zeros_like(like, dtype=torch.float64)
 
     def add(self, tau: Tensor, rho: Tensor) -> None:
-        for tau_slice, rho_slice in zip(tau.unbind(1), rho.unbind(1), strict=True):
-            self.tau += tau_slice
-            self.rho += rho_slice
+        for total, terms in ((self.tau, tau), (self.rho, rho)):
+            terms = terms.double()
+            while (count := terms.shape[1]) > 1:
+                kept = count - count // 2
+                terms[:, : count // 2] += terms[:, kept:]
+                terms = terms[:, :kept]
+            total += terms[:, 0]
 
     def message(self) -> Gaussian:
         return Gaussian(self.tau.to(self.dtype), self.rho.to(self.dtype))
 
 
 def _chunks(length: int, part: Tensor) -> Iterator[slice]:
-    """Yield slices of an axis that make temporaries of at most CHUNK elements with `part`."""
-    step = max(1, CHUNK // max(1, part.numel()))
+    """Yield slices of an axis that, with one member of `part`, have at most CHUNK elements."""
+    step = max(1, CHUNK // max(1, part[0].numel()))
     for start in range(0, length, step):
         yield slice(start, start + step)
 
