@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from reports import labels
 from reports.benchmarks import Benchmark, benchmarks
+from reports.coverage import Covered, covered
+from reports.coverage_table import coverage_table
 from reports.facts import (
     DataFacts,
     Failure,
@@ -63,6 +65,8 @@ class Part:
     overviews: tuple[Table, ...]
     learning: tuple[Table, ...]
     """Of active learning, what the tables of the last round do not say."""
+    covered: tuple[Covered, ...]
+    """Coverage far outside, where data sets are tested there."""
     sections: tuple[Section, ...]
     galleries: tuple[Gallery, ...]
     without_predictions: int
@@ -74,7 +78,7 @@ class Part:
     @property
     def tables(self) -> list[Table]:
         """Every table, in the order of the page."""
-        found = [*self.overviews, *self.learning]
+        found = [*self.overviews, *self.learning, *map(coverage_table, self.covered)]
         for section in self.sections:
             found += [*section.shown, *section.minor]
         return found
@@ -209,7 +213,8 @@ def _part(
     methods = tuple(sorted({m for b in found for m in b.runs}, key=method_order))
     sections = tuple(_section(benchmark, methods) for benchmark in found)
     clean = [section.tables[0] for section in sections]
-    drawn = galleries(results.store, found, clean, looks, name)
+    far = tuple(covered(results.store, found))
+    drawn = galleries(results.store, found, clean, far, looks, name)
     part = Part(
         profile,
         name,
@@ -217,6 +222,7 @@ def _part(
         tuple(record for benchmark in found for record in benchmark.records),
         _overviews(found, clean, methods),
         tuple(learning_tables(found, methods)),
+        far,
         sections,
         drawn.galleries,
         drawn.absent,

@@ -44,17 +44,12 @@ def panels(
     store: Store, benchmark: Benchmark, styles: Mapping[str, Style], name: str, where: str
 ) -> Panels | None:
     """Return the panels of the first fold, or None where inputs are not single numbers."""
-    fold = min(record.fold for record in benchmark.records)
-    runs = {
-        method: record
-        for method, records in benchmark.runs.items()
-        for record in records
-        if (record.fold, record.seed, record.status) == (fold, 0, "completed")
-    }
-    points = _points(store, next(iter(runs.values()))) if runs else None
+    fold, begun = first_runs(benchmark)
+    runs = {method: record for method, record in begun.items() if record.status == "completed"}
+    points = points_of(store, next(iter(runs.values()))) if runs else None
     if points is None:
         return None
-    bands = {method: band for method, r in runs.items() if (band := _band(store, r))}
+    bands = {method: band for method, r in runs.items() if (band := band_of(store, r))}
     keys = {record.reference["key"] for record in runs.values() if record.reference}
     truth = next((method for method in bands if runs[method].key in keys), None)
     ylim = fits.limits(points, [bands[truth]] if truth else bands.values())
@@ -73,15 +68,28 @@ def panels(
     return Panels(tuple(drawings), fold, truth) if drawings else None
 
 
-def _points(store: Store, record: Record) -> Curve | None:
+def first_runs(benchmark: Benchmark) -> tuple[int, dict[str, Record]]:
+    """Return the first fold, and method → its run of seed 0."""
+    fold = min(record.fold for record in benchmark.records)
+    runs = {
+        method: record
+        for method, records in benchmark.runs.items()
+        for record in records
+        if (record.fold, record.seed) == (fold, 0)
+    }
+    return fold, runs
+
+
+def points_of(store: Store, record: Record) -> Curve | None:
+    """Return the points that a run was fitted to and tested at, None unless of a single input."""
     try:
         return curve(store, record)
     except UNREADABLE:
         return None
 
 
-def _band(store: Store, record: Record) -> Band | None:
-    """Return mean and standard deviation on clean data, in target units."""
+def band_of(store: Store, record: Record) -> Band | None:
+    """Return mean and standard deviation on clean data, in target units; None if unreadable."""
     try:
         prediction = cast(RealPredictive, store.predictions(record.key)["clean"][0])
         target = record.target or {"mean": 0.0, "std": 1.0}

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reports import labels
+from reports import labels, multiples
 from reports.benchmarks import Benchmark
+from reports.coverage import Covered, coverage_drawings
 from reports.figures import cost, learning, quantiles, reliability, separation
 from reports.figures.canvas import Drawing
 from reports.figures.evidence import Evidence, gather
@@ -31,6 +32,8 @@ class Gallery:
     drawings: tuple[Drawing, ...]
     legend: bool = False
     """Whether colours must be explained: methods share a figure."""
+    wide: bool = False
+    """Whether each figure takes the whole width."""
 
 
 @dataclass(frozen=True)
@@ -47,23 +50,27 @@ def galleries(
     store: Store,
     benchmarks: Sequence[Benchmark],
     tables: Sequence[Table],
+    covered: Sequence[Covered],
     styles: Mapping[str, Style],
     part: str,
 ) -> Galleries:
     """Return the figures of some benchmarks; `tables` are those of their clean data.
 
-    `part` tells these figures' identifiers from those of other parts of the page.
+    `covered` is their coverage far outside, where that is known. `part` tells these figures'
+    identifiers from those of other parts of the page.
     """
     found: list[Gallery] = []
     curves: list[Drawing] = []
     damage: list[Damage] = []
     absent = 0
+    families = multiples.families(store, benchmarks)
     for i, benchmark in enumerate(benchmarks):
         evidence = {m: gather(store, runs, benchmark.main) for m, runs in benchmark.runs.items()}
         damage += [Damage(*item) for e in evidence.values() for item in e.unreadable]
         absent += sum(e.absent for e in evidence.values())
         name = identifier(part, i)
-        found += _fits(store, benchmark, styles, name)
+        if not any(benchmark in family for family in families):
+            found += _fits(store, benchmark, styles, name)
         found += _reliability(benchmark, evidence, styles, name)
         found += _separation(benchmark, evidence, styles, name)
         observed = {m: np.mean(e.observed, axis=0) for m, e in evidence.items() if e.observed}
@@ -76,6 +83,7 @@ def galleries(
             "On the diagonal, quantiles hold what they promise."
         )
         found.append(Gallery("Calibration of quantiles", about, tuple(curves), legend=True))
+    found = _networks(store, families, styles, part) + _coverage(covered, styles, part) + found
     found = _learning(benchmarks, styles, part) + found
     found += _cost(benchmarks, tables, styles, part)
     return Galleries(tuple(found), tuple(damage), absent)
@@ -88,6 +96,30 @@ def _fits(
     if (drawn := panels(store, benchmark, styles, name, where)) is None:
         return []
     return [Gallery(f"Predictions, {where}", drawn.explanation, drawn.drawings)]
+
+
+def _networks(
+    store: Store,
+    families: Sequence[Sequence[Benchmark]],
+    styles: Mapping[str, Style],
+    part: str,
+) -> list[Gallery]:
+    found = []
+    for i, family in enumerate(families):
+        drawings = multiples.drawings(store, family, styles, identifier(part, i, "family"))
+        about = multiples.explanation(family)
+        found.append(Gallery("Networks on the same rows", about, drawings, wide=True))
+    return [gallery for gallery in found if gallery.drawings]
+
+
+def _coverage(covered: Sequence[Covered], styles: Mapping[str, Style], part: str) -> list[Gallery]:
+    found = []
+    for i, one in enumerate(covered):
+        where = _where(one.benchmark, one.benchmark.origin)
+        name = identifier(part, i, "coverage")
+        drawings = coverage_drawings(one, styles, name, where)
+        found.append(Gallery(f"Coverage far outside, {where}", one.explanation, drawings))
+    return found
 
 
 def _reliability(

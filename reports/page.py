@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from reports import labels
 from reports.content import Content
+from reports.coverage_table import coverage_table
 from reports.export import printed
 from reports.numbers import duration, identifier, number, typographic
 from reports.palette import MARKERS, Style
@@ -33,6 +34,7 @@ def render(content: Content) -> str:
     environment.globals |= {
         "labels": labels,
         "printed": printed,
+        "coverage_table": coverage_table,
         "number": number,
         "duration": duration,
         "identifier": identifier,

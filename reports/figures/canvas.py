@@ -56,16 +56,18 @@ class Drawing:
 
 
 @contextmanager
-def drawing(height: float, left: float = 0.42) -> Iterator[Figure]:
-    """Give an empty figure in the page's style, `height` and left margin in inches.
+def drawing(
+    height: float, left: float = 0.42, width: float = WIDTH, top: float = 0.06
+) -> Iterator[Figure]:
+    """Give an empty figure in the page's style; sizes and margins in inches.
 
-    All figures are equally wide and their margins fixed, so that axes align across the page.
+    Figures of one gallery are equally wide and their margins fixed, so that axes align.
     """
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, height))
+        figure = Figure(figsize=(width, height))
         FigureCanvasSVG(figure)
         figure.subplots_adjust(
-            left=left / WIDTH, right=1 - 0.1 / WIDTH, bottom=0.36 / height, top=1 - 0.06 / height
+            left=left / width, right=1 - 0.1 / width, bottom=0.36 / height, top=1 - top / height
         )
         yield figure
 
