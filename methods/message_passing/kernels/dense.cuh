@@ -1,0 +1,49 @@
+// Messages of a weighted sum of products, one term at a time.
+//
+// (g, h) of a unit are the two numbers of its back message (tau, rho) at forward moments (M, V):
+// g = rho/(1 + rho V), h = (tau - rho M)/(1 + rho V). Source: paper 000, table 2.
+#pragma once
+#include "message.cuh"
+
+// Return 1/(1 - g v), where rounding alone could make 1 - g v less than EPSILON.
+FUNCTION REAL inverse_share(REAL explained) { return 1 / at_least(EPSILON, 1 - explained); }
+
+// Return a sum with the message to a factor of a product added; `own` is the other factor.
+FUNCTION Message add_product_message(Message sum, Moments own, Moments target, REAL g, REAL h) {
+    REAL square = own.mean * own.mean;
+    REAL second = multiply_add(target.mean, target.mean, target.variance);
+    REAL variance = multiply_add(own.variance, second, square * target.variance);
+    REAL inverse = inverse_share(g * variance);
+    REAL force = multiply_add(g, own.mean * target.mean, h);
+    sum.tau = multiply_add(own.mean * force, inverse, sum.tau);
+    sum.rho = multiply_add((square + own.variance) * g, inverse, sum.rho);
+    return sum;
+}
+
+// Return a weight without the message of one row, rebuilt from the (g, h) of that message.
+FUNCTION Moments cavity(REAL x, Moments weight, REAL g, REAL h) {
+    REAL share = root(at_least(0, 1 - 4 * g * (x * x * weight.variance)));
+    Moments result;
+    result.variance = 2 * weight.variance / (1 + share);
+    result.mean = multiply_add(-result.variance, x * h, weight.mean);
+    return result;
+}
+
+// Return moments of a sum with those of one observed input's term added.
+FUNCTION Moments add_observed_term(Moments sum, REAL x, Moments weight, REAL g, REAL h) {
+    Moments own = cavity(x, weight, g, h);
+    sum.mean = multiply_add(x, own.mean, sum.mean);
+    sum.variance = multiply_add(x * x, own.variance, sum.variance);
+    return sum;
+}
+
+// Return a sum with the message to a weight of an observed input added; the cavity is that of the
+// old (g, h).
+FUNCTION Message add_observed_message(Message sum, REAL x, Moments weight, REAL old_g, REAL old_h,
+                                      REAL g, REAL h) {
+    Moments own = cavity(x, weight, old_g, old_h);
+    REAL inverse = inverse_share(g * (x * x * own.variance));
+    sum.tau = multiply_add(x * multiply_add(g, x * own.mean, h), inverse, sum.tau);
+    sum.rho = multiply_add(x * x * g, inverse, sum.rho);
+    return sum;
+}

@@ -1,0 +1,142 @@
+"""Tensors as kernels read them: dense, alike, and copied only where they are not so already."""
+
+from collections.abc import Sequence
+from ctypes import Array, c_int64
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+
+import torch
+from torch import Tensor
+
+from methods.message_passing.gaussian import Gaussian
+
+MOST_POOL = 11
+"""The largest side of a window: products of 120 numbers below 2 are finite in any type."""
+
+
+def alike(*tensors: Tensor) -> tuple[list[Tensor], Gaussian]:
+    """Return tensors of one shape in one dense layout, and a result to be filled in it.
+
+    Whatever the layout of the first is, it stays, so long as every member lies by itself.
+    """
+    first = tensors[0]
+    _check(first, first.shape, *tensors)
+    out = torch.empty_like(first)
+    if first.dim() and first.shape[0] > 1 and out.stride(0) * first.shape[0] != first.numel():
+        out = torch.empty_like(first, memory_format=torch.contiguous_format)
+    return [_laid_as(out, t) for t in tensors], Gaussian(out, torch.empty_like(out))
+
+
+def contiguous(like: Tensor, shape: Sequence[int], *tensors: Tensor) -> list[Tensor]:
+    """Return tensors of a shape, checked, with their last axis innermost."""
+    _check(like, shape, *tensors)
+    return [t.contiguous() for t in tensors]
+
+
+@cache
+def integers(*values: int) -> Array:
+    """Return numbers as an array of C."""
+    return (c_int64 * len(values))(*values)
+
+
+def _check(like: Tensor, shape: Sequence[int], *tensors: Tensor) -> None:
+    """Kernels read memory unchecked, so shapes, types and devices are checked here."""
+    for t in tensors:
+        if t.shape != shape or t.dtype != like.dtype or t.device != like.device:
+            raise ValueError(
+                f"needed tensors of shape {tuple(shape)}, type {like.dtype}, on {like.device}; "
+                f"got {tuple(t.shape)}, {t.dtype}, {t.device}"
+            )
+
+
+def _laid_as(pattern: Tensor, t: Tensor) -> Tensor:
+    return t if t.stride() == pattern.stride() else torch.empty_like(pattern).copy_(t)
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """Messages as `images channels height width`, in one of the two layouts of images."""
+
+    inputs: list[Tensor]
+    size: int
+    shape: tuple[int, ...]
+    """The shape that the caller gave."""
+
+    @classmethod
+    def of(cls, z: Gaussian, size: int) -> "Images":
+        """Return messages of any number of leading axes for pooling by squares of this size."""
+        shape = tuple(z.rho.shape)
+        height, width = shape[-2:]
+        if not 0 < size <= min(MOST_POOL, height, width):
+            raise ValueError(
+                f"needed windows of side 1 to {MOST_POOL} that fit into {height} x {width}; "
+                f"got {size}"
+            )
+        _check(z.tau, shape, z.tau, z.rho)
+        tau, rho = _as_images(z.tau), _as_images(z.rho)
+        layout = _layout(tau)
+        return cls([t.contiguous(memory_format=layout) for t in (tau, rho)], size, shape)
+
+    @property
+    def count(self) -> int:
+        """The number of images."""
+        return self.inputs[0].shape[0]
+
+    @property
+    def layout(self) -> tuple[int, int, int, int, int]:
+        """Channels, height, width, side of the windows, and whether channels lie last."""
+        last = _layout(self.inputs[0]) == torch.channels_last
+        _, channels, height, width = self.inputs[0].shape
+        return channels, height, width, self.size, int(last)
+
+    @property
+    def pooled(self) -> tuple[int, ...]:
+        """The shape of a message to each window."""
+        return (*self.shape[:-2], self.shape[-2] // self.size, self.shape[-1] // self.size)
+
+    def windows(self, back: Gaussian) -> list[Tensor]:
+        """Return messages from the windows in the layout of the images."""
+        _check(self.inputs[0], self.pooled, back.tau, back.rho)
+        layout = _layout(self.inputs[0])
+        return [_as_images(t).contiguous(memory_format=layout) for t in (back.tau, back.rho)]
+
+    def to_windows(self) -> Gaussian:
+        """Return messages to the windows, to be filled."""
+        z = self.inputs[0]
+        tau = torch.empty(
+            (*z.shape[:2], *self.pooled[-2:]),
+            dtype=z.dtype,
+            device=z.device,
+            memory_format=_layout(z),
+        )
+        return Gaussian(tau, torch.empty_like(tau))
+
+    def to_inputs(self) -> Gaussian:
+        """Return messages to the inputs, to be filled; uniform where no window reaches."""
+        z = self.inputs[0]
+        ragged = prod(self.pooled) * self.size**2 != z.numel()
+        make = torch.zeros_like if ragged else torch.empty_like
+        return Gaussian(make(z), make(z))
+
+    def shaped(self, filled: Gaussian) -> Gaussian:
+        """Return filled messages with the leading axes that the caller gave."""
+        lead = self.shape[:-2]
+        return Gaussian(*(_with_leading(t, lead) for t in (filled.tau, filled.rho)))
+
+
+def _as_images(t: Tensor) -> Tensor:
+    if t.dim() > 4:
+        return t.flatten(0, -4)
+    return t[(None,) * (4 - t.dim())]
+
+
+def _with_leading(t: Tensor, lead: tuple[int, ...]) -> Tensor:
+    if len(lead) > 2:
+        return t.unflatten(0, lead[:-1])
+    return t[(0,) * (2 - len(lead))]
+
+
+def _layout(t: Tensor) -> torch.memory_format:
+    last = t.is_contiguous(memory_format=torch.channels_last) and not t.is_contiguous()
+    return torch.channels_last if last else torch.contiguous_format
