@@ -135,7 +135,9 @@ def exact_first_forward(
 
     The cavity of a weight of variance s and mean m for a row is rebuilt from the (g, h) of the
     message that the marginal contains: $s_c = 2s/(1 + \sqrt{1 - 4 g x^2 s})$,
-    $m_c = m - s_c x h$. It is the marginal where g = h = 0.
+    $m_c = m - s_c x h$. It is the marginal where g = h = 0, and exact where the message explained
+    at most half of the output's variance, $g x^2 s_c \le 1/2$; beyond, another cavity has the
+    same marginal, and layers of very few inputs should store their messages instead.
     """
     total = _Total(g)
     for inputs in _chunks(x.shape[2], g):
