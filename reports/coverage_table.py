@@ -8,7 +8,7 @@ import numpy as np
 from reports import labels
 from reports.coverage import SIDES, SIGMAS, WHERE, Covered, FoldCoverage
 from reports.published import Published
-from reports.table import Cell, Column, Entry, Row, Table, standard_error, with_decimals
+from reports.table import Cell, Column, Entry, Row, Table, standard_error
 
 Values = Callable[[FoldCoverage], float]
 
@@ -30,12 +30,9 @@ def coverage_table(found: Covered) -> Table:
         networks = max(_networks(row) for row in scores if row)
         cells = tuple(Cell(r.value, None, networks) if r else "not printed" for r in scores)
         rows.append(Row(f"{labels.sentence(method)} (printed)", cells, networks, networks))
-    columns = tuple(
-        with_decimals(column, [row.cells[k] for row in rows])
-        for k, (column, _, _) in enumerate(kinds)
-    )
     benchmark = found.benchmark
-    title = f"{labels.dataset(benchmark.title)}: coverage of the true function far outside"
+    title = f"{labels.dataset(benchmark.title)}: coverage of the true function"
+    columns = tuple(column for column, _, _ in kinds)
     return Table(title, columns, tuple(rows), benchmark.origin)
 
 
@@ -49,19 +46,19 @@ def _columns() -> Iterator[tuple[Column, Values, Wanted]]:
         for k, interval in enumerate(SIGMAS):
             heading = f"{k + 1}σ, {WHERE[side]}"
             yield (
-                Column(f"coverage_{interval}_{side}", heading, "%", None, scale=100.0),
+                Column(f"coverage_{interval}_{side}", heading, "%", None, 1, 100.0),
                 lambda fold, k=k, side=side: float(fold.sigma[side][k]),
                 ("coverage", side, interval),
             )
     for k, side in enumerate(("positive", "negative", "both")):
         yield (
-            Column(f"correlation_{side}", f"Correlation, {WHERE[side]}", "", True),
+            Column(f"correlation_{side}", f"Correlation, {WHERE[side]}", "", True, 2),
             lambda fold, k=k: fold.curve.correlations[k],
             ("coverage_mass_correlation", side, ""),
         )
     for k, side in enumerate(("positive", "negative")):
         yield (
-            Column(f"bias_{side}", f"|Coverage − mass|, {WHERE[side]}", "", False),
+            Column(f"bias_{side}", f"|Coverage − mass|, {WHERE[side]}", "", False, 2),
             lambda fold, k=k: fold.curve.biases[k],
             ("", side, ""),
         )
