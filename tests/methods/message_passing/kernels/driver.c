@@ -1,0 +1,126 @@
+// Every kernel on odd shapes and extreme numbers, with arrays of exactly the size that it is told:
+// a sanitizer sees each read and write beyond them. Prints the number of invalid messages.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "message.cuh"
+
+typedef const REAL *In;
+typedef REAL *Out;
+
+int leaky_relu_direct_all(int64_t, double, In, In, Out, Out);
+int leaky_relu_forward_all(int64_t, int64_t, double, In, In, In, In, Out, Out, int64_t *);
+int leaky_relu_backward_all(int64_t, int64_t, double, In, In, In, In, Out, Out, int64_t *);
+int swap_all(int64_t, In, In, In, In, In, In, Out, Out);
+int argmax_backward_all(int64_t, int64_t, double, double, In, In, const int64_t *, Out, Out);
+int max_pool_forward_all(int64_t, const int64_t *, In, In, Out, Out);
+int max_pool_backward_all(int64_t, const int64_t *, In, In, In, In, Out, Out);
+int exact_weight_sums_all(const int64_t *, In, In, In, In, In, In, Out, Out);
+int exact_input_sums_all(const int64_t *, In, In, In, In, In, In, Out, Out);
+int exact_first_forward_all(const int64_t *, In, In, In, In, In, Out, Out);
+int exact_first_weight_sums_all(const int64_t *, In, In, In, In, In, In, In, Out, Out);
+
+static unsigned state = 1;
+
+static double uniform(void) {
+    state = state * 1664525u + 1013904223u;
+    return state / 4294967296.0;
+}
+
+static REAL *empty(int64_t count) { return malloc((count ? count : 1) * sizeof(REAL)); }
+
+// Random numbers, on a logarithmic scale where they are precisions.
+static REAL *filled(int64_t count, double low, double high, int logarithmic) {
+    REAL *out = empty(count);
+    for (int64_t i = 0; i < count; i++) {
+        double value = low + (high - low) * uniform();
+        out[i] = (REAL)(logarithmic ? exp(value) : value);
+    }
+    return out;
+}
+
+static int64_t invalid(int64_t count, REAL *tau, REAL *rho) {
+    int64_t found = 0;
+    for (int64_t i = 0; i < count; i++) found += !is_valid(message(tau[i], rho[i]));
+    free(tau);
+    free(rho);
+    return found;
+}
+
+static int64_t activations(int64_t members, int64_t count, double slope) {
+    int64_t n = members * count, found = 0;
+    REAL *zt = filled(n, -100, 100, 0), *zr = filled(n, -18, 18, 1);
+    REAL *at = filled(n, -100, 100, 0), *ar = filled(n, -18, 18, 1);
+    int64_t *counts = malloc((members ? members : 1) * sizeof *counts);
+    REAL *t = empty(n), *r = empty(n);
+    leaky_relu_direct_all(n, slope, zt, zr, t, r);
+    found += invalid(n, t, r), t = empty(n), r = empty(n);
+    leaky_relu_forward_all(members, count, slope, zt, zr, at, ar, t, r, counts);
+    found += invalid(n, t, r), t = empty(n), r = empty(n);
+    leaky_relu_backward_all(members, count, slope, zt, zr, at, ar, t, r, counts);
+    found += invalid(n, t, r), t = empty(n), r = empty(n);
+    swap_all(n, zt, zr, at, ar, at, ar, t, r);
+    found += invalid(n, t, r);
+    free(zt), free(zr), free(at), free(ar), free(counts);
+    return found;
+}
+
+static int64_t labels(int64_t rows, int64_t classes) {
+    int64_t n = rows * classes;
+    REAL *zt = filled(n, -100, 100, 0), *zr = filled(n, -18, 18, 1), *t = empty(n), *r = empty(n);
+    int64_t *label = malloc((rows ? rows : 1) * sizeof *label);
+    for (int64_t k = 0; k < rows; k++) label[k] = k % classes;
+    argmax_backward_all(rows, classes, 0.3, 10.0, zt, zr, label, t, r);
+    free(zt), free(zr), free(label);
+    return invalid(n, t, r);
+}
+
+static int64_t pooling(int64_t images, int64_t channels, int64_t height, int64_t width,
+                       int64_t size, int64_t last) {
+    int64_t layout[5] = {channels, height, width, size, last}, found = 0;
+    int64_t n = images * channels * height * width;
+    int64_t windows = images * channels * (height / size) * (width / size);
+    REAL *zt = filled(n, -100, 100, 0), *zr = filled(n, -9, 9, 1);
+    REAL *bt = filled(windows, -100, 100, 0), *br = filled(windows, -18, 18, 1);
+    REAL *t = empty(windows), *r = empty(windows);
+    max_pool_forward_all(images, layout, zt, zr, t, r);
+    found += invalid(windows, t, r);
+    t = calloc(n + 1, sizeof *t), r = calloc(n + 1, sizeof *r);
+    max_pool_backward_all(images, layout, zt, zr, bt, br, t, r);
+    free(zt), free(zr), free(bt), free(br);
+    return found + invalid(n, t, r);
+}
+
+static int64_t sums(int64_t members, int64_t rows, int64_t inputs, int64_t outputs) {
+    int64_t sizes[4] = {members, rows, inputs, outputs}, found = 0;
+    int64_t a = members * rows * inputs, w = members * outputs * inputs;
+    int64_t u = members * rows * outputs;
+    REAL *m = filled(a, -2, 2, 0), *s = filled(a, -9, 0, 1);
+    REAL *wm = filled(w, -2, 2, 0), *ws = filled(w, -9, 0, 1);
+    REAL *g = filled(u, -9, -6, 1), *h = filled(u, -2, 2, 0), *t = empty(w), *r = empty(w);
+    exact_weight_sums_all(sizes, m, s, wm, ws, g, h, t, r);
+    found += invalid(w, t, r), t = empty(a), r = empty(a);
+    exact_input_sums_all(sizes, m, s, wm, ws, g, h, t, r);
+    found += invalid(a, t, r), t = empty(u), r = empty(u);
+    exact_first_forward_all(sizes, m, wm, ws, g, h, t, r);
+    found += invalid(u, t, r), t = empty(w), r = empty(w);
+    exact_first_weight_sums_all(sizes, m, wm, ws, g, h, g, h, t, r);
+    free(m), free(s), free(wm), free(ws), free(g), free(h);
+    return found + invalid(w, t, r);
+}
+
+int main(void) {
+    int64_t found = 0;
+    for (int64_t count = 0; count < 70; count += 3)
+        found += activations(3, count, count % 2 ? 0.1 : 0.0);
+    found += activations(1, 777, 1.0) + activations(0, 5, 0.1);
+    for (int64_t classes = 1; classes < 200; classes += 33) found += labels(5, classes);
+    for (int64_t last = 0; last < 2; last++)
+        for (int64_t size = 1; size < 12; size += 2)
+            found += pooling(2, 3, 11 + size, 13, size, last) + pooling(1, 40, 11, 11, 11, last);
+    found += sums(2, 1, 1, 1) + sums(1, 3, 13, 50) + sums(2, 131, 17, 5) + sums(1, 2, 133, 35);
+    found += sums(1, 0, 4, 3) + sums(1, 3, 0, 2) + sums(1, 3, 2, 0);
+    printf("%lld invalid\n", (long long)found);
+    return found != 0;
+}
