@@ -5,7 +5,7 @@ RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help cifar10 uci active toy report test benchmark lint clean
+.PHONY: help cifar10 mnist uci active toy depth coverage report test benchmark lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -19,6 +19,9 @@ $(STAMP): pyproject.toml constraints.txt
 cifar10: $(STAMP) ## benchmark image classifiers on CIFAR-10 and write the report
 	$(RUN) -m suites.cifar10 $(ARGS)
 
+mnist: $(STAMP) ## benchmark image classifiers on few and many MNIST images
+	$(RUN) -m suites.mnist $(ARGS)
+
 uci: $(STAMP) ## benchmark regression on UCI data and write the report
 	$(RUN) -m suites.uci $(ARGS)
 
@@ -27,6 +30,12 @@ active: $(STAMP) ## benchmark active learning on UCI data and write the report
 
 toy: $(STAMP) ## compare predictions on noisy cubics with HMC and write the report
 	$(RUN) -m suites.toy $(ARGS)
+
+depth: $(STAMP) ## networks of 2 to 6 layers on one noisy curve, all methods side by side
+	$(RUN) -m suites.toy --profile depth $(ARGS)
+
+coverage: $(STAMP) ## how often many networks cover a known function far outside the data
+	$(RUN) -m suites.toy --profile coverage $(ARGS)
 
 report: $(STAMP) ## rebuild every report from results/ without fitting
 	$(RUN) -m reports results $(ARGS)

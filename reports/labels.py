@@ -56,6 +56,11 @@ DATASETS = {
     "digits_as_cifar10": "digits as CIFAR-10",
     "cubic_gap": "cubic with a gap",
     "sine_far": "sine, far outside",
+    **{
+        f"mnist-{size}-{key}": f"MNIST, {size:,} images, {network}"
+        for size in (640, 2560, 10240, 60000)
+        for key, network in (("mlp", "MLP"), ("lenet", "LeNet"))
+    },
     **{f"sine-{layers}": f"sine, {layers} linear layers" for layers in range(2, 7)},
 }
 
@@ -64,7 +69,8 @@ SUITES = {
     "uci": "UCI regression benchmark",
     "active_learning": "Active learning on UCI regression sets",
     "active_learning_mnist": "Active learning on MNIST",
-    "toy": "Noisy cubics beside the posterior of HMC",
+    "mnist": "MNIST benchmark",
+    "toy": "Noisy curves: the posterior of HMC, depth, coverage",
 }
 
 PAPERS = {

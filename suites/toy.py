@@ -1,13 +1,18 @@
-"""Noisy cubics in one dimension: how far predictions are from those of the exact posterior.
+"""One input, one output: predictions against the exact posterior, depth, coverage far away.
 
-Hamiltonian Monte Carlo stands for the truth, with a vague prior on the noise: "HMC vague".
-All methods have priors and noise models of their own, and their distances contain the
-difference; "HMC" is the exact posterior of the model that PBP approximates.
+Cubics (profiles quick and paper): Hamiltonian Monte Carlo stands for the truth, with a vague
+prior on the noise: "HMC vague". All methods have priors and noise models of their own, and their
+distances contain the difference; "HMC" is the exact posterior of the model that PBP approximates.
+
+Sines of known noise: networks of 2 to 6 linear layers on the same rows (profile depth), and how
+often the intervals of many networks contain the truth 10 to 20 away from the data (profiles
+coverage and coverage_paper).
 """
 
 from dataclasses import replace
 
-from datasets.conditions import Clean
+from datasets.conditions import Clean, Inside
+from datasets.sine import Sine, SineFar
 from datasets.toys import Cubic, CubicGap
 from methods.adamw import AdamW
 from methods.backprop import Backprop
@@ -16,12 +21,14 @@ from methods.graves_vi import GravesVi
 from methods.hmc.method import Hmc
 from methods.ivon import Ivon
 from methods.laplace_diagonal import LaplaceDiagonal
+from methods.marginal import Marginal
 from methods.mc_dropout import McDropout
 from methods.mfvi import Mfvi
-from methods.networks import mlp
+from methods.networks import LEAKY, mlp
 from methods.pbp.method import Pbp
+from methods.sgd import Sgd
 from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Suite
+from suites.engine.grid import Evaluation, Reproduces, Suite
 
 # 40 epochs: paper 004, section 5.3. One row an update, as in its methods; learning rates and
 # the like are those of suites.uci, not chosen for these data.
@@ -79,7 +86,91 @@ PAPER = replace(
     fitted_together=1,
 )
 
-SUITES = {"quick": QUICK, "paper": PAPER}
+# Settings of the sines: the best mean held-out log likelihood in suites.sine_search, on rows
+# inside the range of the training inputs; suites/searches/sine.csv has all.
+SINE_ADAMW = AdamW(learning_rate=1e-2, epochs=1000, batch_size=32)
+SINE_IVON = Ivon(
+    learning_rate=0.03, initial_hessian=300.0, beta2=0.999, epochs=1000, batch_size=32, draws=100
+)
+SINE_METHODS = {
+    "Training mean": Marginal(),
+    "HMC": Hmc(draws=200, chains=4, warmup=500, thinning=10),
+    "AdamW": SINE_ADAMW,
+    "SGD": Sgd(learning_rate=0.1, weight_decay=5e-5, epochs=1000, batch_size=32),
+    "MC dropout": McDropout(rate=0.005, draws=100, training=SINE_ADAMW),
+    "Ensemble": Ensemble(size=10, member=SINE_ADAMW),
+    "MFVI": Mfvi(learning_rate=1e-2, prior_std=1.0, epochs=1000, batch_size=32, draws=100),
+    "IVON@mean": replace(SINE_IVON, draws=0),
+    "IVON": SINE_IVON,
+    "PBP": Pbp(epochs=500),
+    "BP": Backprop(epochs=100),
+    "VI": GravesVi(epochs=100),
+    "LA": LaplaceDiagonal(),
+}
+RECTIFIED = ("PBP", "BP", "VI", "LA")
+
+# Depths, width, activation, 200 points and the noise, which methods know: paper 000, section 5.1
+# and figure 3.
+DEPTHS = (2, 3, 4, 5, 6)
+DEPTH = Suite(
+    name="toy",
+    title="Noisy sines: networks of 2 to 6 linear layers on the same rows",
+    profile="depth",
+    sources=tuple(Sine(f"sine-{layers}") for layers in DEPTHS),
+    methods=SINE_METHODS,
+    architecture={f"sine-{n}": mlp([16] * (n - 1), 1, LEAKY) for n in DEPTHS},
+    # These know no leaky activation, and have the same networks with plain ReLU.
+    own_architectures={
+        label: {f"sine-{n}": mlp([16] * (n - 1), 1) for n in DEPTHS} for label in RECTIFIED
+    },
+    evaluations=(Evaluation(Clean(), METRICS), Evaluation(Inside(), METRICS)),
+    reference="HMC",
+)
+
+# Network, data and grid: paper 000, section 5.1 and appendix C. It has one data set, whose draw
+# decides which side is covered better; three are drawn here.
+OTHERWISE = (
+    "inputs and targets are standardised",
+    "PBP, BP, VI and LA have networks of plain ReLU",
+)
+COVERAGE = Suite(
+    name="toy",
+    title="Noisy sines: how often intervals of many networks contain the truth far outside",
+    profile="coverage",
+    sources=(SineFar(),),
+    methods=SINE_METHODS
+    | {
+        "HMC": Hmc(draws=40, chains=1, warmup=500, thinning=10, leapfrog_steps=100),
+        "Ensemble": Ensemble(size=5, member=SINE_ADAMW),
+    },
+    architecture=mlp([32, 32], 1, LEAKY),
+    own_architectures={label: mlp([32, 32], 1) for label in RECTIFIED},
+    evaluations=(Evaluation(Clean(), METRICS), Evaluation(Inside(), METRICS)),
+    seeds=20,
+    reproduces=(
+        Reproduces("000", "sec 5.1", departures=("20 networks, not 100", *OTHERWISE)),
+        Reproduces("000", "App C"),
+    ),
+)
+COVERAGE_PAPER = replace(
+    COVERAGE,
+    profile="coverage_paper",
+    methods=SINE_METHODS,
+    folds=3,
+    seeds=100,
+    reproduces=(
+        Reproduces("000", "sec 5.1", departures=("three data sets, not one", *OTHERWISE)),
+        Reproduces("000", "App C"),
+    ),
+)
+
+SUITES = {
+    "quick": QUICK,
+    "paper": PAPER,
+    "depth": DEPTH,
+    "coverage": COVERAGE,
+    "coverage_paper": COVERAGE_PAPER,
+}
 
 if __name__ == "__main__":
     main(SUITES)

@@ -4,17 +4,65 @@ from dataclasses import replace
 
 import pytest
 
+from methods import METHODS
+from methods.architectures import LeakyReLU, Linear, ReLU
 from methods.base import Method
 from methods.hmc.method import Hmc
+from reports.cli import main as report
+from suites.engine.description import type_path
 from suites.engine.record import from_json
 from suites.toy import SUITES
 from tests.suites.test_cli import call
 
 
 @pytest.mark.parametrize("profile", SUITES)
-def test_its_reference_is_one_of_its_methods(profile):
+def test_a_reference_is_one_of_the_methods(profile):
     suite = SUITES[profile]
-    assert isinstance(suite.methods[suite.reference], Method)
+    assert suite.reference is None or isinstance(suite.methods[suite.reference], Method)
+
+
+def test_cubics_and_depths_have_a_reference():
+    assert [bool(SUITES[p].reference) for p in ("quick", "paper", "depth")] == [True] * 3
+
+
+@pytest.mark.parametrize("profile", ["depth", "coverage", "coverage_paper"])
+def test_every_method_of_the_registry_meets_the_sines(profile):
+    used = {type_path(type(method)) for method in SUITES[profile].methods.values()}
+    # hamiltorch's HMC is there to check our own against.
+    others = {METHODS["hmc_hamiltorch"], METHODS.get("message_passing")}
+    assert used >= set(METHODS.values()) - others
+
+
+def test_depths_are_those_of_the_paper_on_the_same_rows():
+    suite = SUITES["depth"]
+    for label in suite.methods:
+        for source, layers in zip(suite.sources, range(2, 7), strict=True):
+            network = suite.architecture_for(source, label)
+            widths = [layer.outputs for layer in network if isinstance(layer, Linear)]
+            assert widths == [16] * (layers - 1) + [1]
+            between = {type(layer) for layer in network[1::2]}
+            assert between == ({ReLU} if label in ("PBP", "BP", "VI", "LA") else {LeakyReLU})
+    rows = [source.table(0).train_targets for source in suite.sources]
+    assert all((targets == rows[0]).all() for targets in rows)
+
+
+def test_coverage_is_of_a_hundred_networks_in_the_paper_and_fewer_in_the_quick_one():
+    assert SUITES["coverage_paper"].seeds == 100
+    assert SUITES["coverage"].seeds < 100
+    for profile in ("coverage", "coverage_paper"):
+        suite = SUITES[profile]
+        network = suite.architecture_for(suite.sources[0], "AdamW")
+        assert [la.outputs for la in network if isinstance(la, Linear)] == [32, 32, 1]
+        assert {entry.table for entry in suite.reproduces} == {"sec 5.1", "App C"}
+
+
+def test_the_depths_run_and_stand_side_by_side(tmp_path):
+    suite = replace(SUITES["depth"], reference=None)
+    flags = ("--datasets", "sine-2,sine-3", "--methods", "Training mean,PBP")
+    answer = call(tmp_path, *flags, suite=suite)
+    assert answer.code == 0, answer.output + answer.errors
+    assert report([str(tmp_path)]) == 0
+    assert "Networks on the same rows" in (tmp_path / "toy" / "report.html").read_text()
 
 
 def test_the_paper_profile_has_as_many_draws_as_the_paper():

@@ -1,0 +1,63 @@
+"""The search for the settings of suites.mnist, on held-out training images."""
+
+from datasets.conditions import Clean
+from datasets.held_out import HeldOut
+from datasets.limited import Limited
+from datasets.mnist import Mnist
+from datasets.renamed import Renamed
+from methods.adamw import AdamW
+from methods.architectures import Flatten
+from methods.ivon import Ivon
+from methods.mc_dropout import McDropout
+from methods.mfvi import Mfvi
+from methods.networks import LEAKY, lenet_000, mlp
+from methods.sgd import Sgd
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Suite
+
+ADAMW = {
+    f"AdamW lr={rate:g} wd={decay:g}": AdamW(rate, decay, epochs=20, batch_size=64)
+    for rate in (1e-3, 3e-3, 1e-2)
+    for decay in (1e-2, 1e-1)
+}
+SGD = {
+    f"SGD lr={rate:g}": Sgd(rate, weight_decay=5e-4, epochs=20, batch_size=64)
+    for rate in (1e-2, 3e-2, 1e-1)
+}
+MC_DROPOUT = {
+    f"MC dropout rate={dropped:g}": McDropout(
+        dropped, draws=32, training=AdamW(3e-3, epochs=20, batch_size=64)
+    )
+    for dropped in (0.1, 0.2, 0.4)
+}
+MFVI = {
+    f"MFVI lr={rate:g} prior={prior:g}": Mfvi(rate, prior, epochs=20, batch_size=64)
+    for rate in (3e-3, 1e-2)
+    for prior in (0.05, 0.1, 0.3)
+}
+IVON = {
+    f"IVON lr={rate:g} h0={start:g}": Ivon(rate, start, epochs=20, batch_size=64, draws=32)
+    for rate in (0.03, 0.1, 0.3)
+    for start in (0.1, 0.5, 1.0)
+}
+
+SEARCH = Suite(
+    name="mnist_search",
+    title="Held-out scores of candidate settings for the MNIST suite",
+    profile="quick",
+    sources=(
+        Renamed(HeldOut(Limited(Mnist(), train=3200)), "mnist-2560-mlp"),
+        Renamed(HeldOut(Limited(Mnist(), train=3200)), "mnist-2560-lenet"),
+    ),
+    methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON,
+    architecture={
+        "mnist-2560-mlp": (Flatten(), *mlp([200], 10, LEAKY)),
+        "mnist-2560-lenet": lenet_000(),
+    },
+    evaluations=(Evaluation(Clean(), ("nll", "accuracy", "ece")),),
+)
+
+SUITES = {"quick": SEARCH}
+
+if __name__ == "__main__":
+    main(SUITES)

@@ -1,0 +1,53 @@
+"""The suite of MNIST, by its declaration and with everything made small."""
+
+from dataclasses import replace
+
+import pytest
+
+from datasets.conditions import OutOfDistribution
+from methods.networks import lenet_000
+from suites.engine.record import from_json
+from suites.mnist import SUITES
+from tests.suites.test_cli import call
+
+
+def test_the_paper_profile_has_every_size_with_both_networks():
+    suite = SUITES["paper"]
+    kinds = {
+        (source.source.train, suite.architecture_for(source, "AdamW") == lenet_000())
+        for source in suite.sources
+    }
+    assert kinds == {(n, lenet) for n in (640, 2560, 10240, 60000) for lenet in (True, False)}
+
+
+@pytest.mark.parametrize("profile", SUITES)
+def test_a_name_says_how_many_images_and_which_network(profile):
+    suite = SUITES[profile]
+    for source in suite.sources:
+        _, size, network = source.name.split("-")
+        assert source.source.train == int(size)
+        is_lenet = suite.architecture_for(source, "AdamW") == lenet_000()
+        assert network == ("lenet" if is_lenet else "mlp")
+
+
+def test_quick_names_are_among_those_of_the_paper_profile():
+    names = {profile: {s.name for s in suite.sources} for profile, suite in SUITES.items()}
+    assert names["quick"] < names["paper"]
+
+
+def test_digits_and_clothing_are_scored_for_every_network(tmp_path):
+    suite = replace(SUITES["quick"], seeds=1)
+    flags = ("--data", "stand-in", "--limit", "60", "--methods", "Class frequency,SGD")
+    answer = call(tmp_path, *flags, suite=suite)
+    assert answer.code == 0, answer.output + answer.errors
+    records = [from_json(p.read_text()) for p in tmp_path.glob("mnist/runs/*/record.json")]
+    assert {r.dataset for r in records} == {source.name for source in suite.sources}
+    for record in records:
+        clean, other = (record.scores[name] for name in sorted(record.scores))
+        assert {"ece", "ece_paper000", "ece_min_variance", "nll"} <= clean.keys()
+        assert 0 <= other["auroc_ood"] <= 1
+
+
+def test_clothing_is_the_other_data():
+    others = [e.condition for e in SUITES["paper"].evaluations]
+    assert [c.name for c in others if isinstance(c, OutOfDistribution)] == ["ood_fashion_mnist"]
