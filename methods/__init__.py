@@ -14,6 +14,7 @@ METHODS: Mapping[str, str] = {
     "hmc": "methods.hmc.method:Hmc",
     "hmc_hamiltorch": "methods.hmc_hamiltorch:HmcHamiltorch",
     "pbp": "methods.pbp.method:Pbp",
+    "message_passing": "methods.message_passing.method:MessagePassing",
     "backprop": "methods.backprop:Backprop",
     "graves_vi": "methods.graves_vi:GravesVi",
     "laplace_diagonal": "methods.laplace_diagonal:LaplaceDiagonal",

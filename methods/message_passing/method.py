@@ -115,8 +115,8 @@ class MessagePassing:
     """Candidates in standardised target units; empty: the Gamma."""
     noise_shape: float = 6.0
     noise_rate: float = 6.0
-    draws: int = 0
-    """Sampled networks that predict; 0: the closed form."""
+    predictive_draws: int = 0
+    """Networks of sampled weights that predict; 0: the closed form."""
     storage: Literal["as_data", "float32", "bfloat16"] = "as_data"
     """How batches' messages are kept between visits."""
     on_host: bool = False
@@ -131,7 +131,7 @@ class MessagePassing:
         ):
             raise ValueError(f"MessagePassing needs iterations >= 1 by epoch; got {counts!r}")
         require_count(self, "batch_size")
-        require_count(self, "draws", least=0)
+        require_count(self, "predictive_draws", least=0)
         require_choice(self, "head", ("argmax", "softmax"))
         require_choice(self, "storage", ("as_data", *DTYPES))
         require_choice(self, "backend", get_args(Backend))
@@ -214,7 +214,7 @@ class MessagePassing:
             trainer.head.of_members(index),
             None if trainer.noise is None else trainer.noise[index],
             self.backend,
-            self.draws,
+            self.predictive_draws,
             trainer.diagnostics(member),
         )
 

@@ -59,16 +59,22 @@ class Coupled:
 Schedule = Sequential | GroupSequential | Coupled
 
 
-def calmer(schedule: Schedule) -> Schedule | None:
-    """Return the schedule for another try after a visit that went wrong; None: there is none.
+def calmer(schedule: Schedule) -> tuple[Schedule, ...]:
+    """Return what is tried in turn after a visit that went wrong.
 
-    Half the damping; below a tenth, half the group instead.
+    Half the damping, twice; below a tenth, half the group instead; at last the published
+    schedule, which nothing is calmer than.
     """
     if isinstance(schedule, Sequential):
-        return None
-    if schedule.damping >= 0.2:
-        return replace(schedule, damping=schedule.damping / 2)
-    return replace(schedule, size=schedule.size // 2) if schedule.size > 1 else None
+        return ()
+    tries: list[Schedule] = [schedule]
+    for _ in range(2):
+        last = tries[-1]
+        if last.damping >= 0.2:
+            tries.append(replace(last, damping=last.damping / 2))
+        elif last.size > 1:
+            tries.append(replace(last, size=last.size // 2))
+    return (*tries[1:], Sequential())
 
 
 def ramp(epochs: int) -> tuple[int, ...]:

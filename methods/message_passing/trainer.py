@@ -17,12 +17,12 @@ from methods.message_passing.heads import Head, Noise
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.weighted import Weights
 from methods.message_passing.network import Network, all_proper, members, with_members
-from methods.message_passing.schedule import Schedule, calmer, published_step
+from methods.message_passing.schedule import Schedule, Sequential, calmer, published_step
 
 MOST_REPLACED = 0.2
 """The share of replaced forward messages above which a visit has gone wrong."""
-TRIES, EVENTS = 3, 10
-"""Visits in a row, and in an epoch, that may go wrong before the fit is given up."""
+MOST_EVENTS = 10
+"""Visits in an epoch that may go wrong before the fit is given up."""
 LEAST_SHARE = 1e-6
 """A cavity keeps at least this share of the prior's precision."""
 
@@ -53,14 +53,15 @@ class Tally:
     """Forward messages of activations that a guard replaced."""
     floored: Tensor
     """Backward messages of activations that a guard replaced or floored."""
+    forwards: Tensor
+    """Forward messages of activations."""
     serial_steps: Tensor
-    forwards: int = 0
-    """Forward messages of activations, of each member."""
+    """Groups, one after another, of each of whom all examples send their messages at once."""
 
     @classmethod
     def of(cls, count: int, device: torch.device) -> "Tally":
         """Return a tally of zeros."""
-        return cls(*(torch.zeros(count, dtype=torch.int64, device=device) for _ in range(5)))
+        return cls(*(torch.zeros(count, dtype=torch.int64, device=device) for _ in range(6)))
 
 
 class Trainer:
@@ -109,7 +110,7 @@ class Trainer:
             size = self.batches[batch].shape[1]
             order = torch.stack([torch.randperm(size, generator=r, device=r.device) for r in rngs])
             self.visit(batch, order, iterations, published_step(number))
-            self.lost |= self.tally.guard_events - events > EVENTS
+            self.lost |= self.tally.guard_events - events > MOST_EVENTS
         self.recompute()
         points = sum(batch.shape[1] for batch in self.batches)
         kept = self.loss[~self.lost]
@@ -121,15 +122,15 @@ class Trainer:
         """Pass the messages of a batch anew, its examples in this order.
 
         The stored aggregate moves `step` of the way to the new one. A visit that goes wrong
-        leaves no trace but a count, and is repeated with a calmer schedule; after three the
-        member is lost.
+        leaves no trace but a count, and is repeated with calmer schedules; a member that none of
+        them saves is lost.
         """
         old = self.aggregates[batch]
         cavity = self._cavity(old)
         new = self._like(old, cavity)
         added = None if self.noise is None else torch.zeros_like(self.noise)
-        left, schedule = (~self.lost).nonzero().squeeze(1), self.schedule
-        for _ in range(TRIES):
+        left = (~self.lost).nonzero().squeeze(1)
+        for schedule in (self.schedule, *calmer(self.schedule)):
             if not len(left):
                 break
             some = list(members(cavity, left))
@@ -142,10 +143,6 @@ class Trainer:
                 added[good] = found_noise[sound]
             left = left[~sound]
             self.tally.guard_events[left] += 1
-            calm = calmer(schedule)
-            if calm is None:
-                break
-            schedule = calm
         self.lost[left] = True
         self._store(batch, cavity, old, new, added, step)
 
@@ -162,7 +159,7 @@ class Trainer:
     def diagnostics(self, member: int) -> dict[str, float]:
         """Return what happened in a member's fit, and the median precisions of its weights."""
         tally = self.tally
-        sent = max(1, tally.forwards)
+        sent = max(1, int(tally.forwards[member]))
         found = {
             "serial_steps": float(tally.serial_steps[member]),
             "guard_events": float(tally.guard_events[member]),
@@ -234,7 +231,7 @@ class Trainer:
             for layer in self.network.weighted:
                 layer.refresh()
             sound &= all_proper([layer.marginal for layer in self.network.weighted])
-            if visit.replaced is not None and calmer(schedule):
+            if visit.replaced is not None and not isinstance(schedule, Sequential):
                 sound &= visit.replaced <= MOST_REPLACED * visit.sent
             self._count(visit, index)
             if not sound.any():
@@ -244,7 +241,7 @@ class Trainer:
 
     def _count(self, visit: Visit, index: Tensor) -> None:
         self.tally.serial_steps[index] += visit.groups
-        self.tally.forwards += visit.sent
+        self.tally.forwards[index] += visit.sent
         if visit.replaced is not None:
             self.tally.replaced[index] += visit.replaced
         if visit.floored is not None:
