@@ -43,7 +43,7 @@ def backward(z: Gaussian, labels: Int[Tensor, "*points"]) -> Gaussian:
     rho = ((1 - shrunk) / shrunk).clamp_min(0.0) / variance
     tau = shift / (shrunk * std) + mean * rho
     constant = torch.where(is_true, 0.0, adjusted.gather(-1, index) - others)
-    usable = (mass.log() + constant >= LEAST_LOG_MASS) & tau.isfinite() & rho.isfinite()
+    usable = mass.log() + constant >= LEAST_LOG_MASS
     return narrowed(Gaussian(torch.where(usable, tau, 0.0), torch.where(usable, rho, 0.0)), z)
 
 

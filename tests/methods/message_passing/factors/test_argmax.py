@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -110,6 +111,23 @@ def test_each_pair_sends_the_exact_marginals_quotient(noise):
         scale = 1 / variance[1]
         assert out.rho[1].item() == pytest.approx(loses * rho, rel=1e-8, abs=1e-10 * scale)
         assert out.tau[1].item() == pytest.approx(-loses * tau, rel=1e-8, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize(("target", "other"), [(-1e6, 0.0), (-1e3, 1e3), (1.0, 1e6), (5.0, -5.0)])
+def test_a_pair_far_apart_does_not_cancel(target, other):
+    z = gaussian([target, other], [1.5, 0.7])
+    message = argmax.backward(z, torch.tensor(0), target_variance=None)
+    with mpmath.workdps(80):
+        total = mpmath.mpf("0.7") + mpmath.mpf("0.3")  # of the other output and the noise
+        own = mpmath.mpf("1.5")
+        root = mpmath.sqrt(own + total)
+        x = (mpmath.mpf(target) - other) / root
+        hazard = mpmath.npdf(x) / (mpmath.erfc(-x / mpmath.sqrt(2)) / 2)
+        mean = target + own * hazard / root  # of the marginal, by differentiating log Φ
+        variance = own - own**2 * hazard * (hazard + x) / root**2
+        tau, rho = mean / variance - mpmath.mpf(target) / own, 1 / variance - 1 / own
+        assert message.tau[0].item() == pytest.approx(float(tau), rel=1e-8)
+        assert message.rho[0].item() == pytest.approx(float(rho), rel=1e-8)
 
 
 def test_the_target_is_told_by_all_pairs_and_the_regulariser_is_a_message():

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -137,6 +138,63 @@ def test_a_floored_message_keeps_the_marginal_mean():
     for i in floored[:20]:
         (z_mean, _), _ = exact_marginals(z[i], a[i], 0.1)
         assert (down * z).mean[i].item() == pytest.approx(z_mean, rel=1e-8, abs=1e-9)
+
+
+def precise_quotients(z: Gaussian, a: Gaussian, slope: float) -> list[tuple[float, float]]:
+    """Return (tau, rho) to a and to z in 80-digit arithmetic, from textbook formulas."""
+    with mpmath.workdps(80):
+        (z_tau, z_rho, a_tau, a_rho) = (mpmath.mpf(v.item()) for v in (z.tau, z.rho, a.tau, a.rho))
+        sides = []
+        for sign, c in ((1, mpmath.mpf(1)), (-1, mpmath.mpf(slope))):
+            precision, tau = z_rho + c**2 * a_rho, sign * (z_tau + c * a_tau)
+            x = tau / mpmath.sqrt(precision)
+            mass = mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+            hazard = mpmath.npdf(x) / mass
+            weight = mass * mpmath.exp(x**2 / 2) / mpmath.sqrt(precision)
+            mean = sign * (x + hazard) / mpmath.sqrt(precision)
+            sides.append((weight, mean, (1 - hazard * (hazard + x)) / precision, c))
+        total = sum(side[0] for side in sides)
+        found = []
+        for of_a, other_tau, other_rho in ((True, a_tau, a_rho), (False, z_tau, z_rho)):
+            scaled = [(w / total, m * (c if of_a else 1), v * (c**2 if of_a else 1))
+                      for w, m, v, c in sides]  # fmt: skip
+            mean = sum(w * m for w, m, _ in scaled)
+            variance = sum(w * (v + (m - mean) ** 2) for w, m, v in scaled)
+            found.append((float(mean / variance - other_tau), float(1 / variance - other_rho)))
+        return found
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        # Squeezed against 0 from both sides: hazards cancel against means.
+        (30.0, 1.0, -30.0, 1.0),
+        (4.0, 1e-2, -1.0, 1e-4),
+        (2.0, 1e-4, -0.5, 1e-3),
+        # One message far more precise than the other, far out on a side.
+        (40.0, 1e2, 39.0, 1e-8),
+        (-40.0, 1e2, -4.1, 1e-8),
+        (50.0, 1e-8, 51.0, 1e2),
+        (-50.0, 1e-8, -5.2, 1e2),
+    ],
+)
+def test_quotients_do_not_cancel(moments):
+    z, a = gaussian([moments[0]], [moments[1]]), gaussian([moments[2]], [moments[3]])
+    marginal = leaky_relu._Marginal.of(z, a, 0.1)
+    up, (down, _) = marginal.forward(z, a), marginal.backward(z, a)
+    to_a, to_z = precise_quotients(z, a, 0.1)
+    assert (up.tau.item(), up.rho.item()) == pytest.approx(to_a, rel=1e-9)
+    assert (down.tau.item(), down.rho.item()) == pytest.approx(to_z, rel=1e-9)
+
+
+def test_a_message_beyond_its_type_is_direct_and_counted():
+    # The vector of precision 391.5, scaled: 3.9e38 is more than float32 holds.
+    z = gaussian([0.3e-18], [1e-36], torch.float32)
+    a = gaussian([-0.05e-18], [0.0025e-36], torch.float32)
+    message, fell_back = leaky_relu.forward(z, a, 0.1)
+    assert fell_back.all()
+    assert torch.equal(message.rho, leaky_relu.direct(z, 0.1).rho)
+    assert message.is_valid().all()
 
 
 @pytest.mark.parametrize("slope", [*SLOPES, 0.0])

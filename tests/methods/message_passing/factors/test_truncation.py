@@ -59,6 +59,15 @@ def test_each_truncated_moment_is_accurate_relative_to_itself(x):
             assert abs(value.item() / truth - 1) < 1e-12
 
 
+def test_truncated_moments_are_accurate_where_the_two_forms_meet():
+    x = torch.linspace(-7, -4, 301, dtype=torch.float64)
+    with mpmath.workdps(50):
+        for value, variance in zip(x.tolist(), truncation.truncated(x).variance, strict=True):
+            hazard = mpmath.npdf(value) / (mpmath.erfc(-mpmath.mpf(value) / mpmath.sqrt(2)) / 2)
+            truth = 1 - hazard * (value + hazard)
+            assert abs(variance.item() / truth - 1) < 1e-12
+
+
 def test_float32_moments_hold_the_claimed_tolerance():
     x = torch.linspace(-30, 10, 4001)
     narrow, wide = truncation.truncated(x), truncation.truncated(x.double())
