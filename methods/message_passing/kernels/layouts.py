@@ -1,9 +1,7 @@
 """Tensors as kernels read them: dense, alike, and copied only where they are not so already."""
 
 from collections.abc import Sequence
-from ctypes import Array, c_int64
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 
 import torch
@@ -28,24 +26,28 @@ def alike(*tensors: Tensor) -> tuple[list[Tensor], Gaussian]:
     return [_laid_as(out, t) for t in tensors], Gaussian(out, torch.empty_like(out))
 
 
-def contiguous(like: Tensor, shape: Sequence[int], *tensors: Tensor) -> list[Tensor]:
-    """Return tensors of a shape, checked, with their last axis innermost."""
-    _check(like, shape, *tensors)
+def contiguous(
+    like: Tensor, shape: Sequence[int], *tensors: Tensor, dtype: torch.dtype | None = None
+) -> list[Tensor]:
+    """Return tensors of a shape, checked, with their last axis innermost.
+
+    Of another type than `like` where one is given, to which they are converted.
+    """
+    if dtype is not None:
+        tensors = tuple(t.to(dtype) for t in tensors)
+    _check(like, shape, *tensors, dtype=dtype)
     return [t.contiguous() for t in tensors]
 
 
-@cache
-def integers(*values: int) -> Array:
-    """Return numbers as an array of C."""
-    return (c_int64 * len(values))(*values)
-
-
-def _check(like: Tensor, shape: Sequence[int], *tensors: Tensor) -> None:
+def _check(
+    like: Tensor, shape: Sequence[int], *tensors: Tensor, dtype: torch.dtype | None = None
+) -> None:
     """Kernels read memory unchecked, so shapes, types and devices are checked here."""
+    dtype = dtype or like.dtype
     for t in tensors:
-        if t.shape != shape or t.dtype != like.dtype or t.device != like.device:
+        if t.shape != shape or t.dtype != dtype or t.device != like.device:
             raise ValueError(
-                f"needed tensors of shape {tuple(shape)}, type {like.dtype}, on {like.device}; "
+                f"needed tensors of shape {tuple(shape)}, type {dtype}, on {like.device}; "
                 f"got {tuple(t.shape)}, {t.dtype}, {t.device}"
             )
 

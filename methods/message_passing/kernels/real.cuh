@@ -15,7 +15,7 @@ typedef long long INTEGER;
 #endif
 
 #ifdef __CUDACC__
-#define FUNCTION static __device__ __forceinline__
+#define FUNCTION __device__ __forceinline__
 #define HAS_MULTIPLY_ADD
 #else
 #include <math.h>

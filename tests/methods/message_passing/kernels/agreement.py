@@ -1,7 +1,7 @@
 """How a fast kernel is compared with the reference, element by element."""
 
 from collections.abc import Callable
-from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,7 +36,7 @@ def difference(found: Gaussian, expected: Gaussian, *others: Gaussian) -> float:
     return max((rho / whole).max().item(), (tau / scale).max().item())
 
 
-def unequal_guards(z: Gaussian, a: Gaussian, slope: float, kernels: ModuleType) -> int:
+def unequal_guards(z: Gaussian, a: Gaussian, slope: float, kernels: Any) -> int:
     """Return by how many fall-backs of either direction kernels and reference differ."""
     total = 0
     for name in ("leaky_relu_forward", "leaky_relu_backward"):
@@ -66,7 +66,7 @@ def as_message(out: Gaussian | tuple[Tensor, ...]) -> Gaussian:
     return out[0] if isinstance(out[0], Gaussian) else Gaussian(*out)
 
 
-Call = Callable[[ModuleType], object]
+Call = Callable[[Any], Gaussian]
 
 
 def elementwise(dtype: torch.dtype, device: str = "cpu") -> dict[str, Call]:

@@ -394,7 +394,7 @@ def test_callers_mistakes_are_said():
     z, a = random_messages(2, 3, 4, seed=1), random_messages(2, 3, 5, seed=2)
     with pytest.raises(ValueError, match=r"shape \(2, 3, 4\).*got \(2, 3, 5\)"):
         compiled.leaky_relu_forward(z, a, 0.1)
-    with pytest.raises(ValueError, match="float64.*float32"):
+    with pytest.raises(ValueError, match=r"float64.*float32"):
         compiled.swap(z, z, Gaussian(z.tau.float(), z.rho.float()))
     with pytest.raises(ValueError, match="from 0 to 3"):
         compiled.argmax_backward(z, torch.full((2, 3), 4), 0.3, None)

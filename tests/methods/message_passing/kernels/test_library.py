@@ -84,7 +84,7 @@ def test_builds_at_once_do_not_disturb_one_another(sources):
 
 def test_no_compiler_is_said_with_both_cures(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda *_: None)
-    with pytest.raises(PackageMissing, match='install one.*backend="reference"'):
+    with pytest.raises(PackageMissing, match=r'install one.*backend="reference"'):
         library.compiler()
 
 

@@ -1,0 +1,94 @@
+"""How many threads a kernel is given, and how its source is put together; no GPU is needed."""
+
+import re
+from math import ceil
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+OPTIONS = ("--std=c++17", "--fmad=false")
+"""Products and sums are fused where the source says so alone, as in C: the bits are the same."""
+
+THREADS = 256
+SIDE = 16
+"""Of a block of threads in sums.cu."""
+MOST_BLOCKS = 4096
+"""Of elementwise kernels, whose threads go on to further elements."""
+MOST_ACROSS = 65535
+"""Of a grid's second and third side."""
+ENOUGH_BLOCKS = 512
+"""Of a sum over rows: fewer leave a GPU idle, so rows are split."""
+LEAST_ROWS = 256
+"""In each part of rows that are split."""
+
+FILES = {
+    "leaky_relu_direct_all": "elementwise.cu",
+    "leaky_relu_forward_all": "elementwise.cu",
+    "leaky_relu_backward_all": "elementwise.cu",
+    "swap_all": "elementwise.cu",
+    "argmax_backward_all": "labels.cu",
+    "max_pool_forward_all": "pooling.cu",
+    "max_pool_backward_all": "pooling.cu",
+    "exact_weight_sums_all": "sums.cu",
+    "exact_first_weight_sums_all": "sums.cu",
+    "exact_input_sums_all": "sums.cu",
+    "exact_first_forward_all": "sums.cu",
+    "add_parts": "sums.cu",
+}
+"""Where each kernel stands."""
+
+
+class Launch(NamedTuple):
+    """Sides of the grid in blocks, and of a block in threads."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+def launch(name: str, *lengths: int) -> Launch | None:
+    """Return how a kernel is launched on its lengths; None where it has nothing to do."""
+    if name in ("leaky_relu_direct_all", "swap_all"):
+        grid, block = (min(ceil(lengths[0] / THREADS), MOST_BLOCKS), 1, 1), (THREADS, 1, 1)
+    elif name in ("leaky_relu_forward_all", "leaky_relu_backward_all"):
+        members, count = lengths
+        grid = (min(ceil(count / THREADS), MOST_BLOCKS), min(members, MOST_ACROSS), 1)
+        block = (THREADS, 1, 1)
+    elif FILES[name] == "pooling.cu":
+        images, channels, height, width, size, _ = lengths
+        windows = images * channels * (height // size) * (width // size)
+        grid, block = (ceil(windows / THREADS), 1, 1), (THREADS, 1, 1)
+    elif name in ("argmax_backward_all", "add_parts"):
+        grid, block = (ceil(lengths[0] / THREADS), 1, 1), (THREADS, 1, 1)
+    else:
+        members, rows, inputs, outputs, *parts = lengths
+        rows, inputs, outputs = (ceil(length / SIDE) for length in (rows, inputs, outputs))
+        if name == "exact_input_sums_all":
+            grid = (rows, inputs, members)
+        elif name == "exact_first_forward_all":
+            grid = (rows, outputs, members)
+        else:
+            grid = (outputs, inputs, members * parts[0])
+        block = (SIDE, SIDE, 1)
+    if max(grid[1:]) > MOST_ACROSS:
+        raise ValueError(f"needed at most {MOST_ACROSS} blocks across for {name}; got {grid}")
+    return Launch(grid, block) if min(grid) else None
+
+
+def parts(rows: int, inputs: int, outputs: int) -> int:
+    """Return into how many parts a sum over rows is split, whatever the number of members."""
+    blocks = max(1, ceil(inputs / SIDE) * ceil(outputs / SIDE))
+    return max(1, min(ENOUGH_BLOCKS // blocks, rows // LEAST_ROWS))
+
+
+def source(file: str) -> str:
+    """Return a file with its headers in place, each once: compilers' caches then see all of it."""
+    seen = set()
+
+    def expanded(name: str) -> str:
+        if name in seen:
+            return ""
+        seen.add(name)
+        text = (HERE / name).read_text().replace("#pragma once\n", "")
+        return re.sub(r'#include "(\w+\.cuh)"\n', lambda found: expanded(found[1]), text)
+
+    return expanded(file)

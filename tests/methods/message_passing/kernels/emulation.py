@@ -1,0 +1,64 @@
+"""CUDA kernels on a processor: the .cu files compiled as C++, one thread for each of CUDA's."""
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from torch import Tensor
+
+from methods.message_passing.kernels.cuda import Cuda
+from methods.message_passing.kernels.launches import FILES, Launch, source
+from methods.message_passing.kernels.library import STRICT
+
+HEADER = Path(__file__).with_name("emulator.hpp")
+STANDARD = ("-std=c++20", *(flag for flag in STRICT if not flag.startswith("-std")))
+
+
+class Emulated(Cuda):
+    """The kernels for CUDA, launched as on a GPU but run by the processor's threads."""
+
+    def __init__(self, folder: Path, *flags: str) -> None:
+        self.folder, self.flags = folder, flags
+        self.libraries: dict[tuple[str, ...], ctypes.CDLL] = {}
+        self.launched: list[tuple[str, Launch]] = []
+
+    def run(
+        self,
+        name: str,
+        defines: tuple[str, ...],
+        how: Launch,
+        numbers: Sequence[float],
+        tensors: Sequence[Tensor],
+    ) -> None:
+        """Run a kernel with its arguments behind addresses, as a driver is given them."""
+        self.launched.append((name, how))
+        values = [
+            ctypes.c_int64(number) if isinstance(number, int) else ctypes.c_double(number)
+            for number in numbers
+        ]
+        values += [ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors]
+        addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        sides = (ctypes.c_uint * 6)(*how.grid, *how.block)
+        getattr(self._library(FILES[name], defines), f"run_{name}")(sides, addresses)
+
+    def _library(self, file: str, defines: tuple[str, ...]) -> ctypes.CDLL:
+        key = (file, *defines)
+        if key not in self.libraries:
+            stem = "".join(key)
+            text, library = self.folder / f"{stem}.cpp", self.folder / f"{stem}.so"
+            kernels = [name for name, place in FILES.items() if place == file]
+            emulated = "".join(f"EMULATED({name})\n" for name in kernels)
+            text.write_text(f'#include "{HEADER}"\n{source(file)}\n{emulated}')
+            words = [*compiler(), *STANDARD, "-O2", "-march=native", "-fPIC", "-shared"]
+            words += ["-pthread", "-w", *defines, *self.flags, str(text), "-o", str(library)]
+            subprocess.run(words, check=True)
+            self.libraries[key] = ctypes.CDLL(str(library))
+        return self.libraries[key]
+
+
+def compiler() -> list[str]:
+    """Return the command of a C++ compiler; none if there is none."""
+    found = shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")
+    return [found] if found else []

@@ -1,0 +1,71 @@
+"""NVRTC compiles every kernel for the GPUs that are meant, without a warning. No GPU is needed."""
+
+import ctypes
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from methods.message_passing.kernels.launches import FILES, OPTIONS, source
+from methods.message_passing.kernels.library import DEFINES
+
+
+@pytest.fixture(scope="module")
+def nvrtc() -> ctypes.CDLL:
+    """NVIDIA's compiler out of its wheel."""
+    found = find_spec("nvidia")
+    for folder in found.submodule_search_locations or () if found else ():
+        for library in sorted(Path(folder).glob("*/lib/libnvrtc.so.*")):
+            for builtins in library.parent.glob("libnvrtc-builtins.so.*"):
+                ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
+            return ctypes.CDLL(str(library))
+    pytest.skip("needs NVIDIA's compiler: pip install nvidia-cuda-nvrtc")
+
+
+def compiled(nvrtc: ctypes.CDLL, text: str, *options: str) -> tuple[int, str, bytes]:
+    """Return status, log and PTX."""
+    program = ctypes.c_void_p()
+    assert not nvrtc.nvrtcCreateProgram(
+        ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None
+    )
+    words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    status = nvrtc.nvrtcCompileProgram(program, len(options), words)
+    results = []
+    for kind in ("ProgramLog", "PTX"):
+        size = ctypes.c_size_t()
+        getattr(nvrtc, f"nvrtcGet{kind}Size")(program, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(size.value)
+        getattr(nvrtc, f"nvrtcGet{kind}")(program, buffer)
+        results.append(buffer.value)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return status, results[0].decode().strip(), results[1]
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("defines", DEFINES.values(), ids=("float32", "float64"))
+@pytest.mark.parametrize("file", sorted(set(FILES.values())))
+def test_every_kernel_compiles_without_a_warning(file, defines, architecture, nvrtc):
+    macros = [*defines, "-DPOOL=2"] if file == "pooling.cu" else [*defines]
+    target = f"--gpu-architecture={architecture}"
+    status, log, ptx = compiled(nvrtc, source(file), *OPTIONS, target, *macros)
+    assert not status, log
+    assert not log
+    for name in (name for name, place in FILES.items() if place == file):
+        assert f".entry {name}(".encode() in ptx
+    kind = b".f64" if "-DSINGLE" not in defines else b".f32"
+    assert b"fma.rn" + kind in ptx
+    assert f".target {architecture}".encode() in ptx
+
+
+def test_single_precision_kernels_hold_no_arithmetic_in_double(nvrtc):
+    # But for the conversion of slopes and variances that come as numbers of Python.
+    for file in sorted(set(FILES.values())):
+        _, _, ptx = compiled(nvrtc, source(file), *OPTIONS, "-DSINGLE", "-DPOOL=2")
+        for operation in (b"mul", b"add", b"fma.rn", b"div.rn", b"sub"):
+            assert operation + b".f64" not in ptx, file
+
+
+def test_a_mistake_would_be_noticed(nvrtc):
+    status, log, _ = compiled(nvrtc, source("sums.cu") + "\nint x = undeclared;\n", *OPTIONS)
+    assert status
+    assert "undeclared" in log
