@@ -170,7 +170,7 @@ def precise_quotients(z: Gaussian, a: Gaussian, slope: float) -> list[tuple[floa
         # Squeezed against 0 from both sides: hazards cancel against means.
         (30.0, 1.0, -30.0, 1.0),
         (4.0, 1e-2, -1.0, 1e-4),
-        (2.0, 1e-4, -0.5, 1e-3),
+        (4e3, 1e-2, -1e3, 5e-4),
         # One message far more precise than the other, far out on a side.
         (40.0, 1e2, 39.0, 1e-8),
         (-40.0, 1e2, -4.1, 1e-8),
@@ -188,9 +188,11 @@ def test_quotients_do_not_cancel(moments):
 
 
 def test_a_message_beyond_its_type_is_direct_and_counted():
-    # The vector of precision 391.5, scaled: 3.9e38 is more than float32 holds.
-    z = gaussian([0.3e-18], [1e-36], torch.float32)
-    a = gaussian([-0.05e-18], [0.0025e-36], torch.float32)
+    # The vector of precision 18.8, scaled: 7.5e38 is more than float32 holds.
+    scale = 4e37
+    z = gaussian([0.5 / scale**0.5], [2 / scale], torch.float32)
+    a = gaussian([-1 / scale**0.5], [0.5 / scale], torch.float32)
+    assert a.is_valid().all()
     message, fell_back = leaky_relu.forward(z, a, 0.1)
     assert fell_back.all()
     assert torch.equal(message.rho, leaky_relu.direct(z, 0.1).rho)

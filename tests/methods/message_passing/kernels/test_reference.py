@@ -261,6 +261,24 @@ def test_uniform_messages_and_zero_inputs_tell_the_weights_nothing():
     assert (message.rho == 0).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rounding_never_makes_a_message_infinite_or_negative(dtype):
+    values = torch.logspace(-6, 6, 1001, dtype=dtype).view(1, 1001, 1)
+    one = torch.ones(1, 1, 1, dtype=dtype)
+    # A precise target, one input and no bias: g v is 1 but for rounding.
+    g = 1 / (0.3 * values.square() * (0.2 * one) ** 2)
+    for sums in (reference.exact_weight_sums, reference.exact_input_sums):
+        message = sums(values, 0.3 * values.square(), 0.2 * one, 0 * one, g, values)
+        assert message.is_valid().all()
+    # A message that explains half of the variance: 4 g x² s is 1 but for rounding.
+    g = (1 + 4 * torch.finfo(dtype).eps) / (4 * 0.7 * values.square())
+    mean, variance = reference.exact_first_forward(values, one, 0.7 * one, g, g)
+    assert mean.isfinite().all()
+    assert (variance > 0).all()
+    sums = reference.exact_first_weight_sums(values, one, 0.7 * one, g, g, 2 * g, g)
+    assert sums.is_valid().all()
+
+
 def operations(dtype: torch.dtype) -> list[tuple[Callable[..., object], tuple[Tensor, ...]]]:
     layer = a_layer(3, 37, 11, 6, seed=2)
     a = tuple(argument.to(dtype) for argument in later_arguments(layer))
@@ -277,7 +295,7 @@ def as_message(out: Gaussian | tuple[Tensor, Tensor]) -> Gaussian:
     return out if isinstance(out, Gaussian) else Gaussian(*out)
 
 
-@pytest.mark.parametrize("chunk", [1, 50, 2**18])
+@pytest.mark.parametrize("chunk", [1, 500, 2**18])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("operation", range(4))
 def test_a_member_has_the_same_bits_alone(operation, dtype, chunk, monkeypatch):
