@@ -1,7 +1,7 @@
 """The factor of a class label: the output of the true class is the largest.
 
-Each other class is compared with the true one under a little noise. Source: paper 000, appendix
-B; the damping of the losing side and the regulariser are those of its authors' experiments.
+Each other class is compared with the true one under a little noise. Source: paper 000, table 3;
+the damping of the losing side and the regulariser are those of its authors' experiments.
 """
 
 import torch

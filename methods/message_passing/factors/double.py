@@ -1,7 +1,7 @@
 """Nonlinear factors are evaluated in float64, whatever the type of their messages.
 
 They touch only units, never weights, so this costs little, and float32 messages then lose
-nothing beyond their own rounding. Source: paper 000, section 4.3 (numerical stability).
+nothing beyond their own rounding.
 """
 
 import torch

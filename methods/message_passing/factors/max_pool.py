@@ -1,7 +1,8 @@
 """Max-pooling as a sum weighted by the probability that each input is the largest.
 
-Not the moments of a maximum: four equal inputs of variance s give variance s/4. Source: paper
-000, section 3.2; the comparison of two inputs has the noise of the argmax factor.
+Not the moments of a maximum: four equal inputs of variance s give variance s/4. Source: the
+experiments of paper 000's authors; the paper does not describe it. The comparison of two inputs
+has the noise of the argmax factor.
 """
 
 from math import prod

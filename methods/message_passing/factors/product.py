@@ -1,4 +1,4 @@
-r"""The factor $\delta(c - ab)$, by variational message passing. Source: paper 000, section 3.2.
+r"""The factor $\delta(c - ab)$, by variational message passing. Source: paper 000, table 2.
 
 Both directions use the *marginals* of a and b, not their cavities, unlike a weighted sum.
 """

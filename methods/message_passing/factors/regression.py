@@ -1,7 +1,7 @@
 r"""The factor $\mathcal N(y; z, \gamma^{-1})$: observed targets, of known or of learned noise.
 
 A learned noise precision γ has a Gamma posterior, updated by variational message passing: the
-marginals of z and of γ are taken as independent. Source: paper 000, appendix B; Winn and Bishop
+marginals of z and of γ are taken as independent. Source: paper 000, table 3; Winn and Bishop
 (2005), "Variational Message Passing", section 3.
 """
 

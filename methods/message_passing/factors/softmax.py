@@ -1,4 +1,4 @@
-r"""The factor of a class label under a softmax. Source: paper 000, section 3.2 and appendix B.
+r"""The factor of a class label under a softmax. Source: paper 000, appendix B.3.
 
 With the other outputs at their probit-adjusted means $t_j$, one output z meets the likelihood
 $\sigma(\pm(z - c_k))$, $c_k = \log \sum_{j \neq k} e^{t_j}$, up to a constant. Its moments under
@@ -50,7 +50,10 @@ def backward(z: Gaussian, labels: Int[Tensor, "*points"]) -> Gaussian:
 def log_probabilities(
     mean: Float[Tensor, "*points classes"], variance: Float[Tensor, "*points classes"]
 ) -> Float[Tensor, "*points classes"]:
-    r"""Return the log softmax of $\mu / \sqrt{1 + \pi s/8}$, the probit approximation."""
+    r"""Return the log softmax of $\mu / \sqrt{1 + \pi s/8}$, the probit approximation.
+
+    The paper prints it without the root, its authors' experiments have it.
+    """
     return _adjusted(mean, variance).log_softmax(-1)
 
 
