@@ -83,6 +83,7 @@ def build(command: tuple[str, ...], path: Path) -> None:
                 f"needed a C compiler that takes\n{shlex.join(words)}\n{done.stderr.strip()}\n"
                 'Name another one in CC, or choose MessagePassing(backend="reference").'
             )
+        os.chmod(partial, 0o755)  # other users of a shared checkout load it too
         os.replace(partial, path)
     finally:
         Path(partial).unlink(missing_ok=True)

@@ -1,17 +1,21 @@
 // Max-pooling of images that lie channels first or channels last; windows go side by side.
 #include <stdlib.h>
+#include <string.h>
 
 #include "max_pool.cuh"
 
-#define WINDOWS 32       // computed at once
+#define WINDOWS 32       // computed at once; every loop over them is one of vectors
 #define MOST_INPUTS 121  // of a window: products of 120 numbers below 2 are finite in any type
+#define EACH(k) for (int k = 0; k < WINDOWS; k++)
+
+typedef REAL Lanes[WINDOWS];
 
 typedef struct {
     int64_t channels, height, width, size, channels_last;
 } Layout;
 
 typedef struct {
-    REAL mean[MOST_INPUTS][WINDOWS], variance[MOST_INPUTS][WINDOWS], weight[MOST_INPUTS][WINDOWS];
+    Lanes mean[MOST_INPUTS], variance[MOST_INPUTS], weight[MOST_INPUTS];
 } Windows;
 
 // Return where the first input of every window of an image stands, in the order of the results.
@@ -41,36 +45,58 @@ static int64_t shift(Layout image, int64_t j) {
     return pixels * (image.channels_last ? image.channels : 1);
 }
 
-// Fill means, variances and normalised weights of `count` windows.
-static void weigh(Windows *w, Layout image, int count, const int64_t *origin,
-                  const REAL *restrict tau, const REAL *restrict rho) {
+static void read_messages(int count, const int64_t *restrict origin, const REAL *restrict tau,
+                          const REAL *restrict rho, REAL *restrict mean, REAL *restrict variance) {
+    for (int k = 0; k < count; k++) {
+        Moments input = moments(message(tau[origin[k]], rho[origin[k]]));
+        mean[k] = input.mean;
+        variance[k] = input.variance;
+    }
+    for (int k = count; k < WINDOWS; k++) mean[k] = 0, variance[k] = 1;
+}
+
+static void compare_all(const REAL *restrict mean, const REAL *restrict variance,
+                        const REAL *restrict other_mean, const REAL *restrict other_variance,
+                        REAL *restrict wins, REAL *restrict other_wins) {
+    EACH(k) {
+        Moments own = {mean[k], variance[k]}, other = {other_mean[k], other_variance[k]};
+        compare(own, other, &wins[k], &other_wins[k]);
+    }
+}
+
+static void add_weighted(const REAL *restrict weight, const REAL *restrict mean,
+                         const REAL *restrict variance, REAL *restrict sum_mean,
+                         REAL *restrict sum_variance) {
+    EACH(k) {
+        sum_mean[k] = multiply_add(weight[k], mean[k], sum_mean[k]);
+        sum_variance[k] = multiply_add(weight[k] * weight[k], variance[k], sum_variance[k]);
+    }
+}
+
+// Fill means, variances and normalised weights of `count` windows, and of lanes without one.
+static void weigh(Windows *w, Layout image, int count, const int64_t *origin, const REAL *tau,
+                  const REAL *rho) {
     int inputs = (int)(image.size * image.size);
     for (int j = 0; j < inputs; j++) {
         int64_t by = shift(image, j);
-        for (int k = 0; k < count; k++) {
-            Moments input = moments(message(tau[origin[k] + by], rho[origin[k] + by]));
-            w->mean[j][k] = input.mean;
-            w->variance[j][k] = input.variance;
-            w->weight[j][k] = 1;
-        }
+        read_messages(count, origin, tau + by, rho + by, w->mean[j], w->variance[j]);
+        EACH(k) w->weight[j][k] = 1;
     }
-    for (int i = 1; i < inputs; i++) {
-        for (int j = 0; j < i; j++) {
-            const REAL *restrict mi = w->mean[i], *restrict mj = w->mean[j];
-            const REAL *restrict vi = w->variance[i], *restrict vj = w->variance[j];
-            REAL *restrict wi = w->weight[i], *restrict wj = w->weight[j];
-            for (int k = 0; k < count; k++) {
-                Moments a = {mi[k], vi[k]}, b = {mj[k], vj[k]};
-                compare(a, b, &wi[k], &wj[k]);
-            }
-        }
-    }
-    for (int k = 0; k < count; k++) {
-        REAL total = 0;
-        for (int j = 0; j < inputs; j++) total += w->weight[j][k];
-        REAL inverse = 1 / total;
-        for (int j = 0; j < inputs; j++) w->weight[j][k] *= inverse;
-    }
+    for (int i = 1; i < inputs; i++)
+        for (int j = 0; j < i; j++)
+            compare_all(w->mean[i], w->variance[i], w->mean[j], w->variance[j], w->weight[i],
+                        w->weight[j]);
+    Lanes total = {0};
+    for (int j = 0; j < inputs; j++) EACH(k) total[k] += w->weight[j][k];
+    EACH(k) total[k] = 1 / total[k];
+    for (int j = 0; j < inputs; j++) EACH(k) w->weight[j][k] *= total[k];
+}
+
+// Fill the moments of the windows' weighted sums without one of their inputs; -1 for the whole.
+static void sum_without(const Windows *w, int inputs, int omitted, REAL *mean, REAL *variance) {
+    EACH(k) mean[k] = variance[k] = 0;
+    for (int j = 0; j < inputs; j++)
+        if (j != omitted) add_weighted(w->weight[j], w->mean[j], w->variance[j], mean, variance);
 }
 
 // Fill the messages to windows of `images` images. Return 0, or 1 if there is no memory.
@@ -80,23 +106,18 @@ int max_pool_forward_all(int64_t images, const int64_t *layout, const REAL *z_ta
     int64_t windows, pixels = image.channels * image.height * image.width;
     int64_t *origin = origins(image, &windows);
     if (!origin) return 1;
-    int inputs = (int)(image.size * image.size);
     Windows w;
+    Lanes mean, variance;
     for (int64_t n = 0; n < images; n++) {
         for (int64_t first = 0; first < windows; first += WINDOWS) {
             int count = windows - first < WINDOWS ? (int)(windows - first) : WINDOWS;
             weigh(&w, image, count, origin + first, z_tau + n * pixels, z_rho + n * pixels);
+            sum_without(&w, (int)(image.size * image.size), -1, mean, variance);
             REAL *restrict tau = out_tau + n * windows + first;
             REAL *restrict rho = out_rho + n * windows + first;
             for (int k = 0; k < count; k++) {
-                Moments sum = {0, 0};
-                for (int j = 0; j < inputs; j++) {
-                    REAL weight = w.weight[j][k];
-                    sum.mean = multiply_add(weight, w.mean[j][k], sum.mean);
-                    sum.variance = multiply_add(weight * weight, w.variance[j][k], sum.variance);
-                }
-                rho[k] = 1 / sum.variance;
-                tau[k] = sum.mean * rho[k];
+                rho[k] = 1 / variance[k];
+                tau[k] = mean[k] * rho[k];
             }
         }
     }
@@ -114,31 +135,25 @@ int max_pool_backward_all(int64_t images, const int64_t *layout, const REAL *z_t
     if (!origin) return 1;
     int inputs = (int)(image.size * image.size);
     Windows w;
+    Lanes mean, variance, tau, rho, back_t = {0}, back_r = {0};
     for (int64_t n = 0; n < images; n++) {
         for (int64_t first = 0; first < windows; first += WINDOWS) {
             int count = windows - first < WINDOWS ? (int)(windows - first) : WINDOWS;
             weigh(&w, image, count, origin + first, z_tau + n * pixels, z_rho + n * pixels);
-            const REAL *restrict tau = back_tau + n * windows + first;
-            const REAL *restrict rho = back_rho + n * windows + first;
+            memcpy(back_t, back_tau + n * windows + first, count * sizeof(REAL));
+            memcpy(back_r, back_rho + n * windows + first, count * sizeof(REAL));
             for (int j = 0; j < inputs; j++) {
-                REAL new_tau[WINDOWS], new_rho[WINDOWS];
-                for (int k = 0; k < count; k++) {
-                    Moments others = {0, 0};
-                    for (int i = 0; i < inputs; i++) {
-                        REAL weight = i == j ? 0 : w.weight[i][k];
-                        others.mean = multiply_add(weight, w.mean[i][k], others.mean);
-                        others.variance =
-                            multiply_add(weight * weight, w.variance[i][k], others.variance);
-                    }
-                    Message out = to_summand(w.weight[j][k], message(tau[k], rho[k]), others.mean,
-                                             others.variance);
-                    new_tau[k] = out.tau;
-                    new_rho[k] = out.rho;
+                sum_without(&w, inputs, j, mean, variance);
+                EACH(k) {
+                    Message out = to_summand(w.weight[j][k], message(back_t[k], back_r[k]),
+                                             mean[k], variance[k]);
+                    tau[k] = out.tau;
+                    rho[k] = out.rho;
                 }
                 int64_t place = n * pixels + shift(image, j);
                 for (int k = 0; k < count; k++) {
-                    out_tau[place + origin[first + k]] = new_tau[k];
-                    out_rho[place + origin[first + k]] = new_rho[k];
+                    out_tau[place + origin[first + k]] = tau[k];
+                    out_rho[place + origin[first + k]] = rho[k];
                 }
             }
         }
