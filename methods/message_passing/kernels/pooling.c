@@ -27,8 +27,10 @@ static int64_t *origins(Layout image, int64_t *count) {
     if (image.channels_last) {
         for (int64_t row = 0; row < rows; row++)
             for (int64_t column = 0; column < columns; column++)
-                for (int64_t channel = 0; channel < image.channels; channel++)
-                    origin[k++] = (row * image.width + column) * image.size * image.channels + channel;
+                for (int64_t channel = 0; channel < image.channels; channel++) {
+                    int64_t pixel = (row * image.width + column) * image.size;
+                    origin[k++] = pixel * image.channels + channel;
+                }
     } else {
         for (int64_t channel = 0; channel < image.channels; channel++)
             for (int64_t row = 0; row < rows; row++)

@@ -24,7 +24,8 @@ __device__ static Window window(long long index, const long long *layout, const 
         channel = index % channels, index /= channels;
     }
     long long pixel = last ? channels : 1, line = width * pixel;
-    long long first = index * channels * height * width + (last ? channel : channel * height * width) +
+    long long plane = height * width;
+    long long first = index * channels * plane + channel * (last ? 1 : plane) +
                       row * POOL * line + column * POOL * pixel;
     Window w;
 #pragma unroll

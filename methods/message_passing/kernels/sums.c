@@ -32,7 +32,8 @@ static void add_observed(int64_t count, const REAL *restrict x, const REAL *rest
                          REAL *restrict tau, REAL *restrict rho) {
     for (int64_t i = 0; i < count; i++) {
         Moments weight = {mean[i], variance[i]};
-        Message sum = add_observed_message(message(tau[i], rho[i]), x[i], weight, old_g, old_h, g, h);
+        Message sum = message(tau[i], rho[i]);
+        sum = add_observed_message(sum, x[i], weight, old_g, old_h, g, h);
         tau[i] = sum.tau;
         rho[i] = sum.rho;
     }
