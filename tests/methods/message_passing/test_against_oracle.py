@@ -14,6 +14,7 @@ from methods.architectures import (
 )
 from methods.message_passing.network import Precision
 from methods.message_passing.schedule import Coupled, GroupSequential
+from methods.predictive import CategoricalPredictive, GaussianPredictive
 from tests.methods.message_passing import oracle, twins
 from tests.methods.message_passing.oracle import Argmax, KnownNoise, build, spectral_prior
 
@@ -40,17 +41,17 @@ CASES = {
 
 
 def twins_of(case: str, schedule=twins.PUBLISHED_SCHEDULE, precision=twins.PUBLISHED):
-    """Return the oracle and our trainer on 20 rows in batches of 8, and their generator."""
+    """Return the oracle and our trainer on 12 rows in batches of 5, and their generator."""
     architecture, shape, head = CASES[case]
     rng = np.random.default_rng(0)
     priors = spectral_prior(architecture, shape, rng)
-    inputs, outputs = rng.normal(size=(20, *shape)), architecture[-1].outputs
+    inputs, outputs = rng.normal(size=(12, *shape)), architecture[-1].outputs
     classifies = isinstance(head, Argmax)
-    targets = rng.integers(0, outputs, 20) if classifies else rng.normal(size=(20, outputs))
-    batches = [range(8), range(8, 16), range(16, 20)]
+    targets = rng.integers(0, outputs, 12) if classifies else rng.normal(size=(12, outputs))
+    batches = [range(5), range(5, 10), range(10, 12)]
     slow = oracle.Trainer(build(architecture, shape, priors), head, inputs, targets, batches)
     ours = twins.trainer_of(
-        architecture, shape, priors, head, inputs, targets, 8, schedule, precision
+        architecture, shape, priors, head, inputs, targets, 5, schedule, precision
     )
     return slow, ours, rng
 
@@ -59,7 +60,7 @@ def twins_of(case: str, schedule=twins.PUBLISHED_SCHEDULE, precision=twins.PUBLI
 def test_the_published_schedule_equals_the_oracle_after_epochs_of_several_iterations(case):
     slow, ours, rng = twins_of(case)
     for number, iterations in enumerate((1, 2, 3), 1):
-        visits = twins.visits(rng, (8, 8, 4))
+        visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(number, visits, iterations)
         twins.epoch(ours, number, visits, iterations)
         assert twins.apart(ours.marginal, slow.marginals) < 1e-8
@@ -69,8 +70,10 @@ def test_the_published_schedule_equals_the_oracle_after_epochs_of_several_iterat
     prediction = ours.head.predictive(ours.network.predict(torch.tensor(inputs)[None]), None)
     expected = torch.tensor(slow.predict(inputs))
     if isinstance(slow.head, Argmax):
+        assert isinstance(prediction, CategoricalPredictive)
         torch.testing.assert_close(prediction.log_probs[0].exp(), expected, rtol=1e-8, atol=0)
     else:
+        assert isinstance(prediction, GaussianPredictive)
         found = torch.stack([prediction.mean, prediction.variance], 1)
         torch.testing.assert_close(found.view_as(expected), expected, rtol=1e-8, atol=1e-10)
 
@@ -83,7 +86,7 @@ def test_the_published_schedule_equals_the_oracle_after_epochs_of_several_iterat
 def test_a_group_of_one_row_is_the_published_schedule(schedule):
     slow, ours, rng = twins_of("classifier", schedule)
     for number in (1, 2):
-        visits = twins.visits(rng, (8, 8, 4))
+        visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(number, visits, 2)
         twins.epoch(ours, number, visits, 2)
     assert twins.apart(ours.marginal, slow.marginals) < 1e-8
@@ -94,11 +97,11 @@ def test_two_numbers_an_output_rebuild_cavities_exactly_in_the_first_iteration(c
     """In later ones the cavity has moved since the message was sent; at a fixed point it rests."""
     slow, ours, rng = twins_of(case, precision=Precision("exact", "row"))
     for number in (1, 2):
-        visits = twins.visits(rng, (8, 8, 4))
+        visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(number, visits, 1)
         twins.epoch(ours, number, visits, 1)
     assert twins.apart(ours.marginal, slow.marginals) < 1e-8
-    visits = twins.visits(rng, (8, 8, 4))
+    visits = twins.visits(rng, (5, 5, 2))
     slow.epoch(3, visits, 3)
     twins.epoch(ours, 3, visits, 3)
     assert 1e-4 < twins.apart(ours.marginal, slow.marginals) < 0.5
@@ -116,8 +119,8 @@ def test_rebuilt_cavities_have_the_fixed_point_of_stored_ones_where_no_weight_do
     slow = oracle.Trainer(build((Linear(1),), (5,), priors), *problem, [batch])
     rebuilt = Precision("exact", "row")
     ours = twins.trainer_of((Linear(1),), (5,), priors, *problem, 8, precision=rebuilt)
-    slow.visit(0, batch, 150, 1.0)
-    ours.visit(0, torch.tensor(batch)[None], 150, 1.0)
+    slow.visit(0, batch, 50, 1.0)
+    ours.visit(0, torch.tensor(batch)[None], 50, 1.0)
     assert (twins.apart(ours.marginal, slow.marginals) < 1e-8) == same
 
 
@@ -126,7 +129,7 @@ def test_sums_to_first_order_are_nearer_to_the_exact_ones_than_to_zeroth():
     apart = {}
     for order in ("zeroth", "first"):
         slow, ours, rng = twins_of("classifier", precision=Precision(order, "example"))
-        visits = twins.visits(rng, (8, 8, 4))
+        visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(1, visits, 1)
         twins.epoch(ours, 1, visits, 1)
         apart[order] = twins.apart(ours.marginal, slow.marginals)

@@ -95,6 +95,7 @@ def test_a_first_layer_has_the_printed_forces_and_the_exact_posterior_means(kind
     weights = printed_weights()
     moved = weights.weight.mean[0, 0] + weights.weight.variance[0, 0] * (X[0].T @ h[0, :, 0])
     assert_close(moved, tensor([0.22112069, 0.62370690]), rtol=2e-8, atol=0)
+    assert weights.bias is not None
     bias = weights.bias.mean[0] + weights.bias.variance[0] * h[0].sum(0)
     assert_close(bias, tensor([0.15804598]), rtol=5e-8, atol=0)
 
@@ -161,8 +162,10 @@ def regression(rows: int, features: int, noise: float):
 
 
 def grouped(prior, problem, rows, schedule, iterations, precision):
+    head, inputs, targets = problem
+    network = (Linear(1),)
     trainer = twins.trainer_of(
-        (Linear(1),), problem[1].shape[1:], [prior], *problem, rows, schedule, precision
+        network, inputs.shape[1:], [prior], head, inputs, targets, rows, schedule, precision
     )
     trainer.visit(0, torch.arange(rows)[None], iterations, 1.0)
     return trainer

@@ -9,6 +9,7 @@ from methods.architectures import Conv2d, Flatten, LeakyReLU, Linear, MaxPool2d
 from methods.base import Problem
 from methods.message_passing.method import MessagePassing
 from methods.message_passing.schedule import Coupled, GroupSequential
+from methods.predictive import CategoricalPredictive
 from tests.methods.message_passing.digits import digits
 from tests.methods.problems import stream
 
@@ -39,6 +40,7 @@ def scores(architecture, **settings) -> tuple[float, float]:
     problem, test = splits(architecture)
     posterior = MessagePassing(**settings).fit(problem, stream(0))
     prediction = posterior.predict(test.inputs, stream(0))
+    assert isinstance(prediction, CategoricalPredictive)
     accurate = (prediction.log_probs[0].argmax(1) == test.targets).double().mean()
     return float(accurate), -float(prediction.log_prob(test.targets).mean())
 
@@ -62,7 +64,7 @@ def test_convolutions_learn_in_groups_of_32():
 
 @pytest.mark.parametrize(
     ("architecture", "size", "rows"),
-    [(MLP, 64, 256), (CONVOLUTIONAL, 16, 128)],
+    [(MLP, 64, 128), (CONVOLUTIONAL, 32, 64)],
     ids=["dense", "convolutional"],
 )
 def test_large_groups_go_wrong_uncoupled_and_the_guard_sees_it(architecture, size, rows):
@@ -79,8 +81,7 @@ def test_large_groups_go_wrong_uncoupled_and_the_guard_sees_it(architecture, siz
 def test_precisions_level_off_because_no_batch_is_counted_twice():
     problem, _ = splits(MLP, 256)
     medians = []
-    for epochs in (3, 6, 12):
+    for epochs in (3, 6):
         method = MessagePassing(iterations=(2,) * epochs)
         medians.append(method.fit(problem, stream(0)).diagnostics["median_precision_1"])
-    assert medians[1] < 1.1 * medians[0]
-    assert medians[2] < 1.1 * medians[0]
+    assert 0.8 < medians[1] / medians[0] < 1.1

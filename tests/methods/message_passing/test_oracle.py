@@ -264,7 +264,7 @@ def test_what_a_batch_said_is_divided_out_before_it_speaks_again():
         train, _ = digits(rng, slice(256))
         trainer = digits_trainer(rng, MLP, train)
         medians = []
-        for _ in range(6):
+        for _ in range(4):
             for batch in (0, 1):
                 if not divides_out:
                     empty = [said * 0.0 for said in trainer.aggregates[batch]]
@@ -273,7 +273,7 @@ def test_what_a_batch_said_is_divided_out_before_it_speaks_again():
             medians.append(np.median(trainer.marginals[0].weight[1]))
         precision[divides_out] = medians
     assert 0.9 < precision[True][-1] / precision[True][1] < 1.02
-    assert precision[False][-1] > 1.25 * precision[False][1]
+    assert precision[False][-1] > 1.15 * precision[False][1]
 
 
 def test_a_network_of_convolutions_learns_images():

@@ -1,6 +1,7 @@
 """What no order, split or schedule may change, in networks of several layers."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,11 +220,12 @@ def test_a_kernel_of_one_pixel_is_a_linear_layer_on_every_pixel(kind):
         return values.permute(0, 1, 3, 4, 2).reshape(1, rows, -1)
 
     found = []
-    for map, own, count, view in (
+    cases: tuple[tuple[Any, ...], ...] = (
         (Convolution(Conv2d(4, 1), (2, side, side)), as_kernel, examples, lambda v: v),
         (Dense(Linear(4), 2), prior, rows, pixels),
-    ):
-        layer = kind(map, "exact", reference)
+    )
+    for map, own, count, view in cases:
+        layer: Any = kind(map, "exact", reference)
         layer.start_from(own)
         visit = Visit(GroupSequential(count), 1, count)
         layer.open(visit)
