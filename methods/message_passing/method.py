@@ -101,7 +101,7 @@ class MessagePassing:
     the best of `noise_stds` on a fifth of the training rows.
     """
 
-    iterations: tuple[int, ...] = ramp(6)
+    iterations: Sequence[int] = ramp(6)
     batch_size: int = 128
     schedule: Schedule = field(default_factory=Coupled)
     precision: Precision = field(default_factory=Precision)
@@ -111,7 +111,7 @@ class MessagePassing:
     """Of the noise on each difference of outputs."""
     target_variance: float | None = 0.1
     """Of the messages that pull the outputs to +1 for the label and -1 for others; None: none."""
-    noise_stds: tuple[float, ...] = ()
+    noise_stds: Sequence[float] = ()
     """Candidates in standardised target units; empty: the Gamma."""
     noise_shape: float = 6.0
     noise_rate: float = 6.0
@@ -125,6 +125,8 @@ class MessagePassing:
     """`compiled` needs a C compiler, or CuPy for data on a GPU; `reference` is plain PyTorch."""
 
     def __post_init__(self) -> None:
+        for name in ("iterations", "noise_stds"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))  # one spelling, one hash
         counts = self.iterations
         if not counts or any(
             not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in counts

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from types import ModuleType
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ from methods.message_passing.layers.residual import Residual
 from methods.message_passing.layers.weighted import WeightedLayer, Weights
 from methods.message_passing.maps import Convolution, Dense
 from methods.message_passing.sums import Order
+from methods.settings import require_choice
 
 LARGE_FAN_IN = 64
 """From this fan-in on, a message's own share of a pre-activation's variance is neglected."""
@@ -30,21 +31,28 @@ LARGE_FAN_IN = 64
 
 @dataclass(frozen=True)
 class Precision:
-    """How exactly sums of messages are computed (sums.py, layers/first.py)."""
+    """How exactly sums of messages are computed (sums.py, layers/first.py).
+
+    `by_fan_in`: below a fan-in of 64 exactly, with stored messages of examples in a first layer;
+    from there on to zeroth order, in a first layer to first order with rebuilt cavities. With
+    `exact`, `example` and a `Sequential` schedule, messages are the published ones to rounding.
+    """
 
     order: Order | Literal["by_fan_in"] = "by_fan_in"
-    """`by_fan_in`: exact below a fan-in of 64, from there on to zeroth order, or to first order
-    in a first layer."""
-    cavity: Literal["row", "example"] = "row"
+    cavity: Literal["row", "example", "by_fan_in"] = "by_fan_in"
     """Whether a first layer rebuilds the cavity of every row, a convolution's position, from two
-    numbers an output, or stores the messages of every example. With `exact` and `example` and a
-    `Sequential` schedule, messages are the published ones to rounding."""
+    numbers an output, or stores the messages of every example. Rebuilding is exact only where a
+    weight's share of its pre-activation's variance is below one half."""
 
-    def of(self, fan_in: int) -> Order:
-        """Return the order for a layer."""
-        if self.order != "by_fan_in":
-            return self.order
-        return "exact" if fan_in < LARGE_FAN_IN else "zeroth"
+    def __post_init__(self) -> None:
+        require_choice(self, "order", ("by_fan_in", *get_args(Order)))
+        require_choice(self, "cavity", ("by_fan_in", "row", "example"))
+
+    def of(self, fan_in: int) -> tuple[Order, bool]:
+        """Return the order for a layer, and whether a first one stores examples' messages."""
+        small = fan_in < LARGE_FAN_IN
+        order = self.order if self.order != "by_fan_in" else "exact" if small else "zeroth"
+        return order, self.cavity == "example" or (self.cavity == "by_fan_in" and small)
 
 
 class Network:
@@ -104,8 +112,8 @@ class Network:
         )
 
     def _weighted(self, map: Dense | Convolution, observed: bool) -> WeightedLayer:
-        order = self.precision.of(prod(map.weight_shape[1:]))
-        first = FirstLayerOfExamples if self.precision.cavity == "example" else FirstLayer
+        order, by_example = self.precision.of(prod(map.weight_shape[1:]))
+        first = FirstLayerOfExamples if by_example else FirstLayer
         kind = first if observed else LaterLayer
         layer = kind(map, order, self.kernels)
         self.weighted.append(layer)

@@ -33,12 +33,13 @@ def direct(z: Gaussian, slope: float) -> Gaussian:
 
 
 def forward(z: Gaussian, a: Gaussian, slope: float) -> tuple[Gaussian, Bool[Tensor, "*shape"]]:
-    """Return the message to a, and where a guard made it `direct` although a is not uniform.
+    """Return the message to a, and where a guard made it `direct` although a says something.
 
     The marginal of a, moment-matched, divided by the message from a. The direct message replaces
     it where z and a contradict one another (density of both below 1e-8), where a would be less
-    certain than z and a together, and where it is not finite. It also does where a is uniform,
-    and where a ReLU is certainly off: there nothing is lost, and nothing counted.
+    certain than z and a together, and where it is not finite. It also does where a is uniform, or
+    nearly so as behind a maximum that another input attains, and where a ReLU is certainly off:
+    there nothing is lost, and nothing counted.
     """
     wide_z, wide_a = widened(z), widened(a)
     marginal = _Marginal.of(wide_z, wide_a, slope)
@@ -51,7 +52,7 @@ def forward(z: Gaussian, a: Gaussian, slope: float) -> tuple[Gaussian, Bool[Tens
         & message.is_valid()
         & ~point
     )
-    counted = ~usable & ~point & (a.rho != 0)
+    counted = ~usable & ~point & (wide_a.rho > LEAST_PRECISION)
     return where(usable, message, narrowed(_direct(wide_z, slope), z)), counted
 
 

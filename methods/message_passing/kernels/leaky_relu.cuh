@@ -97,7 +97,7 @@ FUNCTION Guarded leaky_relu_marginal_forward(Message z, Message a, REAL slope) {
     int point = (slope == 0) & (result.message.rho > DEGENERATE * (z.rho + a.rho));
     int usable = sound & is_valid(result.message) & !point;
     result.replaced = usable ? 0 : 1;
-    result.counted = (usable | point | (a.rho == 0)) ? 0 : 1;
+    result.counted = (usable | point | (a.rho <= LEAST_PRECISION)) ? 0 : 1;
     return result;
 }
 

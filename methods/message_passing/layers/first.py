@@ -131,21 +131,18 @@ class FirstLayerOfExamples(FirstLayer):
         return self._outputs(self._patches, mean), self._outputs(self._patches.square(), variance)
 
     def _messages(self, g: Tensor, h: Tensor, visit: Visit) -> Gaussian:
-        rows = self._patches[..., None, :]  # members, examples, positions, outputs, fan-in
-        g, h = (self.map.output_rows(v).view(*rows.shape[:3], -1, 1) for v in (g, h))
-        mean, variance = (part.unsqueeze(2) for part in self._cavity)
-        tau, rho = (mean.new_empty(self._cavity[0].shape) for _ in range(2))
-        fan_in = rows.shape[-1]
-        step = fan_in if rows.shape[2] == 1 else 1  # to bound memory
-        for start in range(0, fan_in, step):
-            part = slice(start, start + step)
-            x, m, s = rows[..., part], mean[..., part], variance[..., part]
-            gx = g * x
-            alone = 1 - gx * x * s
-            tau[..., part] = (x * (h + gx * m) / alone).sum(2)
-            rho[..., part] = (gx * x / alone).sum(2)
+        rows, (mean, variance) = self._patches, self._cavity
+        shape = (*rows.shape[:3], -1)
+        g, h = (self.map.output_rows(values).view(shape).flatten(0, 1) for values in (g, h))
+        none = torch.zeros_like(g)  # an example's own message is not in its cavity
+        new = self.kernels.exact_first_weight_sums(
+            *(part.flatten(0, 1) for part in (rows, mean, variance)), none, none, g, h
+        )
         shape = (*rows.shape[:2], *self.map.weight_shape)
-        new, old = Gaussian(tau.view(shape), rho.view(shape)), self.slots.message("weight", visit)
+        new, old = (
+            Gaussian(new.tau.view(shape), new.rho.view(shape)),
+            self.slots.message("weight", visit),
+        )
         if old:
             new = old.moved(new, visit.damping)
         self.slots.put_message("weight", visit, new)
@@ -159,6 +156,8 @@ class FirstLayerOfExamples(FirstLayer):
 
     def _outputs(self, rows: Tensor, weights: Tensor) -> Tensor:
         """Return each example's outputs under its own weights."""
+        if rows.shape[2] == 1:
+            return (rows * weights).sum(-1)
         outputs = affine(rows.flatten(0, 1), weights.flatten(0, 1))
         return outputs.mT.reshape(*rows.shape[:2], *self.map.output_shape)
 
