@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from methods.message_passing.factors import leaky_relu
-from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from tests.methods.message_passing.factors.messages import (
     DTYPES,
     assert_position_does_not_matter,
@@ -350,7 +350,17 @@ def test_nothing_is_known_of_a_uniform_unit_and_that_is_counted(a, dtype):
     up, fell_back = leaky_relu.forward(z, above, 0.1)
     _, replaced = leaky_relu.backward(z, above, 0.1)
     assert (up.tau.item(), up.rho.item()) == (0, 0)
-    assert fell_back.item() == replaced.item() == (above.rho.item() != 0)
+    assert replaced.item() == (above.rho.item() != 0)
+    assert fell_back.item() == (above.rho.item() > LEAST_PRECISION)
+
+
+@pytest.mark.parametrize(("precision", "counted"), [(1e-12, False), (1e-4, True)])
+def test_a_message_that_says_next_to_nothing_is_no_fall_back(precision, counted):
+    z = Gaussian.of(torch.tensor([-10.0]), torch.tensor([1.0]))
+    above = Gaussian.of(torch.tensor([1e6]), torch.tensor([1 / precision]))
+    up, fell_back = leaky_relu.forward(z, above, 0.1)
+    assert up.rho.item() == pytest.approx(leaky_relu.direct(z, 0.1).rho.item())
+    assert fell_back.item() == counted
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
