@@ -64,7 +64,7 @@ SCHEDULES = {
     "MP sequential": Sequential(),
     "MP groups of 4": GroupSequential(4),
     "MP groups of 8": GroupSequential(8),
-    "MP groups of 8, own force removed": GroupSequential(8, without_own_force=True),
+    "MP groups of 8 without own force": GroupSequential(8, without_own_force=True),
     "MP coupled 16": Coupled(16),
     "MP coupled 64": Coupled(64),
     "MP coupled 128": Coupled(128),

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from datasets.conditions import OutOfDistribution
-from methods.networks import lenet_000
+from methods.architectures import Flatten
+from methods.message_passing.schedule import Coupled, GroupSequential
+from methods.networks import LEAKY, lenet_000, mlp
 from suites.engine.record import from_json
 from suites.mnist import SUITES
 from tests.suites.test_cli import call
@@ -26,8 +28,10 @@ def test_a_name_says_how_many_images_and_which_network(profile):
     for source in suite.sources:
         _, size, network = source.name.split("-")
         assert source.source.train == int(size)
-        is_lenet = suite.architecture_for(source, "AdamW") == lenet_000()
-        assert network == ("lenet" if is_lenet else "mlp")
+        hidden = {"mlp": [200], "mlp2": [100, 100]}
+        named = {name: (Flatten(), *mlp(widths, 10, LEAKY)) for name, widths in hidden.items()}
+        expected = {**named, "lenet": lenet_000()}[network]
+        assert suite.architecture_for(source, "AdamW") == expected
 
 
 def test_quick_names_are_among_those_of_the_paper_profile():
@@ -51,3 +55,13 @@ def test_digits_and_clothing_are_scored_for_every_network(tmp_path):
 def test_clothing_is_the_other_data():
     others = [e.condition for e in SUITES["paper"].evaluations]
     assert [c.name for c in others if isinstance(c, OutOfDistribution)] == ["ood_fashion_mnist"]
+
+
+def test_schedules_differ_in_nothing_else_and_are_timed_one_fit_at_a_time():
+    suite = SUITES["schedules"]
+    fits = [method for label, method in suite.methods.items() if label.startswith("MP ")]
+    assert len({fit.schedule for fit in fits}) == len(fits) == len(suite.methods) - 1
+    assert {replace(fit, schedule=Coupled(64)) for fit in fits} == {SUITES["quick"].methods["MP"]}
+    assert suite.fitted_together == 1
+    alone = suite.methods["MP groups of 8 without own force"].schedule
+    assert replace(alone, without_own_force=False) == GroupSequential(8)
