@@ -6,6 +6,8 @@ from datasets.uci import Uci
 from methods.architectures import Tanh
 from methods.hmc.method import Hmc
 from methods.laplace_diagonal import LaplaceDiagonal
+from methods.message_passing.method import MessagePassing
+from methods.message_passing.schedule import GroupSequential
 from methods.mfvi import Mfvi
 from methods.networks import mlp
 from methods.pbp.method import Pbp
@@ -40,6 +42,7 @@ QUICK = Suite(
         "LA": LA,
         # Not in the paper; a customary setting, 400 epochs as a batch holds all rows.
         "MFVI": Mfvi(learning_rate=1e-2, prior_std=1.0, epochs=400, draws=50),
+        "MP": MessagePassing(iterations=(50,), schedule=GroupSequential(4)),
     },
     architecture=NETWORK,
     own_architectures={"LA": TANH_NETWORK},

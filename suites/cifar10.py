@@ -12,6 +12,8 @@ from methods.ensemble import Ensemble
 from methods.ivon import Ivon
 from methods.marginal import Marginal
 from methods.mc_dropout import McDropout
+from methods.message_passing.method import MessagePassing
+from methods.message_passing.schedule import Coupled, ramp
 from methods.mfvi import Mfvi
 from methods.networks import cnn_000
 from methods.sgd import Sgd
@@ -44,6 +46,8 @@ QUICK = Suite(
         "MFVI": Mfvi(learning_rate=6e-3, prior_std=1.0, epochs=6, batch_size=50, draws=16),
         "IVON@mean": replace(QUICK_IVON, draws=0),
         "IVON": QUICK_IVON,
+        # The published rounds of the first four epochs, in groups of 32; not searched for.
+        "MP": MessagePassing(iterations=ramp(4), schedule=Coupled(32)),
     },
     architecture=cnn_000(channels=(8, 8, 16, 16), hidden=64),
     evaluations=(
@@ -77,6 +81,9 @@ PAPER = Suite(
         "MFVI": Mfvi(learning_rate=1e-3, prior_std=1.0, draws=100),
         "IVON@mean": replace(PAPER_IVON, draws=0),
         "IVON": PAPER_IVON,
+        # 25 epochs of the published rounds; groups of 32 examples that are solved for together
+        # take the place of the published order, one example after another.
+        "MP": MessagePassing(iterations=ramp(25), schedule=Coupled(32)),
     },
     architecture=cnn_000(),
     evaluations=(

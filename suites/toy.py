@@ -23,6 +23,8 @@ from methods.ivon import Ivon
 from methods.laplace_diagonal import LaplaceDiagonal
 from methods.marginal import Marginal
 from methods.mc_dropout import McDropout
+from methods.message_passing.method import MessagePassing
+from methods.message_passing.schedule import GroupSequential, Sequential
 from methods.mfvi import Mfvi
 from methods.networks import LEAKY, mlp
 from methods.pbp.method import Pbp
@@ -56,6 +58,7 @@ METHODS = {
     "IVON": Ivon(
         learning_rate=0.1, initial_hessian=30.0, beta2=0.9999, epochs=40, batch_size=1, draws=100
     ),
+    "MP": MessagePassing(iterations=(100,), schedule=Sequential()),
 }
 
 # The CRPS of a mixture takes time by the square of its draws, and is left out.
@@ -109,6 +112,9 @@ SINE_METHODS = {
     "BP": Backprop(epochs=100),
     "VI": GravesVi(epochs=100),
     "LA": LaplaceDiagonal(),
+    # One batch and 500 rounds: the scripts behind paper 000, which take one row after another;
+    # four at a time give the same errors in a third of the time.
+    "MP": MessagePassing(iterations=(500,), batch_size=256, schedule=GroupSequential(4)),
 }
 RECTIFIED = ("PBP", "BP", "VI", "LA")
 
