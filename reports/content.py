@@ -23,6 +23,7 @@ from reports.load import Damage, Results
 from reports.numbers import duration
 from reports.palette import Style, method_order, styles
 from reports.reproduction import Reproduction, reproductions
+from reports.steps import step_tables
 from reports.table import Table, condition_table, diagnostics_table, overview
 from suites.engine.record import Record
 
@@ -65,6 +66,8 @@ class Part:
     overviews: tuple[Table, ...]
     learning: tuple[Table, ...]
     """Of active learning, what the tables of the last round do not say."""
+    steps: tuple[Table, ...]
+    """Where methods differ in the serial steps of their fits."""
     covered: tuple[Covered, ...]
     """Coverage far outside, where data sets are tested there."""
     sections: tuple[Section, ...]
@@ -78,7 +81,8 @@ class Part:
     @property
     def tables(self) -> list[Table]:
         """Every table, in the order of the page."""
-        found = [*self.overviews, *self.learning, *map(coverage_table, self.covered)]
+        found = [*self.overviews, *self.learning, *self.steps]
+        found += map(coverage_table, self.covered)
         for section in self.sections:
             found += [*section.shown, *section.minor]
         return found
@@ -222,6 +226,7 @@ def _part(
         tuple(record for benchmark in found for record in benchmark.records),
         _overviews(found, clean, methods),
         tuple(learning_tables(found, methods)),
+        tuple(step_tables(found, methods)),
         far,
         sections,
         drawn.galleries,

@@ -16,6 +16,7 @@ from reports.learning import curves_by_arm, main_metric
 from reports.load import Damage
 from reports.numbers import identifier
 from reports.palette import Style
+from reports.steps import step_drawings
 from reports.table import Cell, Table
 from suites.engine.store import Store
 
@@ -84,7 +85,7 @@ def galleries(
         )
         found.append(Gallery("Calibration of quantiles", about, tuple(curves), legend=True))
     found = _networks(store, families, styles, part) + _coverage(covered, styles, part) + found
-    found = _learning(benchmarks, styles, part) + found
+    found = _learning(benchmarks, styles, part) + _steps(benchmarks, styles, part) + found
     found += _cost(benchmarks, tables, styles, part)
     return Galleries(tuple(found), tuple(damage), absent)
 
@@ -190,6 +191,21 @@ def _learning(
         "error. Every point is a training from scratch."
     )
     return [Gallery("Learning curves", about, tuple(drawings), legend=True)] if drawings else []
+
+
+def _steps(
+    benchmarks: Sequence[Benchmark], styles: Mapping[str, Style], part: str
+) -> list[Gallery]:
+    drawings = [
+        drawing
+        for i, b in enumerate(benchmarks)
+        for drawing in step_drawings(b, styles, identifier(part, i, "steps"), _where(b, b.origin))
+    ]
+    about = (
+        "Each point is a run. Further left, more of a fit happens at once; a line is the mean of "
+        "a method that counts no steps."
+    )
+    return [Gallery("Serial steps", about, tuple(drawings), legend=True)] if drawings else []
 
 
 def _cost(

@@ -127,24 +127,16 @@ def condition_table(
         for name in names
     ]
     if condition == benchmark.conditions[0] and not minor:
-        pairs += [_cost_column(benchmark, name, methods) for name in _COSTS]
+        pairs += [cost_column(benchmark, name, methods) for name in _COSTS]
     title = f"{labels.dataset(benchmark.title)}, {labels.condition(condition)}"
-    return _table(title, pairs, benchmark, methods, benchmark.origin_of(condition))
+    return table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
 
 
 def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
     """Return methods by what their fits say about themselves."""
     names = sorted({name for r in benchmark.records for name in r.diagnostics})
-    pairs = [
-        filled(
-            Column(name, name.replace("_", " "), "", None, kind="diagnostic"),
-            benchmark,
-            methods,
-            lambda r, name=name: r.diagnostics.get(name),
-        )
-        for name in names
-    ]
-    return _table(labels.dataset(benchmark.title), pairs, benchmark, methods, benchmark.origin)
+    pairs = [diagnostic_column(benchmark, name, methods) for name in names]
+    return table_of(labels.dataset(benchmark.title), pairs, benchmark, methods, benchmark.origin)
 
 
 def overview(
@@ -207,12 +199,21 @@ def score_column(benchmark: Benchmark, name: str) -> Column:
     )
 
 
-def _cost_column(
+def cost_column(
     benchmark: Benchmark, name: str, methods: Sequence[str]
 ) -> tuple[Column, list[Entry]]:
+    """Return a cost of the runs as a column, and an entry for each method."""
     unit, scale = _COSTS[name]
     column = Column(name, labels.metric(name), unit, None, scale=scale, kind="cost")
     return filled(column, benchmark, methods, lambda r: r.cost and getattr(r.cost, name))
+
+
+def diagnostic_column(
+    benchmark: Benchmark, name: str, methods: Sequence[str]
+) -> tuple[Column, list[Entry]]:
+    """Return what fits say about themselves as a column, and an entry for each method."""
+    column = Column(name, name.replace("_", " "), "", None, kind="diagnostic")
+    return filled(column, benchmark, methods, lambda r: r.diagnostics.get(name))
 
 
 def filled(
@@ -290,13 +291,14 @@ def holdout_ratio(records: Sequence[Record]) -> float | None:
     return mean(ratios) if ratios else None
 
 
-def _table(
+def table_of(
     title: str,
     pairs: Sequence[tuple[Column, Sequence[Entry]]],
     benchmark: Benchmark,
     methods: Sequence[str],
     origin: str,
 ) -> Table:
+    """Return methods by columns, each with its entries; those of costs come last."""
     rows = []
     for k, method in enumerate(methods):
         runs = benchmark.runs.get(method, ())
