@@ -61,6 +61,7 @@ DATASETS = {
         for size in (640, 2560, 10240, 60000)
         for key, network in (("mlp", "MLP"), ("lenet", "LeNet"))
     },
+    "mnist-1280-mlp": "MNIST, 1,280 images, 784-200-10",
     "mnist-5120-mlp": "MNIST, 5,120 images, 784-200-10",
     "mnist-5120-mlp2": "MNIST, 5,120 images, 784-100-100-10",
     **{f"sine-{layers}": f"sine, {layers} linear layers" for layers in range(2, 7)},
