@@ -54,6 +54,7 @@ KNOWN = {
     "MP groups of 8 without own force": Style(PINK, 2),
     "MP coupled 16": Style(GREEN, 3),
     "MP coupled 64": Style(BROWN, 2),
+    "MP coupled 64 undamped": Style(SKY, 2),
     "MP coupled 128": Style(VERMILLION, 2),
     "PBP": Style(BROWN, 1),
     "VI": Style(PINK, 1),

@@ -69,6 +69,7 @@ SCHEDULES = {
     "MP groups of 8 without own force": GroupSequential(8, without_own_force=True),
     "MP coupled 16": Coupled(16),
     "MP coupled 64": Coupled(64),
+    "MP coupled 64 undamped": Coupled(64, damping=1.0),
     "MP coupled 128": Coupled(128),
 }
 

@@ -129,7 +129,7 @@ def test_page_and_files_show_the_table(tmp_path):
 
 def test_schedules_have_looks_of_their_own():
     looks = [style for name, style in KNOWN.items() if name.startswith("MP")]
-    assert len(set(looks)) == len(looks) == 8
+    assert len(set(looks)) == len(looks) == 9
     assert Style("#0072b2") not in looks
 
 
