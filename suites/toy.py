@@ -90,8 +90,9 @@ PAPER = replace(
 )
 
 # Settings of the sines: the best mean held-out log likelihood in suites.sine_search over three
-# networks, on rows inside the range of the training inputs, of those that never diverge;
-# suites/searches/sine.csv has all. IVON's better ones diverge on all 200 rows in some seeds. HMC, PBP, BP, VI and LA were not searched for.
+# networks, on rows inside the range of the training inputs; suites/searches/sine.csv has all.
+# IVON's better ones diverge on all 200 rows in some seeds. HMC, PBP, BP, VI and LA were not
+# searched for.
 SINE_ADAMW = AdamW(learning_rate=3e-2, epochs=1000, batch_size=32)
 SINE_IVON = Ivon(
     learning_rate=0.01, initial_hessian=30.0, beta2=0.9999, epochs=1000, batch_size=32, draws=100
