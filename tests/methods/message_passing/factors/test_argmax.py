@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from methods.message_passing.factors import argmax
 from methods.message_passing.gaussian import Gaussian
@@ -201,3 +201,33 @@ def test_the_result_of_a_point_does_not_depend_on_its_place(dtype):
         return Gaussian(argmax.log_probabilities(z.mean, z.variance), z.rho)
 
     assert_position_does_not_matter(as_message, z)
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0])
+def test_the_probability_to_be_largest_is_that_of_sampled_outputs(noise):
+    rng = np.random.default_rng(0)
+    mean, variance = rng.normal(size=(4, 5)), rng.uniform(0.0, 2.0, (4, 5))
+    outputs = mean + np.sqrt(variance + noise / 2) * rng.normal(size=(400_000, 4, 5))
+    shares = np.eye(5)[outputs.argmax(-1)].mean(0)
+    found = argmax.log_largest(torch.tensor(mean), torch.tensor(variance), noise).exp().numpy()
+    np.testing.assert_allclose(found, shares, atol=4e-3)  # 5 standard errors
+
+
+def test_two_classes_have_the_same_probabilities_by_either_rule():
+    mean, variance = torch.tensor([[0.7, -0.4], [3.0, -3.0]]).double(), torch.tensor([0.2, 1.5])
+    both = [
+        rule(mean, variance.double().expand(2, 2))
+        for rule in (argmax.log_largest, argmax.log_probabilities)
+    ]
+    torch.testing.assert_close(*both, rtol=1e-9, atol=1e-12)
+
+
+def test_pairs_as_if_independent_are_too_sure():
+    """Outputs at the values that fit a class probability of 0.35 best, pair by pair."""
+    mean = torch.tensor([ndtri(0.35 / (0.35 + 0.65 / 9)) * 0.3**0.5, *[0.0] * 9])
+    pairs, largest = (
+        float(rule(mean, torch.zeros(10))[0].exp())
+        for rule in (argmax.log_probabilities, argmax.log_largest)
+    )
+    assert pairs > 0.9
+    assert 0.3 < largest < 0.5
