@@ -1,6 +1,7 @@
 """Messages and marginals: scaled Gaussian densities in natural parameters."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -53,7 +54,7 @@ class Gaussian:
     def __truediv__(self, other: "Gaussian") -> "Gaussian":
         return Gaussian(self.tau - other.tau, self.rho - other.rho)
 
-    def __getitem__(self, index: object) -> "Gaussian":
+    def __getitem__(self, index: Any) -> "Gaussian":
         return Gaussian(self.tau[index], self.rho[index])
 
     def moved(self, towards: "Gaussian", step: float) -> "Gaussian":

@@ -1,6 +1,6 @@
 """What stands at the end of the network: messages from targets, and predictions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Protocol, runtime_checkable
 
@@ -28,7 +28,12 @@ class Head(Protocol):
         """What is known before any batch; None: nothing is learned."""
         ...
 
-    def open(self, targets: Shaped[Tensor, "members examples *target"], rest: Noise | None) -> None:
+    def open(
+        self,
+        targets: Shaped[Tensor, "members examples *target"],
+        rest: Noise | None,
+        kernels: ModuleType,
+    ) -> None:
         """Begin a visit; `rest` is what prior and other batches say."""
         ...
 
@@ -52,51 +57,64 @@ class Head(Protocol):
         """Return the prediction of one member from the messages to its outputs."""
         ...
 
+    def predictive_of_draws(
+        self, outputs: Float[Tensor, "draws points outputs"], learned: Noise | None
+    ) -> Predictive:
+        """Return the mixture over networks without uncertainty."""
+        ...
+
 
 @dataclass
 class Classification:
     """Argmax with noise, which the training targets regularise, or softmax."""
 
-    kernels: ModuleType
     noise_variance: float = 0.3
     target_variance: float | None = 0.1
     softmax: bool = False
-    prior: None = None
+    largest: bool = False
+    """Whether argmax predicts with `argmax.log_largest`, not with pairs as if independent."""
 
-    def open(self, targets: Tensor, rest: None) -> None:
+    @property
+    def prior(self) -> None:
+        """Nothing is learned."""
+
+    def open(self, targets: Tensor, rest: Noise | None, kernels: ModuleType) -> None:
         """Begin a visit."""
-        self._labels = targets
+        self._labels, self._kernels = targets, kernels
 
     def message(self, z: Gaussian, rows: slice) -> Gaussian:
         """Return the messages of the labels."""
         labels = self._labels[:, rows]
         if self.softmax:
             return softmax.backward(z, labels)
-        return self.kernels.argmax_backward(z, labels, self.noise_variance, self.target_variance)
+        return self._kernels.argmax_backward(z, labels, self.noise_variance, self.target_variance)
 
     def loss(self, z: Gaussian, rows: slice) -> Tensor:
         """Return the sum of -log p(label)."""
-        log_probs = self.log_probabilities(z.mean, z.variance)
+        by_pairs = replace(self, largest=False)  # the integral would take a fifth of the visit
+        log_probs = by_pairs.log_probabilities(z.mean, z.variance)
         return -log_probs.gather(-1, self._labels[:, rows].unsqueeze(-1)).sum((1, 2))
 
     def added(self) -> None:
         """Nothing is learned."""
 
     def of_members(self, index: Tensor) -> "Classification":
-        """Return the same head."""
-        return self
+        """Return a head of the same settings."""
+        return replace(self)
 
     def log_probabilities(self, mean: Tensor, variance: Tensor) -> Tensor:
         """Return the log probabilities of the classes, along the last axis."""
         if self.softmax:
             return softmax.log_probabilities(mean, variance)
+        if self.largest:
+            return argmax.log_largest(mean, variance, self.noise_variance)
         return argmax.log_probabilities(mean, variance, self.noise_variance)
 
-    def predictive(self, z: Gaussian, learned: None) -> Predictive:
+    def predictive(self, z: Gaussian, learned: Noise | None) -> Predictive:
         """Return class probabilities."""
         return CategoricalPredictive(self.log_probabilities(z.mean.double(), z.variance.double()))
 
-    def predictive_of_draws(self, outputs: Tensor, learned: None) -> Predictive:
+    def predictive_of_draws(self, outputs: Tensor, learned: Noise | None) -> Predictive:
         """Return the mixture over networks without uncertainty, `draws points outputs`."""
         return CategoricalPredictive(self.log_probabilities(outputs, torch.zeros_like(outputs)))
 
@@ -112,7 +130,7 @@ class Regression:
     variance: Float[Tensor, "members outputs"] | None
     prior: Noise | None
 
-    def open(self, targets: Tensor, rest: Noise | None) -> None:
+    def open(self, targets: Tensor, rest: Noise | None, kernels: ModuleType) -> None:
         """Begin a visit."""
         self._targets, self._rest = targets, rest
         self._now, self._pieces = rest, {}
@@ -124,7 +142,7 @@ class Regression:
         if self._rest is not None:
             marginal = z * sent
             self._pieces[rows.start] = _message_to_precisions(targets, marginal)
-            self._now = self._rest + self.added()
+            self._now = self._rest + torch.stack(tuple(self._pieces.values())).sum(0)
         return sent
 
     def loss(self, z: Gaussian, rows: slice) -> Tensor:

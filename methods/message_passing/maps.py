@@ -6,7 +6,6 @@ which a convolution takes one.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Protocol, runtime_checkable
 
@@ -28,6 +27,11 @@ Biases = Float[Tensor, "members examples outputs"]
 @runtime_checkable
 class LinearMap(Protocol):
     """z = Σ x w, linear in the inputs x and in the weights w."""
+
+    @property
+    def layer(self) -> Linear | Conv2d:
+        """The layer whose map it is."""
+        ...
 
     @property
     def weight_shape(self) -> tuple[int, ...]:
@@ -123,14 +127,14 @@ class Convolution:
     def weight_shape(self) -> tuple[int, ...]:
         return self.layer.channels, self.input_shape[0], self.layer.kernel, self.layer.kernel
 
-    @cached_property
+    @property
     def output_shape(self) -> tuple[int, ...]:
         grown = (
             side + sum(self.layer.borders) - self.layer.kernel for side in self.input_shape[1:]
         )
         return self.layer.channels, *(extra // self.layer.stride + 1 for extra in grown)
 
-    @cached_property
+    @property
     def _padding(self) -> int | None:
         """What the library pads, or None where we do."""
         before, after = self.layer.borders

@@ -51,7 +51,7 @@ class MessagePassingPosterior:
     weights: tuple[Weights, ...]
     head: Head
     learned: Noise | None
-    backend: str
+    backend: Backend
     draws: int
     diagnostics: Mapping[str, float]
 
@@ -111,6 +111,10 @@ class MessagePassing:
     """Of the noise on each difference of outputs."""
     target_variance: float | None = 0.1
     """Of the messages that pull the outputs to +1 for the label and -1 for others; None: none."""
+    class_probabilities: Literal["pairs", "largest"] = "pairs"
+    """How argmax predicts: the published product over pairs of classes as if independent, which
+    is too sure wherever no class is likely (OVERCONFIDENCE.md), or the probability that a class
+    has the largest output."""
     noise_stds: Sequence[float] = ()
     """Candidates in standardised target units; empty: the Gamma."""
     noise_shape: float = 6.0
@@ -135,11 +139,17 @@ class MessagePassing:
         require_count(self, "batch_size")
         require_count(self, "predictive_draws", least=0)
         require_choice(self, "head", ("argmax", "softmax"))
+        require_choice(self, "class_probabilities", ("pairs", "largest"))
         require_choice(self, "storage", ("as_data", *DTYPES))
         require_choice(self, "backend", get_args(Backend))
         require_positive(self, "argmax_variance", "noise_rate", "noise_shape")
         if self.target_variance is not None:
             require_positive(self, "target_variance")
+        if self.schedule.joint_precisions and self.precision.cavity == "example":
+            raise ValueError(
+                "MessagePassing needs cavities of rows where precisions are joint, which are no "
+                "sums over examples: Precision(cavity='row'); got 'example'"
+            )
         if not all(0 < std < math.inf for std in self.noise_stds):
             raise ValueError(f"MessagePassing needs noise_stds > 0; got {self.noise_stds!r}")
 
@@ -174,11 +184,14 @@ class MessagePassing:
             [torch.randperm(rows.count, generator=rng, device=rng.device) for rng in rngs]
         )
         kernels = kernels_for(self.backend, rows.inputs.device)
-        network = Network(first.architecture, first.input_shape, kernels, self.precision)
+        precision = self.precision
+        if self.schedule.joint_precisions and precision.cavity == "by_fan_in":
+            precision = replace(precision, cavity="row")
+        network = Network(first.architecture, first.input_shape, kernels, precision)
         prior = self.prior.draw(network.weighted, rngs, rows.inputs)
         return Trainer(
             network,
-            self._head(problems, kernels, rows.inputs),
+            self._head(problems, rows.inputs),
             prior,
             rows.inputs,
             rows.targets,
@@ -188,11 +201,12 @@ class MessagePassing:
             Storage(DTYPES.get(self.storage), "cpu" if self.on_host else None),
         )
 
-    def _head(self, problems: Sequence[Problem], kernels: ModuleType, like: Tensor) -> Head:
+    def _head(self, problems: Sequence[Problem], like: Tensor) -> Head:
         likelihood = problems[0].likelihood
         if isinstance(likelihood, Categorical):
             softmax = self.head == "softmax"
-            return Classification(kernels, self.argmax_variance, self.target_variance, softmax)
+            largest = self.class_probabilities == "largest"
+            return Classification(self.argmax_variance, self.target_variance, softmax, largest)
         (outputs,) = problems[0].train.targets.shape[1:]
         stds = [cast(Gaussian, problem.likelihood).noise_std for problem in problems]
         if None not in stds:

@@ -15,6 +15,7 @@ class Sequential:
     damping: ClassVar[float] = 1.0
     solver_iterations: ClassVar[int] = 0
     without_own_force: ClassVar[bool] = False
+    joint_precisions: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class GroupSequential:
     without_own_force: bool = False
     """Whether later layers take an example's own force out of its pre-activations' means."""
     solver_iterations: ClassVar[int] = 0
+    joint_precisions: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         require_count(self, "size")
@@ -50,6 +52,10 @@ class Coupled:
     """The step of a group's messages from the old to the new, after a visit's first iteration."""
     solver_iterations: int = 5
     without_own_force: bool = True
+    joint_precisions: bool = False
+    """Whether a group says of a weight what its joint posterior does, rather than the sum of
+    what rows, a convolution's positions, say as if they were independent (joint.py). Needs
+    cavities of rows, which `Precision` then chooses."""
 
     def __post_init__(self) -> None:
         require_count(self, "size", "solver_iterations")

@@ -21,8 +21,6 @@ from methods.message_passing.schedule import Schedule, Sequential, calmer, publi
 
 MOST_REPLACED = 0.2
 """The share of replaced forward messages above which a visit has gone wrong."""
-MOST_EVENTS = 10
-"""Visits in an epoch that may go wrong before the fit is given up."""
 LEAST_SHARE = 1e-6
 """A cavity keeps at least this share of the prior's precision."""
 
@@ -94,6 +92,8 @@ class Trainer:
         self.tally = Tally.of(len(rows), inputs.device)
         self.lost = torch.zeros(len(rows), dtype=torch.bool, device=inputs.device)
         """Members whose fit has been given up; they keep their last state."""
+        self.calm = torch.zeros(len(rows), dtype=torch.int64, device=inputs.device)
+        """How many calmer schedules each member's next visit skips to."""
         self.loss = torch.zeros(len(rows), dtype=torch.float64, device=inputs.device)
         """Summed over the examples of this epoch's last iterations."""
 
@@ -104,13 +104,12 @@ class Trainer:
         code; the rows in a batch and their order are each member's own.
         """
         self.loss.zero_()
-        events = self.tally.guard_events.clone()
+        self.calm = (self.calm - 1).clamp_min(0)
         turns = torch.Generator().manual_seed(number)
         for batch in torch.randperm(len(self.batches), generator=turns).tolist():
             size = self.batches[batch].shape[1]
             order = torch.stack([torch.randperm(size, generator=r, device=r.device) for r in rngs])
             self.visit(batch, order, iterations, published_step(number))
-            self.lost |= self.tally.guard_events - events > MOST_EVENTS
         self.recompute()
         points = sum(batch.shape[1] for batch in self.batches)
         kept = self.loss[~self.lost]
@@ -122,27 +121,28 @@ class Trainer:
         """Pass the messages of a batch anew, its examples in this order.
 
         The stored aggregate moves `step` of the way to the new one. A visit that goes wrong
-        leaves no trace but a count, and is repeated with calmer schedules; a member that none of
-        them saves is lost.
+        leaves no trace but a count, and is repeated with calmer schedules, where the epoch's later
+        visits begin; a member that none of them saves is lost.
         """
         old = self.aggregates[batch]
         cavity = self._cavity(old)
         new = self._like(old, cavity)
         added = None if self.noise is None else torch.zeros_like(self.noise)
         left = (~self.lost).nonzero().squeeze(1)
-        for schedule in (self.schedule, *calmer(self.schedule)):
-            if not len(left):
-                break
-            some = list(members(cavity, left))
-            found, found_noise, sound = self._attempt(
-                some, left, batch, order, iterations, schedule
-            )
-            good = left[sound]
+        for level, schedule in enumerate((self.schedule, *calmer(self.schedule))):
+            now = left[self.calm[left] <= level]
+            if not len(now):
+                continue
+            some = list(members(cavity, now))
+            found, found_noise, sound = self._attempt(some, now, batch, order, iterations, schedule)
+            good = now[sound]
             with_members(new, good, list(members(found, sound.nonzero().squeeze(1))))
             if added is not None and found_noise is not None:
                 added[good] = found_noise[sound]
-            left = left[~sound]
-            self.tally.guard_events[left] += 1
+            wrong = now[~sound]
+            self.tally.guard_events[wrong] += 1
+            self.calm[wrong] = level + 1
+            left = left[self.calm[left] > level]
         self.lost[left] = True
         self._store(batch, cavity, old, new, added, step)
 
@@ -217,7 +217,7 @@ class Trainer:
             rest = (self.noise if own is None else self.noise - own)[index]
         self.network.start_from(cavity)
         self.network.open(visit)
-        head.open(targets, rest)
+        head.open(targets, rest, self.network.kernels)
         sound = torch.ones_like(index, dtype=torch.bool)
         loss = self.loss.new_zeros(len(index))
         for iteration in range(iterations):
@@ -272,8 +272,8 @@ class Trainer:
             return
         before = self.noise_added[batch]
         before = torch.zeros_like(added) if before is None else before
-        self.noise_added[batch] = torch.lerp(before, added, step)
-        self.noise = self.noise + self.noise_added[batch] - before
+        now = torch.lerp(before, added, step)
+        self.noise_added[batch], self.noise = now, self.noise + now - before
 
     @property
     def _device(self) -> str:

@@ -1,10 +1,10 @@
 """What every layer of the factor graph does, and what a pass through it knows."""
 
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from methods.message_passing.gaussian import Gaussian
@@ -63,30 +63,29 @@ class Visit:
         self.floored = floored if self.floored is None else self.floored + floored
 
 
-Message = Gaussian | Float[Tensor, "members examples *inputs"]
-"""A message to random inputs, or the observed inputs themselves."""
-
-
 @runtime_checkable
 class Layer(Protocol):
-    """A layer with the state of one visit; `open` discards that of the last."""
+    """A layer with the state of one visit; `open` discards that of the last.
+
+    What comes from below is a `Gaussian`, or the inputs themselves where they are observed.
+    """
 
     def open(self, visit: Visit) -> None:
         """Begin a visit: no messages have been sent."""
         ...
 
-    def forward(self, message: Message, visit: Visit) -> Gaussian:
+    def forward(self, message: Any, visit: Visit) -> Any:
         """Return the message of the visit's group to the layer above."""
         ...
 
-    def backward(self, message: Gaussian, visit: Visit) -> Gaussian | None:
+    def backward(self, message: Any, visit: Visit) -> Gaussian | None:
         """Return the message to the layer below, given the one from above.
 
         Uses what the preceding `forward` of the same group left.
         """
         ...
 
-    def predict(self, message: Message) -> Gaussian:
+    def predict(self, message: Any) -> Any:
         """Return the message of new examples to the layer above; needs no visit."""
         ...
 
@@ -99,7 +98,11 @@ class Slots:
 
     def get(self, name: str, visit: Visit) -> Tensor | None:
         """Return what the group's examples kept; None in the first iteration."""
-        return None if visit.is_first else self.values[name][:, visit.rows]
+        return None if visit.is_first else self.kept(name, visit)
+
+    def kept(self, name: str, visit: Visit) -> Tensor:
+        """Return what the group's examples kept in the last iteration."""
+        return self.values[name][:, visit.rows]
 
     def put(self, name: str, visit: Visit, value: Tensor) -> None:
         """Keep the values of the group's examples."""

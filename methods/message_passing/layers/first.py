@@ -11,8 +11,9 @@ from torch import Tensor
 
 from methods.message_passing.coupling import Coupling
 from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from methods.message_passing.joint import with_precision
 from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import WeightedLayer, Weights
+from methods.message_passing.layers.weighted import Known, WeightedLayer, Weights
 from methods.message_passing.sums import first_layer_forward, first_layer_messages
 from methods.torch_layers import affine
 
@@ -40,9 +41,10 @@ class FirstLayer(WeightedLayer):
         pull = self._pull(message, self._mean, self._variance)
         if visit.schedule.solver_iterations:
             pull = self._couple(self._coupling(), pull, visit)
-        new = self._messages(pull.g, pull.h, visit)
+        known = self._known(self._x, message.rho, visit)
+        new = self._messages(pull.g, pull.h, visit, known)
         self._send_to_weights(new, visit)
-        self._send_to_bias(self._bias, pull, visit)
+        self._send_to_bias(self._bias, pull, visit, known)
         self._keep(pull, visit)
         del self._x, self._mean, self._variance
 
@@ -82,8 +84,13 @@ class FirstLayer(WeightedLayer):
             self.map, self._x, self._weight_mean, self._weight_variance, g, h
         )
 
-    def _messages(self, g: Tensor, h: Tensor, visit: Visit) -> Gaussian:
+    def _messages(self, g: Tensor, h: Tensor, visit: Visit, known: Known | None) -> Gaussian:
         """Return the product of the group's messages to the weights."""
+        new = self._independent(g, h, visit)
+        return with_precision(new, self._weight_mean, known.weight) if known else new
+
+    def _independent(self, g: Tensor, h: Tensor, visit: Visit) -> Gaussian:
+        """Return the product of the messages of rows, each for itself."""
         old_g, old_h = self._old(visit)
         old_g = torch.zeros_like(g) if old_g is None else old_g
         old_h = torch.zeros_like(h) if old_h is None else old_h
@@ -130,7 +137,8 @@ class FirstLayerOfExamples(FirstLayer):
         self._cavity = mean, variance
         return self._outputs(self._patches, mean), self._outputs(self._patches.square(), variance)
 
-    def _messages(self, g: Tensor, h: Tensor, visit: Visit) -> Gaussian:
+    def _messages(self, g: Tensor, h: Tensor, visit: Visit, known: Known | None) -> Gaussian:
+        assert known is None  # a share of a joint message is not what a cavity lacks
         rows, (mean, variance) = self._patches, self._cavity
         shape = (*rows.shape[:3], -1)
         g, h = (self.map.output_rows(values).view(shape).flatten(0, 1) for values in (g, h))

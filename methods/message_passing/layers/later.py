@@ -8,6 +8,7 @@ from torch import Tensor
 
 from methods.message_passing.coupling import Coupling
 from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.joint import with_precision
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.weighted import Pull, WeightedLayer
 from methods.message_passing.sums import Moments, messages
@@ -37,15 +38,18 @@ class LaterLayer(WeightedLayer):
         pull = self._pull(message, self._mean, self._variance)
         if visit.schedule.without_own_force and not visit.is_first:
             unshared = self._own_variance + self._lower_variance  # the bias has a cavity already
-            own = unshared * self.slots.get("h", visit)
-            pull = Pull(pull.g, pull.h + pull.g * own)
+            pull = Pull(pull.g, pull.h + pull.g * unshared * self.slots.kept("h", visit))
         if visit.schedule.solver_iterations:
             pull = self._couple(self._coupling(), pull, visit)
         to_weights, to_inputs = messages(
             self.order, self.map, self._now, pull.g, pull.h, self.kernels
         )
+        observed = message.rho / (1 + message.rho * self._lower_variance)
+        known = self._known(self._now.input_mean, observed, visit)
+        if known:
+            to_weights = with_precision(to_weights, self._now.weight_mean, known.weight)
         self._send_to_weights(to_weights, visit)
-        self._send_to_bias(self._bias, pull, visit)
+        self._send_to_bias(self._bias, pull, visit, known)
         if visit.schedule.without_own_force or visit.schedule.solver_iterations:
             self._keep(pull, visit)
         to_inputs = to_inputs.floored()

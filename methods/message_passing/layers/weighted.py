@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from methods.message_passing.coupling import Coupling, coupled_forces
 from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from methods.message_passing.joint import joint_precisions, shared_out, with_precision
 from methods.message_passing.layers.base import Slots, Visit
 from methods.message_passing.maps import LinearMap
 from methods.message_passing.sums import Order
@@ -63,6 +65,14 @@ class Pull:
     h: Tensor
 
 
+@dataclass(frozen=True)
+class Known:
+    """Precisions of a group's messages to the weights and biases (joint.py)."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+
 class WeightedLayer:
     """The messages that a layer's weights and biases get from the examples of a visit.
 
@@ -71,7 +81,8 @@ class WeightedLayer:
     """
 
     def __init__(self, map: LinearMap, order: Order, kernels: ModuleType) -> None:
-        self.map, self.order, self.kernels = map, order, kernels
+        self.map, self.kernels = map, kernels
+        self.order: Order = order
         self.prior: Weights
         self.marginal: Weights
 
@@ -83,6 +94,18 @@ class WeightedLayer:
         """Begin a visit; `start_from` precedes it."""
         self.slots = Slots()
         self.sums: list[Gaussian | None] = [None] * visit.groups
+
+    def forward(self, message: Any, visit: Visit) -> Gaussian:
+        """Return the messages to the pre-activations."""
+        raise NotImplementedError
+
+    def backward(self, message: Gaussian, visit: Visit) -> Gaussian | None:
+        """Send messages to weights and biases, and return those to the inputs."""
+        raise NotImplementedError
+
+    def predict(self, message: Any) -> Gaussian:
+        """Return the messages of new examples to the pre-activations."""
+        raise NotImplementedError
 
     def aggregate(self) -> Weights:
         """Return the product of all messages of the visit."""
@@ -107,7 +130,30 @@ class WeightedLayer:
         cavity = Gaussian(cavity.tau, cavity.rho.clamp_min(LEAST_PRECISION))
         return self.map.spread(cavity.mean), self.map.spread(cavity.variance)
 
-    def _send_to_bias(self, cavity: tuple[Tensor, Tensor] | None, pull: Pull, visit: Visit) -> None:
+    def _known(self, x: Tensor, observed: Tensor, visit: Visit) -> Known | None:
+        """Return the precisions of the group's joint messages; None: those of single ones.
+
+        `observed` has the precisions of the pre-activations, given the inputs.
+        """
+        if not visit.schedule.joint_precisions:
+            return None
+        rest = self.marginal
+        old, old_bias = self.sums[visit.group], self.slots.message("bias", visit)
+        weight = rest.weight / old if old else rest.weight
+        variance = weight.rho.maximum(self.prior.weight.rho).reciprocal()
+        bias = None
+        if rest.bias and self.prior.bias:
+            own = old_bias.rho.sum(1) if old_bias else 0.0
+            bias = (rest.bias.rho - own).maximum(self.prior.bias.rho).reciprocal()
+        return Known(*joint_precisions(self.map, x, observed, variance, bias))
+
+    def _send_to_bias(
+        self,
+        cavity: tuple[Tensor, Tensor] | None,
+        pull: Pull,
+        visit: Visit,
+        known: Known | None = None,
+    ) -> None:
         """Replace the messages of the group's examples to the biases."""
         bias = self.marginal.bias
         if cavity is None or bias is None:
@@ -118,6 +164,8 @@ class WeightedLayer:
             self.map.per_example((pull.h + pull.g * mean) / alone),
             self.map.per_example(pull.g / alone),
         )
+        if known and known.bias is not None:
+            new = with_precision(new, bias.mean[:, None], shared_out(known.bias, new.rho))
         old = self.slots.message("bias", visit)
         if old:
             new = old.moved(new, visit.damping)

@@ -47,7 +47,7 @@ def trainer_of(
     """Return a trainer of one member, its batches in the order of rows."""
     inputs, targets = tensor(inputs), tensor(targets)
     if isinstance(head, oracle.Argmax):
-        ours = Classification(reference, 0.3, head.target_variance)
+        ours = Classification(0.3, head.target_variance)
     else:
         noise = torch.full((1, targets.shape[1]), head.variance, dtype=torch.float64)
         ours = Regression(noise, None)
