@@ -13,7 +13,9 @@ from methods.ivon import Ivon
 from methods.marginal import Marginal
 from methods.mc_dropout import McDropout
 from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import Coupled, ramp
+from methods.message_passing.network import Precision
+from methods.message_passing.priors import SpectralPrior
+from methods.message_passing.schedule import Coupled, GroupSequential, ramp
 from methods.mfvi import Mfvi
 from methods.networks import cnn_000
 from methods.sgd import Sgd
@@ -98,7 +100,37 @@ PAPER = Suite(
     reproduces=(Reproduces("000", "1"),),
 )
 
-SUITES = {"quick": QUICK, "paper": PAPER}
+# Assumptions of message passing, one at a time, on 4096 images: OVERCONFIDENCE.md in
+# methods/message_passing tells what was found.
+MP = MessagePassing(iterations=ramp(6), schedule=Coupled(32))
+ABLATION = replace(
+    QUICK,
+    title="CIFAR-10: assumptions of message passing",
+    profile="ablation",
+    sources=(Limited(Cifar10(), train=4096, test=2000),),
+    methods={
+        "MP": MP,
+        "MP largest": replace(MP, class_probabilities="largest"),
+        "MP unregularised": replace(MP, target_variance=None),
+        "MP softmax": replace(MP, head="softmax"),
+        "MP sampled": replace(MP, predictive_draws=16),
+        "MP joint precisions": replace(MP, schedule=Coupled(32, joint_precisions=True)),
+        "MP own force": replace(MP, schedule=Coupled(32, without_own_force=False)),
+        "MP plain 4": replace(MP, schedule=GroupSequential(4)),
+        "MP coupled 16": replace(MP, schedule=Coupled(16)),
+        "MP coupled 64": replace(MP, schedule=Coupled(64)),
+        "MP exact sums": replace(MP, precision=Precision("exact", "example")),
+        "MP first order": replace(MP, precision=Precision("first")),
+        "MP zeroth order": replace(MP, precision=Precision("zeroth")),
+        "MP cavities of rows": replace(MP, precision=Precision(cavity="row")),
+        "MP corrected prior": replace(MP, prior=SpectralPrior("corrected")),
+        "MP batch 512": replace(MP, batch_size=512),
+    },
+    evaluations=(Evaluation(Clean(), CLASSIFICATION),),
+    seeds=2,
+)
+
+SUITES = {"quick": QUICK, "paper": PAPER, "ablation": ABLATION}
 
 if __name__ == "__main__":
     main(SUITES)
