@@ -1,0 +1,90 @@
+"""What an example costs in message passing, beside AdamW's step over the same network."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from datasets.base import Categorical, Split
+from methods.adamw import AdamW
+from methods.base import Problem
+from methods.message_passing.method import MessagePassing
+from methods.message_passing.network import Precision
+from methods.message_passing.schedule import Coupled, GroupSequential, Schedule
+from methods.networks import cnn_000
+from suites.engine import memory
+from tests.methods.problems import stream
+
+IMAGES = 256
+NETWORKS = {"narrow": cnn_000((8, 8, 16, 16), 64), "full": cnn_000()}
+SCHEDULES: dict[str, Schedule] = {
+    "groups of 4": GroupSequential(4),
+    "groups of 32": GroupSequential(32),
+    "coupled 32": Coupled(32),
+    "coupled 64": Coupled(64),
+}
+
+
+def problem(network: str) -> Problem:
+    """Return images of noise of the size of CIFAR-10's: the cost does not depend on them."""
+    rng = stream(0)
+    inputs = torch.randn(IMAGES, 3, 32, 32, generator=rng)
+    targets = torch.randint(10, (IMAGES,), generator=rng)
+    return Problem(Split(inputs, targets), Categorical(10), NETWORKS[network])
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("order", ["zeroth", "by_fan_in", "first"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_an_epoch_beside_one_of_adamw(network, order, schedule, benchmark):
+    """The targets: 5 times AdamW for a plain group to zeroth order, 9 for a coupled one.
+
+    In batches of 128, in an epoch's first round of messages and in later ones.
+    """
+    if network == "full" and (schedule, order) == ("groups of 4", "first"):
+        pytest.skip("takes minutes and says nothing new")
+    images = problem(network)
+    method = MessagePassing(
+        iterations=(1,), schedule=SCHEDULES[schedule], precision=Precision(order)
+    )
+    rngs = [stream(0)]
+    trainer = method._trainer([images], rngs)
+    places = torch.arange(128)[None]
+
+    def visits(rounds: int) -> Callable[[], None]:
+        def work() -> None:
+            with torch.no_grad():
+                for batch in range(len(trainer.batches)):
+                    trainer.visit(batch, places, rounds, 1.0)
+
+        return work
+
+    visits(1)()
+    adamw = AdamW(epochs=4)
+    adamw.fit(images, stream(0))
+    with memory.growth(torch.device("cpu")) as grown:
+        once = seconds(visits(1))
+    with memory.growth(torch.device("cpu")) as grown_by_adamw:
+        step = seconds(lambda: adamw.fit(images, stream(0))) / 4
+    thrice = seconds(visits(3))
+    benchmark.pedantic(visits(1), rounds=1)
+    benchmark.extra_info |= {
+        "microseconds_per_example_first_round": 1e6 * once / IMAGES,
+        "microseconds_per_example_later_rounds": 1e6 * (thrice - once) / 2 / IMAGES,
+        "microseconds_per_example_of_adamw": 1e6 * step / IMAGES,
+        "ratio_first_round": once / step,
+        "ratio_later_rounds": (thrice - once) / 2 / step,
+        "peak_bytes": grown.bytes,
+        "peak_bytes_of_adamw": grown_by_adamw.bytes,
+    }
+
+
+def seconds(work: Callable[[], None]) -> float:
+    """Return the least processor time of three runs."""
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
