@@ -1,7 +1,6 @@
 """The sum of two branches that share their inputs."""
 
 from collections.abc import Sequence
-from itertools import chain
 
 from methods.message_passing.factors import residual
 from methods.message_passing.gaussian import Gaussian
@@ -16,39 +15,39 @@ class Residual:
     """
 
     def __init__(self, body: Sequence[Layer], shortcut: Sequence[Layer]) -> None:
-        self.branches = (tuple(body), tuple(shortcut))
+        self.body, self.shortcut = tuple(body), tuple(shortcut)
 
     def open(self, visit: Visit) -> None:
         """Begin a visit."""
-        for layer in chain(*self.branches):
+        for layer in (*self.body, *self.shortcut):
             layer.open(visit)
 
     def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the messages to the sum."""
-        self._ends = []
-        for branch in self.branches:
-            end = message
-            for layer in branch:
-                end = layer.forward(end, visit)
-            self._ends.append(end)
-        return residual.forward(*self._ends)
+        body, shortcut = message, message
+        for layer in self.body:
+            body = layer.forward(body, visit)
+        for layer in self.shortcut:
+            shortcut = layer.forward(shortcut, visit)
+        self._ends = (body, shortcut)
+        return residual.forward(body, shortcut)
 
     def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the product of the branches' messages to their inputs."""
-        below = []
-        for branch, end in zip(self.branches, residual.backward(*self._ends, message), strict=True):
-            for layer in reversed(branch):
-                end = layer.backward(end, visit)
-            assert end is not None  # inputs of branches are random
-            below.append(end)
-        return below[0] * below[1]
+        body, shortcut = residual.backward(*self._ends, message)
+        for layer in reversed(self.body):
+            body = layer.backward(body, visit)
+        for layer in reversed(self.shortcut):
+            shortcut = layer.backward(shortcut, visit)
+        assert body is not None  # inputs of branches are random
+        assert shortcut is not None
+        return body * shortcut
 
     def predict(self, message: Gaussian) -> Gaussian:
         """Return the messages to the sum."""
-        ends = []
-        for branch in self.branches:
-            end = message
-            for layer in branch:
-                end = layer.predict(end)
-            ends.append(end)
-        return residual.forward(*ends)
+        body, shortcut = message, message
+        for layer in self.body:
+            body = layer.predict(body)
+        for layer in self.shortcut:
+            shortcut = layer.predict(shortcut)
+        return residual.forward(body, shortcut)
