@@ -165,7 +165,7 @@ class FirstLayerOfExamples(FirstLayer):
     def _outputs(self, rows: Tensor, weights: Tensor) -> Tensor:
         """Return each example's outputs under its own weights."""
         if rows.shape[2] == 1:
-            return (rows * weights).sum(-1)
+            return (rows * weights).sum(-1).view(*rows.shape[:2], *self.map.output_shape)
         outputs = affine(rows.flatten(0, 1), weights.flatten(0, 1))
         return outputs.mT.reshape(*rows.shape[:2], *self.map.output_shape)
 
