@@ -1,0 +1,66 @@
+"""Prior variances against the integrals that they are derived from."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import norm
+
+from methods.message_passing import priors
+from methods.message_passing.kernels import reference
+from methods.message_passing.network import Network
+from methods.message_passing.priors import SpectralPrior, mean_std
+from methods.networks import LEAKY, cnn_000, mlp
+from tests.methods.problems import stream
+
+
+def test_the_constants_are_those_of_a_leaky_unit_of_variance_two():
+    z = np.linspace(-14, 14, 14_001)
+    unit = np.where(z > 0, z, 0.1 * z)
+    mu = np.linspace(-7, 7, 701)
+    density = norm.pdf(z[None], mu[:, None], np.sqrt(2))
+    mean = np.trapezoid(density * unit, z, axis=1)
+    variance = np.trapezoid(density * unit**2, z, axis=1) - mean**2
+    over_mu = lambda values: np.trapezoid(norm.pdf(mu) * values, mu)  # noqa: E731
+    assert over_mu(variance) == pytest.approx(priors.VARIANCE, abs=1e-4)
+    assert over_mu(mean) ** 2 == pytest.approx(priors.MEAN_SQUARE, abs=1e-4)
+    assert over_mu(mean**2) - over_mu(mean) ** 2 == pytest.approx(priors.MEAN_VARIANCE, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("fan_in", "outputs", "variance"), [(512, 10, 0.0064258), (1600, 512, 0.0017256)]
+)
+def test_published_variances(fan_in, outputs, variance):
+    found = SpectralPrior().variance(fan_in, outputs, first=False)
+    assert found == pytest.approx(variance, rel=1e-4)
+    assert SpectralPrior().variance(fan_in, outputs, first=True) == pytest.approx(1.5 / fan_in)
+
+
+@pytest.mark.parametrize(("fan_in", "outputs"), [(50, 50), (200, 30), (16, 400)])
+def test_corrected_variances_give_pre_activations_the_variance_of_the_derivation(fan_in, outputs):
+    prior = SpectralPrior(variances="corrected")
+    variance = prior.variance(fan_in, outputs, first=False)
+    second = priors.VARIANCE + priors.MEAN_VARIANCE + priors.MEAN_SQUARE
+    means = priors.VARIANCE * mean_std(fan_in, outputs) ** 2
+    assert fan_in * (means + variance * second) == pytest.approx(priors.OUTPUT_VARIANCE)
+
+
+def test_orthogonal_means_are_orthogonal_and_as_large_as_normal_ones():
+    network = Network(mlp([40, 20], 10, LEAKY), (30,), reference)
+    like = torch.zeros(0, dtype=torch.float64)
+    drawn = SpectralPrior(means="orthogonal").draw(network.weighted, [stream(0)], like)
+    for layer, own in zip(network.weighted, drawn, strict=True):
+        outputs, fan_in = layer.map.weight_shape
+        mean = own.weight.mean[0]
+        rows = mean if outputs <= fan_in else mean.T
+        gram = rows @ rows.T
+        assert torch.allclose(gram, gram[0, 0] * torch.eye(len(gram), dtype=torch.float64))
+        assert mean.square().mean().sqrt() == pytest.approx(mean_std(fan_in, outputs))
+
+
+def test_members_draw_from_their_own_streams():
+    network = Network(cnn_000((2, 2, 3, 3), 5), (3, 32, 32), reference)
+    like = torch.zeros(0)
+    pair = SpectralPrior().draw(network.weighted, [stream(0), stream(1)], like)
+    alone = SpectralPrior().draw(network.weighted, [stream(1)], like)
+    for both, one in zip(pair, alone, strict=True):
+        assert torch.equal(both.weight.tau[1:], one.weight.tau)
