@@ -14,7 +14,8 @@ from torch import Tensor
 from datasets.base import Categorical, Gaussian, Likelihood, Split
 from methods import progress
 from methods.architectures import Architecture
-from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.message_passing.gaussian import Gaussian as Message
 from methods.message_passing.heads import Classification, Head, Noise, Regression
 from methods.message_passing.layers.weighted import Weights
 from methods.message_passing.network import Network, Precision, all_proper
@@ -22,13 +23,14 @@ from methods.message_passing.priors import SpectralPrior
 from methods.message_passing.schedule import Coupled, Schedule, ramp
 from methods.message_passing.trainer import Storage, Trainer
 from methods.minibatches import Rows
-from methods.network_posterior import draws_at_once, outputs
+from methods.network_posterior import convolves, draws_at_once, outputs
 from methods.predictive import Predictive
 from methods.randomness import normal, spawn
 from methods.settings import require_choice, require_count, require_positive
 from methods.targets import require_output_per_target
 from methods.torch_network import TorchNetwork
 from methods.training import in_stacks, only
+from methods.validation_search import held_out
 
 Backend = Literal["compiled", "reference"]
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -70,10 +72,8 @@ class MessagePassingPosterior:
         z = [network.predict(points.to(dtype)[None]) for points in inputs.split(POINTS_AT_ONCE)]
         if not z:  # no points, but the right number of outputs
             return self.predict(inputs.new_zeros(1, *self.input_shape), torch.Generator(device))
-        means, variances = (
-            torch.cat(part, 1) for part in zip(*((p.mean, p.variance) for p in z), strict=True)
-        )
-        return self.head.predictive(type(z[0]).of(means, variances), self.learned)
+        tau, rho = (torch.cat([getattr(part, name) for part in z], 1) for name in ("tau", "rho"))
+        return self.head.predictive(Message(tau, rho), self.learned)
 
     def _sampled(self, inputs: Tensor, rng: torch.Generator) -> Predictive:
         network = TorchNetwork(self.architecture, self.input_shape)
@@ -174,7 +174,7 @@ class MessagePassing:
         for epoch, iterations in enumerate(self.iterations, 1):
             loss = trainer.epoch(epoch, iterations, rngs)
             progress.report(epoch, len(self.iterations), loss)
-        return [self._posterior(trainer, problems[0], k) for k in range(len(problems))]
+        return [self._posterior(trainer, problem, k) for k, problem in enumerate(problems)]
 
     def _trainer(self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]) -> Trainer:
         """Return the members before their first epoch, each with its rows in random batches."""
@@ -222,6 +222,8 @@ class MessagePassing:
         weights = tuple(own.of_members(index) for own in trainer.marginal)
         if trainer.lost[member] or not bool(all_proper(weights)):
             return InferenceDiverged("messages that no calmer schedule keeps finite and plausible")
+        noise_std = getattr(problem.likelihood, "noise_std", None)
+        known = {} if noise_std is None else {"noise_std": noise_std}
         return MessagePassingPosterior(
             problem.architecture,
             problem.likelihood,
@@ -231,32 +233,57 @@ class MessagePassing:
             None if trainer.noise is None else trainer.noise[index],
             self.backend,
             self.predictive_draws,
-            trainer.diagnostics(member),
+            trainer.diagnostics(member) | known,
         )
 
     def _with_chosen_noise(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return fits with the noise that predicts a fifth of the training rows best."""
+        stds = self.noise_stds
         parts = [
-            held_out(problem, HELD_OUT, rng) for problem, rng in zip(problems, rngs, strict=True)
+            held_out(problem.train, HELD_OUT, rng)
+            for problem, rng in zip(problems, rngs, strict=True)
         ]
-        streams = [spawn(rng, len(self.noise_stds)) for rng in rngs]
         trials = [
-            replace(part, likelihood=Gaussian(std)) for part, _ in parts for std in self.noise_stds
+            replace(problem, train=rest, likelihood=Gaussian(std))
+            for problem, (rest, _) in zip(problems, parts, strict=True)
+            for std in stds
         ]
+        streams = [stream for rng in rngs for stream in spawn(rng, len(stds))]
         with progress.part(0, 2):
-            fitted = self._fit_stack(trials, [rng for several in streams for rng in several])
-        chosen = []
-        for k, (problem, (_, validation)) in enumerate(zip(problems, parts, strict=True)):
-            count = len(self.noise_stds)
-            scores = [
-                _score(posterior, validation) for posterior in fitted[k * count : (k + 1) * count]
-            ]
-            best = max(range(count), key=scores.__getitem__)
-            chosen.append(replace(problem, likelihood=Gaussian(self.noise_stds[best])))
+            fitted = self._side_by_side(trials, streams)
+        scores = torch.tensor(
+            [_score(fit, parts[k // len(stds)][1]) for k, fit in enumerate(fitted)]
+        ).view(-1, len(stds))
+        chosen = [
+            replace(problem, likelihood=Gaussian(stds[best]))
+            for problem, best in zip(problems, scores.argmax(1).tolist(), strict=True)
+        ]
         with progress.part(1, 2):
-            return self._fit_stack(chosen, rngs)
+            outcomes = self._side_by_side(chosen, rngs)
+        return [
+            outcome if usable else InferenceDiverged("no candidate of the noise gave a sound fit")
+            for outcome, usable in zip(outcomes, scores.isfinite().any(1).tolist(), strict=True)
+        ]
+
+    def _side_by_side(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the fit of each problem, whose known noise may differ."""
+        if not convolves(problems[0].architecture):
+            return self._fit_stack(problems, rngs)
+        return [
+            fit
+            for number, pair in enumerate(zip(problems, rngs, strict=True))
+            for fit in self._fit_alone(number, len(problems), *pair)
+        ]
+
+    def _fit_alone(
+        self, number: int, count: int, problem: Problem, rng: torch.Generator
+    ) -> list[Posterior | InferenceDiverged]:
+        with progress.part(number, count):
+            return self._fit_stack([problem], [rng])
 
 
 def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float:
@@ -266,16 +293,6 @@ def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float
     rng = torch.Generator(validation.inputs.device)
     score = float(posterior.predict(validation.inputs, rng).log_prob(validation.targets).mean())
     return score if math.isfinite(score) else -math.inf
-
-
-def held_out(problem: Problem, share: float, rng: torch.Generator) -> tuple[Problem, Split]:
-    """Return the problem without a random share of its rows, and those rows."""
-    train = problem.train
-    order = torch.randperm(len(train), generator=rng, device=rng.device)
-    count = max(1, round(share * len(train)))
-    if count >= len(train):
-        raise Unsupported(f"needed 2 training rows or more to choose the noise; got {len(train)}")
-    return replace(problem, train=train.rows(order[count:])), train.rows(order[:count])
 
 
 def kernels_for(backend: Backend, device: torch.device) -> ModuleType:

@@ -41,8 +41,6 @@ def test_an_epoch_beside_one_of_adamw(network, order, schedule, benchmark):
 
     In batches of 128, in an epoch's first round of messages and in later ones.
     """
-    if network == "full" and (schedule, order) == ("groups of 4", "first"):
-        pytest.skip("takes minutes and says nothing new")
     images = problem(network)
     method = MessagePassing(
         iterations=(1,), schedule=SCHEDULES[schedule], precision=Precision(order)

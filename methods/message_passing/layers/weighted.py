@@ -1,5 +1,6 @@
 """Linear and convolutional layers: what is the same for observed and for random inputs."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -73,7 +74,7 @@ class Known:
     bias: Tensor | None
 
 
-class WeightedLayer:
+class WeightedLayer(ABC):
     """The messages that a layer's weights and biases get from the examples of a visit.
 
     `marginal` contains every message exactly once at all times. Cavities of biases are those of
@@ -95,17 +96,17 @@ class WeightedLayer:
         self.slots = Slots()
         self.sums: list[Gaussian | None] = [None] * visit.groups
 
+    @abstractmethod
     def forward(self, message: Any, visit: Visit) -> Gaussian:
         """Return the messages to the pre-activations."""
-        raise NotImplementedError
 
+    @abstractmethod
     def backward(self, message: Gaussian, visit: Visit) -> Gaussian | None:
         """Send messages to weights and biases, and return those to the inputs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def predict(self, message: Any) -> Gaussian:
         """Return the messages of new examples to the pre-activations."""
-        raise NotImplementedError
 
     def aggregate(self) -> Weights:
         """Return the product of all messages of the visit."""

@@ -23,7 +23,7 @@ from methods.architectures import (
 from methods.base import InferenceDiverged, Problem, Unsupported
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.kernels import reference
-from methods.message_passing.method import MessagePassing, held_out
+from methods.message_passing.method import MessagePassing
 from methods.message_passing.network import Network
 from methods.message_passing.schedule import Coupled, GroupSequential, Sequential, calmer, ramp
 from methods.torch_network import TorchNetwork
@@ -98,7 +98,6 @@ def test_the_closed_form_of_a_residual_block_is_that_of_sampled_networks(block):
     first, *others, last = trainer.marginal
     sure = [replace(own, weight=narrow(own.weight), bias=narrow(own.bias)) for own in (first, last)]
     posterior = replace(QUICK.fit(problem, stream(0)), weights=(sure[0], *others, sure[1]))
-    assert posterior.draws == 0
     network = Network(problem.architecture, problem.input_shape, reference)
     network.start_from(posterior.weights)
     z = network.predict(problem.train.inputs[None, :4])
@@ -170,24 +169,36 @@ def test_known_noise_is_taken_as_it_is_and_unknown_noise_is_learned():
     assert float(variance) == pytest.approx(0.49, rel=0.02)
 
 
-def test_the_noise_is_the_candidate_that_predicts_held_out_rows_best():
+def test_every_problem_gets_the_noise_that_predicts_its_own_held_out_rows_best():
+    method = replace(QUICK, iterations=(3,), batch_size=300, noise_stds=(0.05, 0.5, 5.0))
+    outcomes = method.fit_many([line(0.5), line(5.0)], [stream(0), stream(1)])
+    assert [fit.likelihood for fit in outcomes] == [GaussianLikelihood(0.5), GaussianLikelihood(5)]
+    assert [fit.diagnostics["noise_std"] for fit in outcomes] == [0.5, 5.0]
+    variances = [float(fit.predict(torch.zeros(1, 2), stream(0)).variance) for fit in outcomes]
+    assert variances == [pytest.approx(0.25, rel=0.1), pytest.approx(25, rel=0.1)]
+
+
+def test_the_noise_of_a_convolutional_network_is_chosen_too():
+    problems = [images(seed, real=True) for seed in (0, 1)]
+    method = replace(QUICK, iterations=(1,), noise_stds=(0.1, 1.0))
+    outcomes = method.fit_many(problems, [stream(0), stream(1)])
+    assert {fit.diagnostics["noise_std"] for fit in outcomes} <= {0.1, 1.0}
+
+
+def test_without_a_sound_candidate_of_the_noise_the_fit_has_diverged():
+    problem = line(0.5)
+    broken = replace(problem, train=Split(problem.train.inputs * torch.inf, problem.train.targets))
+    outcome = replace(QUICK, noise_stds=(0.5,)).fit_many([broken], [stream(0)])[0]
+    assert isinstance(outcome, InferenceDiverged)
+    assert "candidate" in str(outcome)
+
+
+def line(noise_std: float) -> Problem:
+    """Return a linear law with noise."""
     rng = stream(5)
     inputs = torch.randn(300, 2, generator=rng)
-    targets = inputs.sum(1, keepdim=True) + 0.5 * torch.randn(300, 1, generator=rng)
-    problem = Problem(Split(inputs, targets), GaussianLikelihood(), (Linear(1),))
-    method = replace(QUICK, iterations=(3,), batch_size=300, noise_stds=(0.05, 0.5, 5.0))
-    posterior = method.fit(problem, stream(0))
-    assert posterior.likelihood == GaussianLikelihood(0.5)
-
-
-def test_held_out_rows_are_no_training_rows():
-    problem = regression(0, rows=40)
-    rest, rows = held_out(problem, 0.25, stream(0))
-    together = torch.cat([rest.train.inputs, rows.inputs])
-    assert (len(rest.train), len(rows)) == (30, 10)
-    assert torch.equal(together.sort(0).values, problem.train.inputs.sort(0).values)
-    with pytest.raises(Unsupported, match="2 training rows"):
-        held_out(regression(0, rows=1), 0.2, stream(0))
+    targets = inputs.sum(1, keepdim=True) + noise_std * torch.randn(300, 1, generator=rng)
+    return Problem(Split(inputs, targets), GaussianLikelihood(), (Linear(1),))
 
 
 def test_a_visit_that_goes_wrong_is_discarded_and_repeated_more_calmly(monkeypatch):
