@@ -6,8 +6,6 @@ What is kept therefore lies in a folder that is named after all files of this pa
 
 import hashlib
 import inspect
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from methods.base import PackageMissing
+from methods.kernels.kept import kept_folder
 
 try:
     import numba
@@ -60,24 +59,7 @@ def _folder() -> Path | None:
     digest = hashlib.sha256()
     for path in sorted(HERE.glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    for place in PLACES:
-        folder = place / f"compiled-{digest.hexdigest()[:16]}"
-        if _is_writable(folder):
-            if place.is_relative_to(HERE):  # no other checkout uses it
-                for earlier in place.glob("compiled-*"):
-                    if earlier != folder:
-                        shutil.rmtree(earlier, ignore_errors=True)
-            return folder
-    return None
-
-
-def _is_writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+    return kept_folder(PLACES, digest.hexdigest(), HERE)
 
 
 @contextmanager

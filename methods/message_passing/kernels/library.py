@@ -19,6 +19,7 @@ from pathlib import Path
 import torch
 
 from methods.base import PackageMissing
+from methods.kernels.kept import kept_folder
 
 HERE = Path(__file__).parent
 SOURCES = ("elementwise.c", "labels.c", "pooling.c", "sums.c")
@@ -115,23 +116,8 @@ def _folder() -> Path:
     digest = hashlib.sha256()
     for path in sorted([*HERE.glob("*.cuh"), *HERE.glob("*.c")]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    for place in PLACES:
-        folder = place / f"compiled-{digest.hexdigest()[:16]}"
-        if _is_writable(folder):
-            if place.is_relative_to(HERE):  # no other checkout uses it
-                for earlier in place.glob("compiled-*"):
-                    if earlier != folder:
-                        shutil.rmtree(earlier, ignore_errors=True)
-            return folder
+    if folder := kept_folder(PLACES, digest.hexdigest(), HERE):
+        return folder
     own = tempfile.mkdtemp(prefix="bnnbench-")
     atexit.register(shutil.rmtree, own, ignore_errors=True)
     return Path(own)
-
-
-def _is_writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False

@@ -13,7 +13,7 @@ from methods.message_passing.coupling import Coupling
 from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from methods.message_passing.joint import with_precision
 from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import Known, WeightedLayer, Weights
+from methods.message_passing.layers.weighted import Known, Pull, WeightedLayer, Weights
 from methods.message_passing.sums import first_layer_forward, first_layer_messages
 from methods.torch_layers import affine
 
@@ -41,11 +41,12 @@ class FirstLayer(WeightedLayer):
         pull = self._pull(message, self._mean, self._variance)
         if visit.schedule.solver_iterations:
             pull = self._couple(self._coupling(), pull, visit)
-        known = self._known(self._x, message.rho, visit)
+        joint = visit.schedule.joint_precisions
+        known = self._known(self._x, message.rho, visit) if joint else None
         new = self._messages(pull.g, pull.h, visit, known)
         self._send_to_weights(new, visit)
         self._send_to_bias(self._bias, pull, visit, known)
-        self._keep(pull, visit)
+        self._keep_pull(pull, visit)
         del self._x, self._mean, self._variance
 
     def predict(self, message: Tensor) -> Gaussian:
@@ -57,6 +58,11 @@ class FirstLayer(WeightedLayer):
             mean = mean + self.map.spread(bias.mean[:, None])
             variance = variance + self.map.spread(bias.variance[:, None])
         return self._message(mean, variance)
+
+    def _keep_pull(self, pull: Pull, visit: Visit) -> None:
+        """Keep what cavities are rebuilt from, and what the next coupled update starts from."""
+        self._keep("g", pull.g, visit)
+        self._keep("h", pull.h, visit)
 
     def _old(self, visit: Visit) -> tuple[Tensor | None, Tensor | None]:
         return self.slots.get("g", visit), self.slots.get("h", visit)
@@ -155,6 +161,10 @@ class FirstLayerOfExamples(FirstLayer):
             new = old.moved(new, visit.damping)
         self.slots.put_message("weight", visit, new)
         return Gaussian(new.tau.sum(1), new.rho.sum(1))
+
+    def _keep_pull(self, pull: Pull, visit: Visit) -> None:
+        if visit.schedule.solver_iterations:
+            self._keep("h", pull.h, visit)
 
     def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
         old = self.sums[visit.group]

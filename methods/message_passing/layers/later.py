@@ -44,14 +44,15 @@ class LaterLayer(WeightedLayer):
         to_weights, to_inputs = messages(
             self.order, self.map, self._now, pull.g, pull.h, self.kernels
         )
-        observed = message.rho / (1 + message.rho * self._lower_variance)
-        known = self._known(self._now.input_mean, observed, visit)
-        if known:
+        known = None
+        if visit.schedule.joint_precisions:
+            observed = message.rho / (1 + message.rho * self._lower_variance)
+            known = self._known(self._now.input_mean, observed, visit)
             to_weights = with_precision(to_weights, self._now.weight_mean, known.weight)
         self._send_to_weights(to_weights, visit)
         self._send_to_bias(self._bias, pull, visit, known)
         if visit.schedule.without_own_force or visit.schedule.solver_iterations:
-            self._keep(pull, visit)
+            self._keep("h", pull.h, visit)
         to_inputs = to_inputs.floored()
         self.slots.put_message("input", visit, to_inputs)
         del self._now, self._mean, self._variance, self._own_variance, self._lower_variance

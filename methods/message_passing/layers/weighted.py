@@ -131,13 +131,11 @@ class WeightedLayer(ABC):
         cavity = Gaussian(cavity.tau, cavity.rho.clamp_min(LEAST_PRECISION))
         return self.map.spread(cavity.mean), self.map.spread(cavity.variance)
 
-    def _known(self, x: Tensor, observed: Tensor, visit: Visit) -> Known | None:
-        """Return the precisions of the group's joint messages; None: those of single ones.
+    def _known(self, x: Tensor, observed: Tensor, visit: Visit) -> Known:
+        """Return the precisions of the group's joint messages.
 
         `observed` has the precisions of the pre-activations, given the inputs.
         """
-        if not visit.schedule.joint_precisions:
-            return None
         rest = self.marginal
         old, old_bias = self.sums[visit.group], self.slots.message("bias", visit)
         weight = rest.weight / old if old else rest.weight
@@ -181,8 +179,8 @@ class WeightedLayer(ABC):
         if old:
             new = old.moved(new, visit.damping)
         self.sums[visit.group] = new
-        weight = self.kernels.swap(self.marginal.weight, old, new) if old else None
-        weight = weight or self.marginal.weight * new
+        before = self.marginal.weight
+        weight = self.kernels.swap(before, old, new) if old else before * new
         self.marginal = Weights(weight, self.marginal.bias)
 
     def _pull(self, back: Gaussian, mean: Tensor, variance: Tensor) -> Pull:
@@ -197,12 +195,11 @@ class WeightedLayer(ABC):
         iterations = visit.schedule.solver_iterations
         return Pull(pull.g, coupled_forces(coupling, pull.g, pull.h, old, iterations))
 
-    def _keep(self, pull: Pull, visit: Visit) -> None:
-        """Keep gain and force of the messages that the marginals now contain."""
-        for name, new in (("g", pull.g), ("h", pull.h)):
-            old = self.slots.get(name, visit)
-            value = new if old is None else torch.lerp(old, new, visit.damping)
-            self.slots.put(name, visit, value)
+    def _keep(self, name: str, new: Tensor, visit: Visit) -> None:
+        """Keep gain or force of the messages that the marginals now contain."""
+        old = self.slots.get(name, visit)
+        value = new if old is None else torch.lerp(old, new, visit.damping)
+        self.slots.put(name, visit, value)
 
     def _message(self, mean: Tensor, variance: Tensor) -> Gaussian:
         """Return the message to the pre-activations; of no variance at all, a narrow one."""
