@@ -52,7 +52,7 @@ class Pass:
         return noise
 
 
-Rule = Callable[[Any, Sequence[Parameters], Tensor, Pass], Tensor]
+Rule = Callable[[Any, Sequence[Parameters], Any, Pass], Any]
 """layer, its parameters out of each stack of weights, input, pass -> output."""
 
 

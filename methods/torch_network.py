@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, Protocol, get_args, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -42,6 +42,20 @@ class _Fork(NamedTuple):
 _Program = tuple[_Step | _Fork, ...]
 
 
+@runtime_checkable
+class Activations(Protocol):
+    """What flows through a network: a tensor, or what rules of a method's own understand."""
+
+    def __len__(self) -> int: ...
+
+    def __add__(self, other: Any, /) -> Any: ...
+
+    @property
+    def shape(self) -> Sequence[int]: ...
+
+    def expand(self, *sizes: int) -> Any: ...
+
+
 class TorchNetwork:
     """An architecture as a function of flat weight vectors, one per member.
 
@@ -76,20 +90,21 @@ class TorchNetwork:
     def __call__(
         self,
         weights: Float[Tensor, "#members parameters"] | Sequence[Tensor],
-        inputs: Float[Tensor, "#members points *features"],
+        inputs: Float[Tensor, "#members points *features"] | Activations,
         *,
         buffers: Float[Tensor, "#members buffers"] | None = None,
         training: bool = False,
         noise: Noise | None = None,
         rngs: Sequence[Generator] | None = None,
         momentum: float | None = None,
-    ) -> Float[Tensor, "members points *outputs"]:
-        """Return each member's outputs.
+    ) -> Any:
+        """Return each member's outputs, `members points *outputs`.
 
         What has a leading axis of 1 is shared by all members; with `rngs`, there are as many
         members as generators. `training` takes batch statistics and moves `buffers` in place.
         `noise` is "per_example" in training and otherwise "off" unless given; member `m`
         draws from `rngs[m]` alone. `momentum` replaces that of every BatchNorm.
+        Inputs that are no tensor pass through the network as they are, and the rules see them.
         """
         stacks = (weights,) if isinstance(weights, Tensor) else tuple(weights)
         members = max(len(inputs), len(rngs or ()), *map(len, stacks))
@@ -150,11 +165,11 @@ def _compile(
 
 def _run(
     program: _Program,
-    x: Tensor,
+    x: Any,
     stacks: Sequence[Sequence[Tensor]],
     statistics: Sequence[Tensor],
     now: Pass,
-) -> Tensor:
+) -> Any:
     for step in program:
         if isinstance(step, _Fork):
             x = _run(step.body, x, stacks, statistics, now) + _run(
@@ -185,7 +200,7 @@ def _views(
     ]
 
 
-def _expand(stacked: Tensor, members: int) -> Tensor:
+def _expand(stacked: Any, members: int) -> Any:
     if len(stacked) == members:
         return stacked
     if len(stacked) == 1:

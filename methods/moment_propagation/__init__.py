@@ -1,0 +1,1 @@
+"""Means and variances instead of samples: moments carried through a network in one pass."""
