@@ -7,6 +7,9 @@ from datasets.limited import Limited
 from methods.adamw import AdamW
 from methods.ivon import Ivon
 from methods.mc_dropout import McDropout
+from methods.message_passing.method import MessagePassing
+from methods.message_passing.priors import SpectralPrior
+from methods.message_passing.schedule import Coupled, ramp
 from methods.mfvi import Mfvi
 from methods.networks import cnn_000
 from methods.sgd import Sgd
@@ -45,13 +48,25 @@ IVON = {
     for start in (0.1, 0.5, 1.0, 3.0)
     for beta2 in (0.999, 0.99999)
 }
+MP = {
+    f"MP epochs={epochs} classes={rule} prior={prior}": MessagePassing(
+        iterations=ramp(epochs),
+        schedule=Coupled(32),
+        prior=SpectralPrior(prior),
+        class_probabilities=rule,
+    )
+    for epochs, rule, prior in (
+        *((4, rule, prior) for rule in ("pairs", "largest") for prior in ("published", "corrected")),
+        *((6, rule, "published") for rule in ("pairs", "largest")),
+    )
+}
 
 SEARCH = Suite(
     name="cifar10_search",
     title="Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",
     profile="quick",
     sources=(HeldOut(Limited(Cifar10(), train=5000), share=0.2),),
-    methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON,
+    methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON | MP,
     architecture=cnn_000(channels=(8, 8, 16, 16), hidden=64),
     evaluations=(Evaluation(Clean(), ("nll", "accuracy", "ece")),),
     seeds=2,
