@@ -52,6 +52,20 @@ class Posterior(Protocol):
 
 
 @runtime_checkable
+class Differentiable(Posterior, Protocol):
+    """A posterior of a classifier whose predictions can be followed back to the inputs."""
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the class probabilities averaged over draws, with their gradient.
+
+        Equal streams give the draws of `predict`. Raises `NotDifferentiable` where it cannot.
+        """
+        ...
+
+
+@runtime_checkable
 class Method(Protocol):
     """An inference method: a frozen dataclass of its hyperparameters."""
 
@@ -83,5 +97,19 @@ class Unsupported(ValueError):
     """The method does not cover such a problem; names the cause and the cure."""
 
 
+class NotDifferentiable(Unsupported):
+    """Predictions have no gradient with respect to the inputs; names the cause."""
+
+
 class PackageMissing(ImportError):
     """The method needs an optional package; names the command that installs it."""
+
+
+def differentiable(posterior: Posterior) -> Differentiable:
+    """Return the posterior; raises `NotDifferentiable` if it does not follow gradients."""
+    if not isinstance(posterior, Differentiable):
+        raise NotDifferentiable(
+            f"{type(posterior).__name__} has no log_probs, and so no gradient with respect to "
+            "the inputs (see methods.base.Differentiable)"
+        )
+    return posterior

@@ -4,6 +4,7 @@ Source: Lakshminarayanan, Pritzel and Blundell (2017), "Simple and Scalable Pred
 Uncertainty Estimation using Deep Ensembles".
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from methods.adamw import AdamW
-from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem
+from methods.base import (
+    BatchedMethod,
+    InferenceDiverged,
+    Posterior,
+    Problem,
+    differentiable,
+)
 from methods.predictive import Predictive, mixture
 from methods.randomness import spawn
 from methods.settings import require_count
@@ -39,6 +46,17 @@ class EnsemblePosterior:
         return mixture(
             [member.predict(inputs, own) for member, own in zip(self.members, rngs, strict=True)]
         )
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the members' mean probabilities, with gradient."""
+        rngs = spawn(rng, len(self.members))
+        each = [
+            differentiable(member).log_probs(inputs, own)
+            for member, own in zip(self.members, rngs, strict=True)
+        ]
+        return torch.stack(each).logsumexp(0) - math.log(len(each))
 
 
 @dataclass(frozen=True)

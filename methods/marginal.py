@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from datasets.base import Categorical
-from methods.base import Posterior, Problem
+from methods.base import NotDifferentiable, Posterior, Problem
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
 
 
@@ -30,6 +30,14 @@ class MarginalPosterior:
             self.predictive.means.expand(-1, len(inputs), -1),
             self.predictive.variances.expand(-1, len(inputs), -1),
         )
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log frequencies, which do not depend on the inputs."""
+        if not isinstance(self.predictive, CategoricalPredictive):
+            raise NotDifferentiable("needed a classifier; got a regression, without probabilities")
+        return self.predictive.mixture_log_probs.expand(len(inputs), -1)
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,20 @@ class McDropoutPosterior:
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
         """Return the mixture over masks; a mask drops the same units at every point."""
-        trained, masks = self.trained, spawn(rng, self.draws)
-        return trained.predict_with(
-            trained.weights.expand(self.draws, -1),
-            inputs,
-            noise="shared",
-            seeds=[mask.initial_seed() for mask in masks],
-        )
+        weights, seeds = self._draws(rng)
+        return self.trained.predict_with(weights, inputs, noise="shared", seeds=seeds)
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the mean probabilities over masks, with gradient."""
+        weights, seeds = self._draws(rng)
+        return self.trained.log_probs_with(weights, inputs, noise="shared", seeds=seeds)
+
+    def _draws(self, rng: torch.Generator) -> tuple[Float[Tensor, "draws parameters"], list[int]]:
+        """Return the weights, once for each mask, and the seeds of the masks."""
+        seeds = [mask.initial_seed() for mask in spawn(rng, self.draws)]
+        return self.trained.weights.expand(self.draws, -1), seeds
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,18 @@
 """Weight vectors of a network as a posterior, and how they predict."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from datasets.base import Categorical, Likelihood
 from methods.architectures import Architecture, Conv2d, Residual
+from methods.base import NotDifferentiable
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive, mixture
 from methods.randomness import normal
 from methods.torch_network import TorchNetwork
@@ -51,6 +55,41 @@ class NetworkPosterior:
         variances = torch.full_like(logits_or_means, self.noise_variance)
         return GaussianPredictive(logits_or_means, variances)
 
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the mean probabilities, with gradient; the stream is not used."""
+        return self.log_probs_with(self.weights, inputs)
+
+    def log_probs_with(
+        self,
+        weights: Float[Tensor, "draws parameters"],
+        inputs: Float[Tensor, "points *features"],
+        seeds: Sequence[int] | None = None,
+        **options,
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the mean probabilities under other weights of the same network.
+
+        In float64, and with gradient to the inputs; seeds and options as in `outputs`.
+        """
+        if not isinstance(self.likelihood, Categorical):
+            raise NotDifferentiable("needed a classifier; got a regression, without probabilities")
+        at_once = draws_at_once(self.network)
+        several = len(weights) > at_once
+        parts = []
+        for start in range(0, len(weights), at_once):
+            draws = slice(start, start + at_once)
+            own = weights[draws]
+            buffers = self.buffers.expand(len(weights), -1)[draws]
+            block = self.network, own, buffers, seeds and seeds[draws], options, inputs
+            # Blocks compute again what their gradient needs, so that memory is that of one.
+            parts.append(
+                checkpoint(_log_softmax, *block, use_reentrant=False, preserve_rng_state=False)
+                if several
+                else _log_softmax(*block)
+            )
+        return torch.cat(parts).logsumexp(0) - math.log(len(weights))
+
 
 @dataclass(frozen=True)
 class DiagonalGaussianPosterior:
@@ -75,14 +114,24 @@ class DiagonalGaussianPosterior:
         """Return the mixture over weight draws, or the prediction at the mean for no draws."""
         if not self.draws:
             return self.at_mean.predict(inputs, rng)
+        return mixture([self.at_mean.predict_with(draws, inputs) for draws in self._draws(rng)])
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the mean probabilities over weight draws, with gradient."""
+        if not self.draws:
+            return self.at_mean.log_probs(inputs, rng)
+        return self.at_mean.log_probs_with(torch.cat(list(self._draws(rng))), inputs)
+
+    def _draws(self, rng: torch.Generator) -> Iterator[Float[Tensor, "draws parameters"]]:
+        """Yield the weight vectors, as many at a time as are evaluated side by side."""
         (mean,) = self.at_mean.weights
         at_once = draws_at_once(self.at_mean.network)
-        parts = []
         for start in range(0, self.draws, at_once):
             draws = min(at_once, self.draws - start)
             (noise,) = normal([rng], draws, len(mean), dtype=mean.dtype)
-            parts.append(self.at_mean.predict_with(mean + self.std * noise, inputs))
-        return mixture(parts)
+            yield mean + self.std * noise
 
 
 @torch.no_grad()
@@ -111,6 +160,20 @@ def outputs(
             )
         rows.append(torch.cat(chunks, dim=1))
     return torch.cat(rows)
+
+
+def _log_softmax(
+    network: TorchNetwork,
+    weights: Float[Tensor, "draws parameters"],
+    buffers: Float[Tensor, "draws buffers"],
+    seeds: Sequence[int] | None,
+    options: Mapping[str, Any],
+    inputs: Float[Tensor, "points *features"],
+) -> Float[Tensor, "draws points classes"]:
+    """Return log probabilities; in float64, where that of a sure class still has a gradient."""
+    rngs = _generators(seeds, inputs.device) if seeds else None
+    logits = network(weights, inputs[None], buffers=buffers, rngs=rngs, **options)
+    return logits.double().log_softmax(-1)
 
 
 def _generators(seeds: Sequence[int], device: torch.device) -> list[torch.Generator]:
