@@ -19,11 +19,14 @@ from methods.base import (
     BatchedMethod,
     InferenceDiverged,
     Method,
+    NotDifferentiable,
     PackageMissing,
     Posterior,
     Problem,
     Unsupported,
+    differentiable,
 )
+from methods.marginal import MarginalPosterior
 from methods.predictive import CategoricalPredictive, Predictive
 from suites.engine.description import canonical_json, describe
 from suites.engine.store import kept, pack, unpack, vars_of
@@ -199,6 +202,30 @@ def test_class_probabilities_sum_to_one_and_variances_are_positive(posterior, pr
         torch.testing.assert_close(sums, torch.ones_like(sums), rtol=0, atol=1e-5)
     else:
         assert (prediction.variances > 0).all()
+
+
+def test_class_probabilities_can_be_followed_back_to_the_inputs(method, make):
+    problem = make(0, dtype=torch.float64)
+    with skipped_unless_covered():
+        posterior = differentiable(method.fit(problem, stream(1)))
+    inputs = problem.train.inputs[:6].clone().requires_grad_()
+    if not isinstance(problem.likelihood, Categorical):
+        with pytest.raises(NotDifferentiable, match="regression"):
+            posterior.log_probs(inputs, stream(2))
+        return
+    found = posterior.log_probs(inputs, stream(2))
+    prediction: Any = posterior.predict(inputs.detach(), stream(2))
+    torch.testing.assert_close(found.detach(), prediction.mixture_log_probs, rtol=0, atol=1e-9)
+    if not found.requires_grad:
+        assert isinstance(posterior, MarginalPosterior)
+        return
+    slopes = torch.randn(found.shape, generator=stream(3), dtype=torch.float64)
+    direction = torch.randn(inputs.shape, generator=stream(4), dtype=torch.float64)
+    (gradient,) = torch.autograd.grad((slopes * found).sum(), inputs)
+    step = 1e-6 * direction
+    ahead, behind = (posterior.log_probs(inputs.detach() + s, stream(2)) for s in (step, -step))
+    difference = (slopes * (ahead - behind)).sum() / 2e-6
+    torch.testing.assert_close((gradient * direction).sum(), difference, rtol=1e-4, atol=1e-6)
 
 
 def test_diagnostics_are_finite_numbers_by_name(posterior):
