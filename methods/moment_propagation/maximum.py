@@ -1,0 +1,107 @@
+r"""Moments of maxima: of pairs, of many by a tree of pairs, and of windows of images.
+
+Source: paper 001, eqs. 33, 35, 40 and 41.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.moment_propagation import standard
+from methods.moment_propagation.moments import Moments
+from methods.moment_propagation.rectified import PAPER_SCALE, Variance
+
+
+def maximum(
+    x: Moments,
+    y: Moments,
+    covariance: Float[Tensor, "*#shape"] | None = None,
+    variance: Variance = "exact",
+) -> Moments:
+    r"""Return the moments of max(X, Y) of jointly normal X and Y, independent unless said.
+
+    With $s^2 = v_1 + v_2 - 2c$ and $a = (\mu_1 - \mu_2)/s$:
+
+    $$ \mu' = \mu_2 + s(a\Phi(a) + \phi(a)), \quad
+       v' = v_1\Phi(a) + v_2\Phi(-a) + s^2(R(a) - \Phi(a)), $$
+
+    which is $v_1 R(a) + v_2 R(-a)$ of independent inputs; as "paper", for these alone,
+    $v_1 S(a/t) + v_2 S(-a/t)$. Where s = 0 the greater mean and its variance are returned.
+    """
+    if variance not in ("exact", "paper"):
+        raise ValueError(f'needed variance "exact" or "paper"; got {variance!r}')
+    if variance == "paper" and covariance is not None:
+        raise ValueError('needed variance="exact" with a covariance; got "paper"')
+    if x.variance is None and y.variance is None:
+        return Moments(torch.maximum(x.mean, y.mean))
+    first, second = (torch.zeros_like(m.mean) if m.variance is None else m.variance for m in (x, y))
+    difference = x.mean - y.mean
+    spread = first + second
+    if covariance is not None:
+        spread = (spread - 2 * covariance).clamp(min=0)
+    a = standard.standardised(difference, spread)
+    mean = torch.where(difference > 0, x.mean, y.mean)
+    mean = mean + standard.mean_excess(difference, spread)
+    if variance == "paper":
+        of_first, of_second = (standard.logistic(sign * a / PAPER_SCALE) for sign in (1, -1))
+    else:
+        of_first, of_second = standard.variance_ratio(a), standard.variance_ratio(-a)
+    total = first * of_first + second * of_second
+    if covariance is not None:
+        # Phi(a) - R(a) = Phi(-a) - R(-a), without the difference of numbers near 1
+        shared = (
+            2 * covariance * (standard.normal_cdf(-a.abs()) - standard.variance_ratio(-a.abs()))
+        )
+        total = (total + shared).clamp(min=0)
+    return Moments(mean, total)
+
+
+def tree_maximum(x: Moments, variance: Variance = "exact") -> Moments:
+    """Return the moments of the maximum over the last axis, by a balanced tree of pairs.
+
+    Neighbours (0, 1), (2, 3), ... are joined, then neighbours among what they give; a last one
+    without a neighbour goes up as it is. Intermediate maxima count as independent and normal,
+    so another order gives other moments.
+    """
+    while x.shape[-1] > 1:
+        paired = x.shape[-1] // 2 * 2
+        pairs = maximum(
+            _take(x, slice(0, paired, 2)), _take(x, slice(1, paired, 2)), None, variance
+        )
+        x = pairs if paired == x.shape[-1] else _join(pairs, _take(x, slice(paired, None)))
+    return _take(x, 0)
+
+
+def max_pool(x: Moments, size: int, variance: Variance = "exact") -> Moments:
+    """Return the moments of the maxima of windows of `... height width` of side `size`.
+
+    Each row of a window is a tree, then its rows are: of 2 x 2, max(max(x00, x01), max(x10, x11)).
+    A ragged border is dropped.
+    """
+    return tree_maximum(tree_maximum(_windows(x, size), variance), variance)
+
+
+def _windows(x: Moments, size: int) -> Moments:
+    """Return `... height width rows columns` of whole windows."""
+    height, width = (side // size for side in x.shape[-2:])
+    parts = [
+        None
+        if t is None
+        else t[..., : height * size, : width * size]
+        .unflatten(-1, (width, size))
+        .unflatten(-3, (height, size))
+        .transpose(-2, -3)
+        for t in (x.mean, x.variance)
+    ]
+    assert parts[0] is not None
+    return Moments(parts[0], parts[1])
+
+
+def _take(x: Moments, index: int | slice) -> Moments:
+    return Moments(x.mean[..., index], None if x.variance is None else x.variance[..., index])
+
+
+def _join(x: Moments, y: Moments) -> Moments:
+    if x.variance is None or y.variance is None:
+        return Moments(torch.cat([x.mean, y.mean], -1))
+    return Moments(torch.cat([x.mean, y.mean], -1), torch.cat([x.variance, y.variance], -1))
