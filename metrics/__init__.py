@@ -11,6 +11,7 @@ from metrics import (
     coverage,
     crps,
     distances,
+    moments,
     scores,
     selective,
     separation,
@@ -26,6 +27,7 @@ __all__ = [
     "LISTED",
     "METRICS",
     "OUT_OF_DISTRIBUTION",
+    "PROBED",
     "REGRESSION",
     "Metric",
     "value",
@@ -100,7 +102,18 @@ _DISTANCES = (
 DISTANCES: Mapping[str, Metric] = {metric.name: metric for metric in _DISTANCES}
 """Scores of a `Tabulated` prediction beside the `Tabulated` one of a reference, not of targets."""
 
-LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES}
+_PROBED = (
+    Metric("eps_mu", moments.eps_mu, "reference_std", False),
+    Metric("eps_sigma", moments.eps_sigma, "ratio_to_reference_std", None),  # 1 is exact
+    Metric("kl_class_posterior", moments.kl_class_posterior, "nats", False),
+    Metric("excluded_share", moments.excluded_share, "fraction", None),
+    Metric("eps_mu_floor", moments.eps_mu_floor, "reference_std", None),
+    Metric("kl_floor", moments.kl_floor, "nats", None),
+)
+PROBED: Mapping[str, Metric] = {metric.name: metric for metric in _PROBED}
+"""What probes measure of a posterior, not of predictions: moments beside those of samples."""
+
+LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES, **PROBED}
 """Whatever a table may have a column of."""
 
 # The first four of each are what a terminal shows.

@@ -11,6 +11,7 @@ import torch
 from datasets.resolve import Policy
 from suites.engine.executors import EXECUTORS, cores
 from suites.engine.grid import Suite
+from suites.engine.probe import has_samples
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Options:
     datasets: tuple[str, ...] | None
     seeds: int | None
     folds: int | None
+    samples: int | None
     data: Policy
     data_dir: Path | None
     out: Path
@@ -62,6 +64,9 @@ def parse(suites: Mapping[str, Suite], arguments: Sequence[str] | None) -> Optio
     add("--datasets", type=_names, metavar="A,B", help="names of data sets of the suite")
     add("--seeds", type=_count(), metavar="N", help="repeat each fold with N seeds")
     add("--folds", type=_count(), metavar="N", help="at most N folds of each data set")
+    if any(has_samples(probe) for suite in suites.values() for probe in suite.probes):
+        add("--samples", type=_count(), metavar="N", help="samples behind what is measured")
+    parser.set_defaults(samples=None)
     add("--data", choices=("auto", "original", "stand-in"), default="auto")
     add("--data-dir", type=Path, metavar="DIR", help="where data files are, or go")
     add("--out", type=Path, metavar="DIR", default=Path("results"))

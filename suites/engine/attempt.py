@@ -18,6 +18,7 @@ from suites.engine import memory
 from suites.engine.acquisition import acquire, choices
 from suites.engine.grid import Evaluation, Run
 from suites.engine.guard import check, unchanged
+from suites.engine.probe import checked
 from suites.engine.record import Status
 from suites.engine.score import on_scale, score
 from suites.engine.store import kept, kept_of_earlier, vars_of
@@ -38,6 +39,8 @@ class Attempt:
     error: str | None = None
     posterior: Posterior | None = None
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
+    probed: tuple[str, ...] = ()
+    """Conditions whose scores are measurements of probes."""
     predictions: dict[str, tuple[Predictive, torch.Tensor]] = field(default_factory=dict)
     """What the store will keep."""
     diagnostics: dict[str, float] = field(default_factory=dict)
@@ -175,6 +178,22 @@ def _predict(attempt: Attempt, evaluation: Evaluation, split: Split, device: tor
     target = first and dataclasses.asdict(first)
     attempt.scores[name] = score(prediction, split.targets, evaluation.metrics, target)
     attempt.predictions[name] = (prediction, split.targets)
+
+
+def probe(attempt: Attempt, device: torch.device) -> None:
+    """Measure what the suite wants to know of the posterior, until one probe fails."""
+    run, data = attempt.run, attempt.data
+    for number, one in enumerate(run.probes):
+        rng = stream("probe", run.source, run.fold, run.seed, number, device=device)
+        try:
+            with unchanged(data.train, data.test):
+                measured = one.measure(attempt.posterior, data, rng)
+            measured = checked(measured, attempt.scores)
+        except (Exception, SystemExit) as error:
+            attempt.give_up(error)
+            return
+        attempt.scores |= measured
+        attempt.probed += tuple(measured)
 
 
 def _diagnose(attempt: Attempt, posterior: Posterior) -> None:

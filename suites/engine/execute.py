@@ -1,4 +1,4 @@
-"""Carry out runs: load, fit, predict, score. The whole flow in one place."""
+"""Carry out runs: load, fit, predict, score, measure. The whole flow in one place."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from methods.progress import Listener, listening, part_of
-from suites.engine.attempt import Attempt, evaluate, fit, going, grow
+from suites.engine.attempt import Attempt, evaluate, fit, going, grow, probe
 from suites.engine.grid import Evaluation, Reproduces, Run, after_each_fit
 from suites.engine.provenance import provenance
 from suites.engine.record import Cost, Record
@@ -64,6 +64,8 @@ def execute(task: Task, listener: Listener = lambda *_: None) -> list[Outcome]:
             fit(going(attempts), number, device)
         for attempt in going(attempts):
             evaluate(attempt, evaluations, device)
+    for attempt in going(attempts):
+        probe(attempt, device)
     return [_outcome(attempt, task, device) for attempt in attempts]
 
 
@@ -78,7 +80,8 @@ def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
         scores=attempt.scores if done else {},
         condition_origins={
             e.condition.name: e.condition.origin(data) for e in chain.from_iterable(task.rounds)
-        },
+        }
+        | dict.fromkeys(attempt.probed, data.origin),
         diagnostics=attempt.diagnostics,
         cost=cost,
         facts=data.facts,

@@ -10,6 +10,7 @@ from methods.architectures import Architecture
 from methods.base import BatchedMethod, Method
 from suites.engine.acquisition import Acquisition
 from suites.engine.description import canonical_json, describe, digest
+from suites.engine.probe import Probe
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,15 @@ class Run:
     acquisition: Acquisition | None = None
     own_architecture: bool = False
     """Whether the suite gives this method a network of its own."""
+    probes: tuple[Probe, ...] = ()
+    """What is measured of the posterior; no posterior is kept, so other probes are another run."""
 
     @cached_property
     def description(self) -> Mapping[str, object]:
         """The run as plain data; the label is a name for people and no part of it."""
         names = ("suite", "profile", "source", "method", "architecture", "fold", "seed")
-        rare = [name for name in ("acquisition", "own_architecture") if getattr(self, name)]
+        rare = ("acquisition", "own_architecture", "probes")
+        rare = [name for name in rare if getattr(self, name)]
         return {name: describe(getattr(self, name)) for name in (*names, *rare)}
 
     @cached_property
@@ -101,6 +105,8 @@ class Suite:
     reference: str | None = None
     """The label of a method that is taken for the truth: the distance of every other method's
     predictions to its predictions is a score."""
+    probes: tuple[Probe, ...] = ()
+    """What is measured of every posterior after its last fit, beside `evaluations`."""
 
     def __post_init__(self) -> None:
         self._check_acquisitions()
@@ -164,6 +170,7 @@ class Suite:
                             seed,
                             acquisition,
                             label in self.own_architectures,
+                            self.probes,
                         )
 
 

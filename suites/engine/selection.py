@@ -10,6 +10,7 @@ from metrics import METRICS
 from suites.engine.arguments import Options
 from suites.engine.description import describe, type_path
 from suites.engine.grid import Suite
+from suites.engine.probe import with_samples
 
 
 class Misuse(ValueError):
@@ -32,6 +33,8 @@ def selected(suite: Suite, options: Options) -> Suite:
         changes["seeds"] = options.seeds
     if options.folds:
         changes["folds"] = options.folds
+    if options.samples:
+        changes["probes"] = with_samples(suite.probes, options.samples)
     try:
         chosen = replace(suite, **changes)  # type: ignore[arg-type]
     except ValueError as error:

@@ -1,6 +1,7 @@
 """The tables and the list of failures that end a command."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from metrics import DISTANCES
+from metrics import DISTANCES, PROBED
 from suites.engine.grid import Suite
 from suites.engine.record import Record
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 HEADLINES = 4
 """How many of an evaluation's metrics a terminal shows: the first ones."""
+
+
+MOST_DECIMALS, MOST_MEASURED = 4, 8
+"""Of scores, and of what probes measure: divergences of 1e-6 too."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
     With several folds, each counts by its mean over seeds. The first metrics of the
     evaluation are shown, behind distances to a reference; the report has them all. Methods
     stand in the suite's order, others after them. A table that is too wide for the console goes
-    on in a second one below.
+    on in a second one below. What probes measured has a table for each metric, whose columns are
+    conditions.
     """
     order = {label: place for place, (label, *_) in enumerate(suite.arms)}
     records = sorted(records, key=lambda r: (order.get(r.method, len(order)), r.method))
@@ -60,16 +66,45 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 names = distances + evaluation.metrics[:HEADLINES]
                 columns = _columns(scored, condition, names)
                 _print_table(title, columns, console, _unconverged(scored))
+        for metric in PROBED:
+            if measured := [r for r in here if any(metric in s for s in r.scores.values())]:
+                columns = _probed_columns(measured, metric)
+                title = f"{dataset} ({origin}), {metric}"
+                _print_table(title, columns, console, _unconverged(measured))
+
+
+def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
+    methods = dict.fromkeys(r.method for r in records)
+    return {method: [r for r in records if r.method == method] for method in methods}
+
+
+def _probed_columns(records: Sequence[Record], metric: str) -> list[_Column]:
+    """Return the conditions under which probes measured `metric`, in the records' order."""
+    by_method = _by_method(records)
+    by_fold = len({r.fold for r in records}) > 1
+    conditions = dict.fromkeys(c for r in records for c, s in r.scores.items() if metric in s)
+    columns = [_Column("method", tuple(by_method))]
+    for c in sorted(conditions, key=in_numbers):
+        samples = [
+            {(r.fold, r.seed): r.scores[c][metric] for r in own if metric in r.scores.get(c, {})}
+            for own in by_method.values()
+        ]
+        columns.append(_column(c, samples, by_fold, MOST_MEASURED))
+    return columns
+
+
+def in_numbers(name: str) -> tuple[int | str, ...]:
+    """Return a key that sorts names by the numbers in them: "layer_2_C" before "layer_10_A"."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))
 
 
 def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) -> list[_Column]:
-    methods = list(dict.fromkeys(r.method for r in records))
-    by_method = [[r for r in records if r.method == method] for method in methods]
+    methods, by_method = zip(*_by_method(records).items(), strict=True)
     by_fold = len({r.fold for r in records}) > 1
     scores = [{(r.fold, r.seed): r.scores[condition] for r in own} for own in by_method]
     seconds = [[r.cost.fit_seconds for r in own if r.cost] for own in by_method]
     return [
-        _Column("method", tuple(methods)),
+        _Column("method", methods),
         _Column("runs", tuple(str(len(own)) for own in by_method)),
         *(
             _column(m, [{at: s[m] for at, s in own.items() if m in s} for own in scores], by_fold)
@@ -79,14 +114,16 @@ def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) 
     ]
 
 
-def _column(heading: str, samples: Sequence["Samples"], by_fold: bool) -> _Column:
-    """Return each method's mean and standard error."""
+def _column(
+    heading: str, samples: Sequence["Samples"], by_fold: bool, most: int = MOST_DECIMALS
+) -> _Column:
+    """Return each method's mean and standard error, with `most` decimals at most."""
     # scipy.stats loads for long, and workers need none.
     from metrics.statistics import replicates, summary
 
     values = [np.array(replicates(own, by_fold), float) for own in samples]
     summaries = [summary(own) if len(own) else None for own in values]
-    decimals = _decimals([s for s in summaries if s and math.isfinite(s.mean)])
+    decimals = _decimals([s for s in summaries if s and math.isfinite(s.mean)], most)
     cells = []
     for s in summaries:
         text = f"{s.mean:.{decimals}f}" if s else ""
@@ -114,12 +151,12 @@ def _marked(column: _Column, methods: Sequence[str], astray: Mapping[str, str]) 
     return replace(column, cells=tuple(marks))
 
 
-def _decimals(summaries: Sequence["Summary"]) -> int:
-    """Return decimals that show one digit of a typical error, or three of a mean; 2 to 4."""
+def _decimals(summaries: Sequence["Summary"], most: int) -> int:
+    """Return decimals that show one digit of a typical error, or three of a mean; 2 to `most`."""
     errors = [s.standard_error for s in summaries if 0 < s.standard_error < math.inf]
     means = [abs(s.mean) for s in summaries if s.mean]
     digits = -_exponent(median(errors)) if errors else 2 - _exponent(min(means, default=1.0))
-    return min(4, max(2, digits))
+    return min(most, max(2, digits))
 
 
 def _exponent(value: float) -> int:

@@ -1,0 +1,122 @@
+"""How far moments of units are from those of samples: errors in mean, in deviation, in class.
+
+Source: paper 001, section 4 ("Approximation Accuracy").
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+SATURATED = 1e-8
+"""Units whose samples have a lesser standard deviation have no ratio of deviations."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """Means and standard deviations of a layer's units for several images; no `std` means 0."""
+
+    mean: Float[Tensor, "images *units"]
+    std: Float[Tensor, "images *units"] | None = None
+
+
+@dataclass(frozen=True)
+class SampledUnits:
+    """The same, estimated from so many samples; None for what is exact."""
+
+    mean: Float64[Tensor, "images *units"]
+    std: Float64[Tensor, "images *units"]
+    samples: int | None = None
+
+
+class RunningMoments:
+    """Mean and variance of samples that come in batches and are not kept, in float64.
+
+    Source: Chan, Golub and LeVeque (1979), the update of Welford (1962) for batches.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._mean = self._squares = torch.zeros((), dtype=torch.float64)
+
+    def add(self, samples: Float[Tensor, "samples *units"]) -> None:
+        """Take further samples into account."""
+        count, samples = len(samples), samples.double()
+        mean = samples.mean(0)
+        squares = (samples - mean).square_().sum(0)
+        if not self.count:
+            self.count, self._mean, self._squares = count, mean, squares
+            return
+        total, step = self.count + count, mean - self._mean
+        self._mean = self._mean + step * (count / total)
+        self._squares = self._squares + squares + step.square() * (self.count * count / total)
+        self.count = total
+
+    @property
+    def mean(self) -> Float64[Tensor, "*units"]:
+        """The mean of all samples."""
+        return self._mean
+
+    @property
+    def variance(self) -> Float64[Tensor, "*units"]:
+        """The unbiased variance of all samples; there are at least two."""
+        return self._squares / (self.count - 1)
+
+    def units(self) -> SampledUnits:
+        """Return what is known, for samples whose leading axis is that of images."""
+        return SampledUnits(self.mean, self.variance.sqrt(), self.count)
+
+
+def eps_mu(found: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
+    r"""Return the mean absolute error of the means in mean standard deviations of samples.
+
+    $$ \operatorname{mean} |\mu - \mu^*| / \operatorname{mean} \sigma^* $$
+    """
+    return (found.mean.double() - truth.mean).abs().mean() / truth.std.mean()
+
+
+def eps_sigma(found: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
+    r"""Return the geometric mean of the ratio of standard deviations; 1 is exact.
+
+    Units whose samples are saturated are left out; NaN where all are.
+    """
+    if found.std is None:
+        raise ValueError("eps_sigma needs standard deviations; got means alone")
+    alive = truth.std >= SATURATED
+    return (found.std.double()[alive].log() - truth.std[alive].log()).mean().exp()
+
+
+def excluded_share(found: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
+    """Return the share of units that `eps_sigma` leaves out."""
+    return (truth.std < SATURATED).double().mean()
+
+
+def eps_mu_floor(found: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
+    r"""Return the `eps_mu` that exact means of Gaussian units have against so many samples.
+
+    $$ \sqrt{2 / (\pi T)} $$
+    """
+    floor = 0.0 if truth.samples is None else math.sqrt(2 / (math.pi * truth.samples))
+    return torch.tensor(floor, dtype=torch.float64)
+
+
+def kl_class_posterior(
+    log_probs: Float[Tensor, "images classes"], truth: SampledUnits
+) -> Float64[Tensor, ""]:
+    r"""Return the mean over images of KL(q* ‖ q), q* the mean of sampled probabilities, in nats."""
+    sampled = truth.mean
+    terms = torch.where(sampled > 0, sampled * (sampled.log() - log_probs.double()), 0.0)
+    return terms.sum(1).mean()
+
+
+def kl_floor(found: object, truth: SampledUnits) -> Float64[Tensor, ""]:
+    r"""Return the KL that the exact class posterior has against so many samples, in nats.
+
+    To first order in 1/T: $\sum_y \operatorname{Var} p_y / (2 T q^*_y)$.
+    """
+    if truth.samples is None:
+        return torch.tensor(0.0, dtype=torch.float64)
+    terms = torch.where(truth.mean > 0, truth.std.square() / truth.mean, 0.0)
+    return terms.sum(1).mean() / (2 * truth.samples)
