@@ -144,6 +144,16 @@ class Dropout:
 
 
 @dataclass(frozen=True)
+class GaussianNoise:
+    """x plus independent normal noise; as the first layer, inputs that are not known exactly."""
+
+    variance: float
+
+    def __post_init__(self) -> None:
+        _require_real(self, "variance", "to be finite and not negative", 0.0, math.inf)
+
+
+@dataclass(frozen=True)
 class BatchNorm:
     """Standardisation per channel over batch and positions, then scale and offset.
 
@@ -209,6 +219,7 @@ Layer = (
     | GlobalAvgPool2d
     | Flatten
     | Dropout
+    | GaussianNoise
     | BatchNorm
     | FeatureResponseNorm
     | AnalyticNorm

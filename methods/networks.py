@@ -71,24 +71,32 @@ def lenet_001(
     classes: int = 10,
     activation: Layer = LeakyReLU(0.01),  # noqa: B008 (a frozen value)
     norm: BatchNorm | AnalyticNorm | None = None,
+    dropout: float = 0.0,
 ) -> Architecture:
-    """Return the all-convolution LeNet of seed paper 001 for MNIST."""
+    """Return the all-convolution LeNet of seed paper 001 for MNIST.
+
+    Dropout follows every activation.
+    """
     sizes = ((32, 5, 2), (64, 5, 2), (50, 4, 1), (classes, 1, 1))
-    return (*_convolutions(sizes, activation, norm), Flatten())
+    return (*_convolutions(sizes, activation, norm, dropout), Flatten())
 
 
 def allconv_001(
     classes: int = 10,
     activation: Layer = LeakyReLU(0.01),  # noqa: B008 (a frozen value)
     norm: BatchNorm | AnalyticNorm | None = None,
+    dropout: float = 0.0,
 ) -> Architecture:
-    """Return the all-convolution network of seed paper 001 for CIFAR-10."""
+    """Return the all-convolution network of seed paper 001 for CIFAR-10.
+
+    Dropout follows every activation.
+    """
     sizes = (
         *((96, 3, 1), (96, 3, 1), (96, 3, 2)),
         *((192, 3, 1), (192, 3, 1), (192, 3, 2)),
         *((192, 3, 1), (192, 1, 1), (classes, 1, 1)),
     )
-    return (*_convolutions(sizes, activation, norm), GlobalAvgPool2d())
+    return (*_convolutions(sizes, activation, norm, dropout), GlobalAvgPool2d())
 
 
 def resnet18(classes: int = 10, dropout: float = 0.0) -> Architecture:
@@ -218,17 +226,21 @@ def _convolutions(
     sizes: Sequence[tuple[int, int, int]],
     activation: Layer,
     norm: BatchNorm | AnalyticNorm | None,
+    dropout: float,
 ) -> Architecture:
-    """Return unpadded convolutions, each followed by its norm, with activations between."""
+    """Return unpadded convolutions, each followed by its norm, with activations between.
+
+    Dropout follows the activations.
+    """
     after = () if norm is None else (norm,)
     blocks = (
         (Conv2d(channels, kernel, stride, bias=norm is None), *after)
         for channels, kernel, stride in sizes
     )
-    return _joined(blocks, activation)
+    return _joined(blocks, activation, *_dropout(dropout))
 
 
-def _joined(blocks: Iterable[Architecture], activation: Layer) -> Architecture:
-    """Return the blocks with the activation between them."""
+def _joined(blocks: Iterable[Architecture], *between: Layer) -> Architecture:
+    """Return the blocks with the layers `between` them."""
     first, *others = blocks
-    return (*first, *chain.from_iterable((activation, *block) for block in others))
+    return (*first, *chain.from_iterable((*between, *block) for block in others))

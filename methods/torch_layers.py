@@ -6,6 +6,7 @@ batched, and where a library's rounding depends on the batch, members are taken 
 Images lie in memory channels last, which is what makes convolutions fast.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,7 @@ from torch import Generator, Tensor
 from methods import architectures as words
 
 Noise = Literal["off", "per_example", "shared"]
-"""What Dropout and LogisticBernoulli draw: nothing, one draw per example, or one draw per
+"""What Dropout, GaussianNoise and LogisticBernoulli draw: nothing, one draw per example, or one draw per
 member shared by all points, so that a member is the same function at every point."""
 
 Images = Float[Tensor, "members points channels height width"]
@@ -155,6 +156,29 @@ def _normalise(
     return F.batch_norm(x, mean, variance, weight, bias, training, momentum, epsilon)
 
 
+def analytic_norm(
+    layer: words.AnalyticNorm, stacks: Sequence[Parameters], x: Tensor, _: Pass
+) -> Tensor:
+    """Return (x - m)/√(v + ε) scaled and shifted, with m and v that follow from the weights."""
+    (own,) = stacks
+    if "mean" not in own:
+        raise ValueError("needed buffers: AnalyticNorm starts from the statistics of the inputs")
+    return one_by_one(per_channel, x, *channel_map(own, layer.epsilon))
+
+
+def channel_map(own: Parameters, epsilon: float) -> tuple[Tensor, Tensor]:
+    """Return scale and offset of a norm whose "mean" and "variance" are given."""
+    scale = own["weight"] * (own["variance"] + epsilon).rsqrt()
+    return scale, own["bias"] - own["mean"] * scale
+
+
+def per_channel(x: Tensor, scale: Tensor, offset: Tensor | None = None) -> Tensor:
+    """Return scale x + offset of one member, channels being the second axis of `x`."""
+    sides = (1,) * (x.dim() - 2)
+    scaled = x * scale.view(-1, *sides)
+    return scaled if offset is None else scaled + offset.view(-1, *sides)
+
+
 def feature_response_norm(
     layer: words.FeatureResponseNorm, stacks: Sequence[Parameters], x: Images, _: Pass
 ) -> Images:
@@ -178,12 +202,25 @@ def dropout(layer: words.Dropout, _: Sequence[Parameters], x: Tensor, now: Pass)
     return x * mask.div_(keep)
 
 
+def gaussian_noise(
+    layer: words.GaussianNoise, _: Sequence[Parameters], x: Tensor, now: Pass
+) -> Tensor:
+    """Return x plus a normal draw, or x itself when noise is off."""
+    if now.noise == "off" or layer.variance == 0:
+        return x
+    noise = now.draw(x, lambda row, rng: row.normal_(generator=rng))
+    return x + noise.mul_(math.sqrt(layer.variance))
+
+
 def logistic_bernoulli(
     layer: words.LogisticBernoulli, _: Sequence[Parameters], x: Tensor, now: Pass
 ) -> Tensor:
-    """Return 1 where a uniform draw is below sigmoid(x), otherwise 0; no gradient."""
+    """Return 1 where a uniform draw is below sigmoid(x), otherwise 0; no gradient.
+
+    With noise "off" it is its mean given x, sigmoid(x), which has one.
+    """
     if now.noise == "off":
-        raise ValueError('LogisticBernoulli needs noise "per_example" or "shared"; got "off"')
+        return one_by_one(torch.sigmoid, x)
     uniform = now.draw(x, lambda row, rng: row.uniform_(generator=rng))
     return (uniform < one_by_one(torch.sigmoid, x)).to(x.dtype)
 
@@ -194,10 +231,10 @@ def one_by_one(function: Callable[..., Tensor], x: Tensor, *tensors: Tensor) -> 
         # Saves copies. Stacked images stay channels last, but stacking can transpose vectors.
         return function(x.squeeze(0), *(tensor.squeeze(0) for tensor in tensors)).unsqueeze(0)
     rows = zip(*(tensor.unbind() for tensor in (x, *tensors)), strict=True)
-    return torch.stack([_realigned(function(_realigned(row), *own)) for row, *own in rows])
+    return torch.stack([realigned(function(realigned(row), *own)) for row, *own in rows])
 
 
-def _realigned(row: Tensor) -> Tensor:
+def realigned(row: Tensor) -> Tensor:
     """Return the row where library code rounds it, and its gradient, as it would alone."""
     return row if row.numel() % 16 == 0 else row * 1
 
@@ -232,6 +269,8 @@ RULES: dict[type[words.Layer], Rule] = {
     words.GlobalAvgPool2d: _elementwise(lambda x: x.mean((-2, -1))),
     words.Flatten: _elementwise(lambda x: x.flatten(2)),
     words.Dropout: dropout,
+    words.GaussianNoise: gaussian_noise,
     words.BatchNorm: batch_norm,
+    words.AnalyticNorm: analytic_norm,
     words.FeatureResponseNorm: feature_response_norm,
 }

@@ -18,7 +18,14 @@ from torch import Tensor
 
 from datasets.base import Categorical, Likelihood
 from methods.architecture_shapes import parameter_slices, walk
-from methods.architectures import Architecture, BatchNorm, Dropout, LogisticBernoulli
+from methods.architectures import (
+    AnalyticNorm,
+    Architecture,
+    BatchNorm,
+    Dropout,
+    GaussianNoise,
+    LogisticBernoulli,
+)
 from methods.base import Problem, Unsupported
 from methods.network_posterior import outputs
 from methods.torch_network import TorchNetwork
@@ -84,6 +91,10 @@ class ScaledNetwork(Protocol):
         ...
 
 
+NO_FUNCTIONS = BatchNorm | AnalyticNorm | Dropout | GaussianNoise | LogisticBernoulli
+"""Layers that draw, or whose output depends on other inputs too."""
+
+
 class AnyScaledNetwork:
     """Any deterministic architecture, by automatic differentiation.
 
@@ -92,7 +103,7 @@ class AnyScaledNetwork:
 
     def __init__(self, problem: Problem) -> None:
         for placed in walk(problem.architecture, problem.input_shape):
-            if isinstance(placed.layer, BatchNorm | Dropout | LogisticBernoulli):
+            if isinstance(placed.layer, NO_FUNCTIONS):
                 raise Unsupported(
                     "needed a network that is a function of its weights and a single input, so "
                     f"that data have a likelihood; got {placed.layer} at {placed.path}: leave it "

@@ -34,8 +34,8 @@ from methods.networks import cnn_000, lenet_000, preresnet164, resnet20_frn
 IMAGE = (3, 8, 8)
 
 
-def test_the_vocabulary_has_seventeen_words():
-    assert len(VOCABULARY) == 17
+def test_the_vocabulary_has_eighteen_words():
+    assert len(VOCABULARY) == 18
 
 
 @pytest.mark.parametrize("network", [cnn_000(), lenet_000(symmetric=True), resnet20_frn(), ()])

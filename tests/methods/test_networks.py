@@ -3,7 +3,16 @@
 import pytest
 
 from methods.architecture_shapes import output_shapes, parameter_count, walk
-from methods.architectures import AnalyticNorm, BatchNorm, Conv2d, Linear, Residual, Sigmoid
+from methods.architectures import (
+    AnalyticNorm,
+    BatchNorm,
+    Conv2d,
+    Dropout,
+    LeakyReLU,
+    Linear,
+    Residual,
+    Sigmoid,
+)
 from methods.networks import (
     LEAKY,
     allconv_001,
@@ -109,6 +118,14 @@ def test_resnet18_halves_the_side_at_stages_two_three_and_four():
 def test_dropout_precedes_every_dense_layer_of_a_perceptron():
     names = [type(layer).__name__ for layer in mlp((50, 50), 1, dropout=0.05)]
     assert names == ["Dropout", "Linear", "ReLU", "Dropout", "Linear", "ReLU", "Dropout", "Linear"]
+
+
+def test_dropout_follows_every_activation_of_the_all_convolution_nets():
+    for network in (lenet_001(dropout=0.2), allconv_001(dropout=0.2)):
+        activated = [k for k, layer in enumerate(network) if isinstance(layer, LeakyReLU)]
+        dropped = [k for k, layer in enumerate(network) if layer == Dropout(0.2)]
+        assert dropped == [k + 1 for k in activated]
+    assert Dropout not in map(type, lenet_001())
 
 
 def test_two_ways_to_the_same_network_give_one_identity():
