@@ -12,6 +12,7 @@ from metrics import (
     crps,
     distances,
     moments,
+    robustness,
     scores,
     selective,
     separation,
@@ -22,6 +23,7 @@ from metrics.separation import by
 from metrics.uncertainty import entropy, mutual_information, one_minus_confidence
 
 __all__ = [
+    "ATTACKED",
     "CLASSIFICATION",
     "DISTANCES",
     "LISTED",
@@ -29,6 +31,7 @@ __all__ = [
     "OUT_OF_DISTRIBUTION",
     "PROBED",
     "REGRESSION",
+    "ROBUSTNESS",
     "Metric",
     "value",
 ]
@@ -65,6 +68,8 @@ _TABLE = (
     Metric("entropy", _of(entropy), "nats", None),
     Metric("expected_entropy", _of(uncertainty.expected_entropy), "nats", None),
     Metric("mutual_information", _of(mutual_information), "nats", None),
+    Metric("log_odds_of_errors", robustness.mean_log_odds_of_errors, "nats", False),
+    Metric("log_odds_of_errors_median", robustness.median_log_odds_of_errors, "nats", False),
     Metric("aurc", selective.aurc, "fraction", False),
     Metric("augrc", selective.augrc, "fraction", False),
     # Targets 1 are out of distribution.
@@ -113,7 +118,11 @@ _PROBED = (
 PROBED: Mapping[str, Metric] = {metric.name: metric for metric in _PROBED}
 """What probes measure of a posterior, not of predictions: moments beside those of samples."""
 
-LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES, **PROBED}
+_ATTACKED = (Metric("zero_gradient", robustness.zero_gradient, "fraction", None),)
+ATTACKED: Mapping[str, Metric] = {metric.name: metric for metric in _ATTACKED}
+"""Scores of the gradient that an attack followed, not of predictions."""
+
+LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES, **PROBED, **ATTACKED}
 """Whatever a table may have a column of."""
 
 # The first four of each are what a terminal shows.
@@ -121,6 +130,9 @@ CLASSIFICATION = (
     "accuracy", "nll", "brier", "ece",
     "top5_accuracy", "log_likelihood", "ece_min_variance", "ece_paper000", "ece_adaptive",
     "ece_classwise", "mce", "entropy", "expected_entropy", "mutual_information", "aurc", "augrc",
+)  # fmt: skip
+ROBUSTNESS = (
+    "accuracy", "nll", "log_odds_of_errors_median", "log_odds_of_errors", "ece", "entropy",
 )  # fmt: skip
 OUT_OF_DISTRIBUTION = (
     "auroc_ood", "aupr_out", "aupr_in", "fpr95_in",

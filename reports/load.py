@@ -79,7 +79,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("suite", "profile", "dataset", "origin", "method"), str),
     **dict.fromkeys(("fold", "seed"), int),
     **dict.fromkeys(("run", "scores", "condition_origins", "diagnostics", "facts"), Mapping),
-    "provenance": Mapping,
+    **dict.fromkeys(("provenance", "not_scored"), Mapping),
     "error": (str, type(None)),
     "target": (Mapping, type(None)),
 }

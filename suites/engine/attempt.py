@@ -12,10 +12,19 @@ from types import SimpleNamespace
 import torch
 
 from datasets.base import Dataset, PoolSource, Split
-from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem
+from methods.base import (
+    BatchedMethod,
+    InferenceDiverged,
+    NotDifferentiable,
+    Posterior,
+    Problem,
+    differentiable,
+)
 from methods.predictive import Predictive
+from metrics import ATTACKED
 from suites.engine import memory
 from suites.engine.acquisition import acquire, choices
+from suites.engine.attacks import Attack
 from suites.engine.grid import Evaluation, Run
 from suites.engine.guard import check, unchanged
 from suites.engine.probe import checked
@@ -39,6 +48,8 @@ class Attempt:
     error: str | None = None
     posterior: Posterior | None = None
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
+    not_scored: dict[str, str] = field(default_factory=dict)
+    """Condition → why this posterior has no predictions under it."""
     probed: tuple[str, ...] = ()
     """Conditions whose scores are measurements of probes."""
     predictions: dict[str, tuple[Predictive, torch.Tensor]] = field(default_factory=dict)
@@ -149,23 +160,33 @@ def _fit_stream(run: Run, number: int, device: torch.device) -> torch.Generator:
 
 
 def evaluate(attempt: Attempt, evaluations: Sequence[Evaluation], device: torch.device) -> None:
-    """Predict and score every condition, until one fails."""
+    """Predict and score every condition, until one fails.
+
+    Under an attack that cannot follow a posterior's gradient, it is not scored and goes on.
+    """
     for evaluation in evaluations:
         split = evaluation.condition.select(attempt.data)
         try:
             _predict(attempt, evaluation, split, device)
+        except NotDifferentiable as reason:
+            attempt.not_scored[evaluation.condition.name] = str(reason)
         except (Exception, SystemExit) as error:
             attempt.give_up(error)
             return
 
 
 def _predict(attempt: Attempt, evaluation: Evaluation, split: Split, device: torch.device) -> None:
-    run, name = attempt.run, evaluation.condition.name
+    run, condition, name = attempt.run, evaluation.condition, evaluation.condition.name
     assert attempt.posterior is not None
     _diagnose(attempt, attempt.posterior)
-    rng = stream("predict", run.source, run.fold, run.seed, name, device=device)
+    inputs, extra = split.inputs, {}
+    if isinstance(condition, Attack):
+        inputs, extra = _attacked(attempt, condition, split, device)
+    # Sizes of an attack have draws in common: what differs between them is no chance.
+    draws = condition.family if isinstance(condition, Attack) else name
+    rng = stream("predict", run.source, run.fold, run.seed, draws, device=device)
     with stopwatch(device) as watch, unchanged(split):
-        prediction = attempt.posterior.predict(split.inputs.to(device), rng)
+        prediction = attempt.posterior.predict(inputs.to(device), rng)
     attempt.predict_seconds += watch.seconds
     prediction = kept(_on_cpu(prediction))
     if any(tensor.isnan().any() for tensor in vars_of(prediction).values()):
@@ -176,8 +197,24 @@ def _predict(attempt: Attempt, evaluation: Evaluation, split: Split, device: tor
         prediction = on_scale(prediction, own, first)
         split = evaluation.condition.select(attempt.start)
     target = first and dataclasses.asdict(first)
-    attempt.scores[name] = score(prediction, split.targets, evaluation.metrics, target)
+    attempt.scores[name] = score(prediction, split.targets, evaluation.metrics, target) | extra
     attempt.predictions[name] = (prediction, split.targets)
+
+
+def _attacked(
+    attempt: Attempt, attack: Attack, split: Split, device: torch.device
+) -> tuple[torch.Tensor, dict[str, float]]:
+    """Return the inputs that an attack makes, and scores of the gradient that it followed."""
+    run = attempt.run
+    assert attempt.posterior is not None
+    rng = stream("attack", run.source, run.fold, run.seed, attack.family, device=device)
+    with unchanged(split):
+        found = attack.perturbed(
+            differentiable(attempt.posterior), split.to(device), attempt.data.scaling, rng
+        )
+    gradient = found.gradient.cpu()
+    scores = {n: float(m.score(gradient, split.targets).mean()) for n, m in ATTACKED.items()}
+    return found.inputs, scores
 
 
 def probe(attempt: Attempt, device: torch.device) -> None:

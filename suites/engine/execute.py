@@ -88,6 +88,7 @@ def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
         provenance=provenance(device),
         target=dataclasses.asdict(data.target) if data.target else None,
         acquired=attempt.acquired,
+        not_scored=attempt.not_scored,
     )
     return Outcome(record, pack(attempt.predictions) if done else None)
 

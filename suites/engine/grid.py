@@ -9,6 +9,7 @@ from datasets.conditions import Acquired, Condition
 from methods.architectures import Architecture
 from methods.base import BatchedMethod, Method
 from suites.engine.acquisition import Acquisition
+from suites.engine.attacks import Attack
 from suites.engine.description import canonical_json, describe, digest
 from suites.engine.probe import Probe
 
@@ -124,6 +125,9 @@ class Suite:
             raise ValueError(f"two arms acquire alike: {self.acquisitions}")
         if len({rule.rounds for rule in rules}) > 1:
             raise ValueError(f"all arms make equally many acquisitions: {self.acquisitions}")
+        attacks = [e.condition.name for e in self.evaluations if isinstance(e.condition, Attack)]
+        if rules and attacks:
+            raise ValueError(f"active learning is not scored under attacks; got {attacks[0]}")
         if odd := [arm for arm in self.acquisitions if not arm or "-" in arm]:
             raise ValueError(f"the name of an arm has letters and no '-': {odd[0]!r}")
         if rules and (no := [s.name for s in self.sources if not isinstance(s, PoolSource)]):

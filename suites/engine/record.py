@@ -56,6 +56,8 @@ class Record:
     """Rows of the pool that active learning labelled, in that order."""
     reference: Mapping[str, str] | None = None
     """Key of the run that distances are to, and the SHA-256 of its predictions."""
+    not_scored: Mapping[str, str] = field(default_factory=dict)
+    """Condition → why the posterior could not be scored under it, though the run went well."""
     schema: int = SCHEMA
 
 

@@ -1,0 +1,46 @@
+"""What goes wrong under perturbed inputs: how sure errors are, and whether attacks had a way."""
+
+from jaxtyping import Float, Float64, Int
+from torch import Tensor
+
+from methods.predictive import ClassPredictive
+from metrics.scores import accuracy
+
+
+def log_odds(
+    prediction: ClassPredictive, target: Int[Tensor, " points"]
+) -> Float64[Tensor, " points"]:
+    r"""Return $\log(\max_y q(y) / q(y^*))$, in nats: 0 where the target is the most probable.
+
+    Source: paper 001, figure 5, "confidence odds".
+    """
+    return prediction.mixture_log_probs.amax(1) - prediction.log_prob(target)
+
+
+def mean_log_odds_of_errors(
+    prediction: ClassPredictive, target: Int[Tensor, " points"]
+) -> Float64[Tensor, ""]:
+    """Return the mean of the log odds over wrongly classified points; NaN where there are none."""
+    return _of_errors(prediction, target).mean()
+
+
+def median_log_odds_of_errors(
+    prediction: ClassPredictive, target: Int[Tensor, " points"]
+) -> Float64[Tensor, ""]:
+    """Return their median, which a few errors of probability 0 do not make infinite."""
+    of_errors = _of_errors(prediction, target)
+    return of_errors.quantile(0.5) if len(of_errors) else of_errors.mean()
+
+
+def _of_errors(prediction: ClassPredictive, target: Tensor) -> Float64[Tensor, " errors"]:
+    return log_odds(prediction, target)[accuracy(prediction, target) != 1]
+
+
+def zero_gradient(
+    gradient: Float[Tensor, "points *features"], target: Tensor
+) -> Float64[Tensor, " points"]:
+    """Return 1 where the loss's gradient is 0 in every input: an attack could not even begin.
+
+    In floating point the gradient of a sure prediction is 0; that is no robustness.
+    """
+    return (gradient.flatten(1) == 0).all(1).double()
