@@ -9,7 +9,8 @@ from torch import Tensor
 
 from methods.moment_propagation import standard
 from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.rectified import PAPER_SCALE, Variance
+from methods.moment_propagation.rectified import Variance
+from methods.moment_propagation.standard import PAPER_SCALE
 
 
 def maximum(

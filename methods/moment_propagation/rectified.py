@@ -5,49 +5,59 @@ ratio of ReLU; $\alpha$ the slope of negative inputs. Source: paper 001, eqs. 26
 """
 
 from math import sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from methods.moment_propagation import standard
+from methods.moment_propagation.kernels.selection import Backend, kernels_for
 from methods.moment_propagation.moments import Moments
 
 Variance = Literal["exact", "paper"]
 """How variances of rectifiers and maxima are computed: exactly, or by a logistic function."""
 
-PAPER_SCALE = 0.3729
-"""t of paper 001's R(a) ~ S(a/t), which is 0.5 at a = 0, where R is 0.341."""
 
-
-def relu(x: Moments, variance: Variance = "exact") -> Moments:
+def relu(x: Moments, variance: Variance = "exact", backend: Backend = "fused") -> Moments:
     """Return the moments of max(X, 0) of a normal X."""
-    return leaky_relu(x, 0.0, variance)
+    return leaky_relu(x, 0.0, variance, backend)
 
 
-def leaky_relu(x: Moments, slope: float, variance: Variance = "exact") -> Moments:
+def leaky_relu(
+    x: Moments, slope: float, variance: Variance = "exact", backend: Backend = "fused"
+) -> Moments:
     r"""Return the moments of X where it is positive and of slope X elsewhere, of a normal X.
 
     $$ \mu' = \mu(\alpha + (1-\alpha)\Phi(a)) + (1-\alpha)\sigma\phi(a), \quad
        v' = v(\alpha^2 + 2\alpha(1-\alpha)\Phi(a) + (1-\alpha)^2 R(a)) $$
 
-    or, as "paper", $v' = v(\alpha^2 + (1-\alpha^2) S(a/t))$. At variance 0 the mean is the
-    deterministic function of the mean, to the last bit.
+    or, as "paper", $v' = v(\alpha^2 + (1-\alpha^2) S(a/t))$ with t = 0.3729. At variance 0 the
+    mean is the deterministic function of the mean, to the last bit. Can be differentiated once.
     """
-    mean = F.leaky_relu(x.mean, slope)
-    if x.variance is None:
-        return Moments(mean)
-    bend = 1 - slope
-    mean = mean + bend * standard.mean_excess(x.mean, x.variance)
-    a = standard.standardised(x.mean, x.variance)
-    if variance == "paper":
-        ratio = slope**2 + (1 - slope**2) * standard.logistic(a / PAPER_SCALE)
-    elif variance == "exact":
-        cross = 2 * slope * bend * standard.normal_cdf(a)
-        ratio = slope**2 + cross + bend**2 * standard.variance_ratio(a)
-    else:
+    if variance not in ("exact", "paper"):
         raise ValueError(f'needed variance "exact" or "paper"; got {variance!r}')
-    return Moments(mean, x.variance * ratio)
+    if x.variance is None:
+        return Moments(F.leaky_relu(x.mean, slope))
+    arguments = (slope, variance == "exact", backend)
+    return Moments(*_Rectifier.apply(x.mean, x.variance, *arguments))  # pyright: ignore[reportGeneralTypeIssues]
+
+
+class _Rectifier(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, mean: Tensor, variance: Tensor, slope: float, exact: bool, backend: Backend
+    ) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(mean, variance)
+        ctx.kernels, ctx.slope, ctx.exact = kernels_for(backend, mean), slope, exact
+        return ctx.kernels.rectifier(mean, variance, slope, exact)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *to: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        gradients = ctx.kernels.rectifier_gradient(*ctx.saved_tensors, *to, ctx.slope, ctx.exact)
+        return *gradients, None, None, None
 
 
 def absolute(x: Moments) -> Moments:

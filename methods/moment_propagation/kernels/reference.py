@@ -1,0 +1,67 @@
+"""What the kernels mean, in torch: computed in double precision whatever the type."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.moment_propagation import standard
+from methods.moment_propagation.standard import PAPER_SCALE
+
+Units = Float[Tensor, "*shape"]
+
+
+def rectifier(mean: Units, variance: Units, slope: float, exact: bool) -> tuple[Units, Units]:
+    """Return mean and variance of X where X > 0 and of slope X elsewhere, of a normal X.
+
+    Unless `exact`, the variance is paper 001's approximation, eq. 39.
+    """
+    x, v, a, std = _standardised(mean, variance)
+    positive, bend = x > 0, 1 - slope
+    _, tail, excess, lower = standard.normal_tail(a.abs())
+    out = torch.where(positive, x, slope * x) + bend * std * excess
+    if exact:
+        twice = 2 * bend * tail
+        ratio = torch.where(positive, 1 - twice, slope * (slope + twice)) + bend**2 * lower
+    else:
+        ratio = slope**2 + (1 - slope**2) * standard.logistic(a / PAPER_SCALE)
+    return out.to(mean.dtype), (v * ratio).to(mean.dtype)
+
+
+def rectifier_gradient(
+    mean: Units, variance: Units, to_mean: Units, to_variance: Units, slope: float, exact: bool
+) -> tuple[Units, Units]:
+    r"""Return the gradients to mean and variance of those to the moments of a rectifier.
+
+    By E[f(X)]' = E[f'(X)] with respect to the mean and E[f''(X)]/2 with respect to the variance,
+    for f the rectifier and its square:
+
+    $$ \partial_\mu \mu' = \alpha + (1-\alpha)\Phi(a), \quad
+       \partial_v \mu' = (1-\alpha)\phi(a)/(2\sigma), \quad
+       \partial_\mu v' = 2(1-\alpha)\sigma
+           ((1-\alpha)(a\Phi(a) + \phi(a))\Phi(-a) + \alpha\phi(a)), \quad
+       \partial_v v' = \alpha^2 + (1-\alpha^2)\Phi(a) - (1-\alpha)\phi(a)\mu'/\sigma $$
+    """
+    x, v, a, std = _standardised(mean, variance)
+    positive, bend, share = x > 0, 1 - slope, 1 - slope**2
+    density, tail, excess, _ = standard.normal_tail(a.abs())
+    below, above = torch.where(positive, tail, 1 - tail), torch.where(positive, 1 - tail, tail)
+    mean_variance = bend * density / (2 * v.clamp(min=standard.LEAST_VARIANCE).sqrt())
+    if exact:
+        factor = a.clamp(min=0) + excess
+        variance_mean = 2 * bend * std * (bend * factor * below + slope * density)
+        slant = slope * a + bend * factor
+        variance_variance = slope**2 + share * above - bend * density * slant
+    else:
+        steep = share / PAPER_SCALE * standard.logistic_slope(a / PAPER_SCALE)
+        variance_mean = std * steep
+        ratio = slope**2 + share * standard.logistic(a / PAPER_SCALE)
+        variance_variance = ratio - a * steep / 2
+    first, second = to_mean.double(), to_variance.double()
+    out_mean = first * (slope + bend * above) + second * variance_mean
+    out_variance = first * mean_variance + second * variance_variance
+    return out_mean.to(mean.dtype), out_variance.to(mean.dtype)
+
+
+def _standardised(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    x, v = mean.double(), variance.double()
+    return x, v, standard.standardised(x, v), v.sqrt()
