@@ -68,8 +68,8 @@ _TABLE = (
     Metric("entropy", _of(entropy), "nats", None),
     Metric("expected_entropy", _of(uncertainty.expected_entropy), "nats", None),
     Metric("mutual_information", _of(mutual_information), "nats", None),
-    Metric("log_odds_of_errors", robustness.mean_log_odds_of_errors, "nats", False),
-    Metric("log_odds_of_errors_median", robustness.median_log_odds_of_errors, "nats", False),
+    Metric("log_odds_of_errors", robustness.mean_log_odds_of_errors, "nats", None),
+    Metric("log_odds_of_errors_median", robustness.median_log_odds_of_errors, "nats", None),
     Metric("aurc", selective.aurc, "fraction", False),
     Metric("augrc", selective.augrc, "fraction", False),
     # Targets 1 are out of distribution.

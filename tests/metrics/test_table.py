@@ -3,7 +3,7 @@ import torch
 
 import metrics
 from methods.predictive import CategoricalPredictive, GaussianPredictive
-from metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, REGRESSION, value
+from metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, REGRESSION, ROBUSTNESS, value
 from tests.metrics.examples import random_prediction
 
 
@@ -12,7 +12,7 @@ def test_a_metrics_key_is_its_name_and_no_name_is_used_twice():
 
 
 def test_every_metric_belongs_to_a_task_and_no_task_names_one_twice():
-    tasks = (CLASSIFICATION, OUT_OF_DISTRIBUTION, REGRESSION)
+    tasks = (CLASSIFICATION, OUT_OF_DISTRIBUTION, REGRESSION, ROBUSTNESS)
     assert set().union(*tasks) == set(METRICS)
     assert all(len(set(task)) == len(task) for task in tasks)
 
