@@ -15,6 +15,8 @@ METHODS: Mapping[str, str] = {
     "hmc_hamiltorch": "methods.hmc_hamiltorch:HmcHamiltorch",
     "pbp": "methods.pbp.method:Pbp",
     "message_passing": "methods.message_passing.method:MessagePassing",
+    "moment_propagation": "methods.moment_propagation.method:MomentPropagation",
+    "moment_prediction": "methods.moment_propagation.predictive:MomentPrediction",
     "backprop": "methods.backprop:Backprop",
     "graves_vi": "methods.graves_vi:GravesVi",
     "laplace_diagonal": "methods.laplace_diagonal:LaplaceDiagonal",

@@ -125,8 +125,19 @@ def parameter_slices(architecture: Architecture, input_shape: Shape) -> tuple[Pa
 
 
 def running_slices(architecture: Architecture, input_shape: Shape) -> tuple[ParameterSlice, ...]:
-    """Return where each running statistic lies in a flat vector of them."""
-    return _slices(architecture, input_shape, running_shapes)
+    """Return where each running statistic lies in a flat vector of them.
+
+    Behind them, if a layer is an AnalyticNorm: mean and variance of the network's inputs per
+    channel, "input.mean" and "input.variance".
+    """
+    slices = _slices(architecture, input_shape, running_shapes)
+    layers = (placed.layer for placed in walk(architecture, input_shape))
+    norm = next((layer for layer in layers if isinstance(layer, AnalyticNorm)), None)
+    if norm is None:
+        return slices
+    start, channels = slices[-1].stop if slices else 0, input_shape[:1]
+    mean = ParameterSlice("input.mean", norm, channels, start, 1)
+    return (*slices, mean, ParameterSlice("input.variance", norm, channels, mean.stop, 1))
 
 
 def parameter_count(architecture: Architecture, input_shape: Shape) -> int:

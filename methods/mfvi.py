@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.architectures import BatchNorm, Conv2d, FeatureResponseNorm, Linear
+from methods.architectures import AnalyticNorm, BatchNorm, Conv2d, FeatureResponseNorm, Linear
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.network_posterior import DiagonalGaussianPosterior
 from methods.randomness import normal
@@ -144,5 +144,6 @@ SAMPLING_RULES = {
     Linear: sampled_outputs(RULES[Linear]),
     Conv2d: sampled_outputs(RULES[Conv2d]),
     BatchNorm: sampled_weights(RULES[BatchNorm]),
+    AnalyticNorm: sampled_weights(RULES[AnalyticNorm]),
     FeatureResponseNorm: sampled_weights(RULES[FeatureResponseNorm]),
 }

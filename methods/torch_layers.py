@@ -179,6 +179,15 @@ def per_channel(x: Tensor, scale: Tensor, offset: Tensor | None = None) -> Tenso
     return scaled if offset is None else scaled + offset.view(-1, *sides)
 
 
+def channel_moments(
+    x: Float[Tensor, "points channels *sides"],
+) -> tuple[Float[Tensor, " channels"], Float[Tensor, " channels"]]:
+    """Return mean and variance of each channel over points and positions."""
+    others = [axis for axis in range(x.dim()) if axis != 1]
+    variance, mean = torch.var_mean(x, others, correction=0)
+    return mean, variance
+
+
 def feature_response_norm(
     layer: words.FeatureResponseNorm, stacks: Sequence[Parameters], x: Images, _: Pass
 ) -> Images:

@@ -15,18 +15,20 @@ from methods.architecture_shapes import (
     parameter_slices,
     running_slices,
 )
-from methods.architectures import Architecture, Layer, Residual
+from methods.architectures import AnalyticNorm, Architecture, Layer, Residual
 from methods.initialisation import Initialisation, fill
-from methods.torch_layers import RULES, Noise, Pass, Rule
+from methods.torch_layers import RULES, Noise, Pass, Rule, channel_moments
 
 _Own = tuple[tuple[str, int], ...]
 """A layer's slices: the name of each, and its number in flat vectors."""
 
 
 class _Step(NamedTuple):
-    """One layer: its rule, and the numbers of its parameters and running statistics."""
+    """One layer: its rules, and the numbers of its parameters and running statistics."""
 
     rule: Rule
+    statistic: Rule | None
+    """The rule for the statistic of a single pixel, where an AnalyticNorm further on needs it."""
     layer: Layer
     parameters: _Own
     buffers: _Own
@@ -64,7 +66,7 @@ class TorchNetwork:
 
     `rules` replace the built-in ones, for a method whose layers compute otherwise; such a
     method may pass several stacks of weights (a mean and a standard deviation, say), and its
-    rules get the layer's parameters out of each. Raises ValueError for a layer without rule.
+    rules get the layer's parameters out of each.
     """
 
     def __init__(
@@ -80,11 +82,14 @@ class TorchNetwork:
         self.buffers = running_slices(architecture, input_shape)
         self.parameter_count = sum(part.size for part in self.parameters)
         self.buffer_count = sum(part.size for part in self.buffers)
+        numbers = _numbers(self.buffers)
+        self._inputs = tuple(number for _, number in numbers.pop("input", ()))
         self._program = _compile(
             architecture,
             RULES | dict(rules or {}),
+            _pixel_rules() if self._inputs else {},
             _numbers(self.parameters),
-            _numbers(self.buffers),
+            numbers,
         )
 
     def __call__(
@@ -104,6 +109,7 @@ class TorchNetwork:
         members as generators. `training` takes batch statistics and moves `buffers` in place.
         `noise` is "per_example" in training and otherwise "off" unless given; member `m`
         draws from `rngs[m]` alone. `momentum` replaces that of every BatchNorm.
+        AnalyticNorm takes the inputs' statistics from `buffers`, the rest from the weights.
         Inputs that are no tensor pass through the network as they are, and the rules see them.
         """
         stacks = (weights,) if isinstance(weights, Tensor) else tuple(weights)
@@ -115,7 +121,15 @@ class TorchNetwork:
         now = Pass(training, noise or ("per_example" if training else "off"), rngs, momentum)
         views = [_views(_expand(stack, members), self.parameters) for stack in stacks]
         statistics = [] if buffers is None else _views(_expand(buffers, members), self.buffers)
-        return _run(self._program, _expand(inputs, members), views, statistics, now)
+        pixel = None
+        if statistics and self._inputs:
+            pixel = self._pixel(*(statistics[number].clone() for number in self._inputs))
+        return _run(self._program, _expand(inputs, members), pixel, views, statistics, now)[0]
+
+    def _pixel(self, mean: Tensor, variance: Tensor) -> Any:
+        from methods.moment_propagation.single_pixel import Pixel
+
+        return Pixel.of(mean, variance, self.input_shape[1:])
 
     def initial_weights(
         self,
@@ -131,19 +145,27 @@ class TorchNetwork:
         return weights
 
     def initial_buffers(
-        self, weights: Float[Tensor, "members parameters"]
+        self,
+        weights: Float[Tensor, "members parameters"],
+        inputs: Sequence[Float[Tensor, "points *features"]] = (),
     ) -> Float[Tensor, "members buffers"]:
-        """Return the statistics of no data, mean 0 and variance 1, beside these weights."""
+        """Return the statistics of no data, mean 0 and variance 1, beside these weights.
+
+        Those of the network's inputs are taken from `inputs`, one set per member, if given.
+        """
         buffers = weights.new_zeros(len(weights), self.buffer_count)
         for part in self.buffers:
-            if part.name == "running_variance":
+            if part.name.endswith("variance"):
                 buffers[:, part.offset : part.stop] = 1
+        for row, points in zip(buffers, inputs if self._inputs else (), strict=False):
+            row[self.buffers[self._inputs[0]].offset :] = torch.cat(channel_moments(points))
         return buffers
 
 
 def _compile(
     architecture: Architecture,
     rules: Mapping[type[Layer], Rule],
+    pixel_rules: Mapping[type[Layer], Rule],
     parameters: Mapping[str, _Own],
     buffers: Mapping[str, _Own],
     prefix: str = "",
@@ -152,35 +174,57 @@ def _compile(
     for index, layer in enumerate(architecture):
         path = f"{prefix}{index}"
         if isinstance(layer, Residual):
-            body = _compile(layer.body, rules, parameters, buffers, f"{path}.body.")
-            shortcut = _compile(layer.shortcut, rules, parameters, buffers, f"{path}.shortcut.")
-            steps.append(_Fork(body, shortcut))
-        elif type(layer) in rules:
-            own = parameters.get(path, ()), buffers.get(path, ())
-            steps.append(_Step(rules[type(layer)], layer, *own))
+            known = rules, pixel_rules if _normed(architecture[index:]) else {}, parameters, buffers
+            body = _compile(layer.body, *known, f"{path}.body.")
+            steps.append(_Fork(body, _compile(layer.shortcut, *known, f"{path}.shortcut.")))
         else:
-            raise ValueError(f"TorchNetwork cannot compute {type(layer).__name__} (layer {path})")
+            own = parameters.get(path, ()), buffers.get(path, ())
+            needed = prefix or _normed(architecture[index + 1 :])
+            statistic = pixel_rules.get(type(layer)) if needed else None
+            steps.append(_Step(rules[type(layer)], statistic, layer, *own))
     return tuple(steps)
 
 
 def _run(
     program: _Program,
     x: Any,
+    pixel: Any,
     stacks: Sequence[Sequence[Tensor]],
     statistics: Sequence[Tensor],
     now: Pass,
-) -> Any:
+) -> tuple[Any, Any]:
+    """Return what becomes of the inputs, and of the single pixel's statistic if there is one."""
     for step in program:
         if isinstance(step, _Fork):
-            x = _run(step.body, x, stacks, statistics, now) + _run(
-                step.shortcut, x, stacks, statistics, now
-            )
+            body = _run(step.body, x, pixel, stacks, statistics, now)
+            shortcut = _run(step.shortcut, x, pixel, stacks, statistics, now)
+            x = body[0] + shortcut[0]
+            pixel = None if body[1] is None or shortcut[1] is None else body[1] + shortcut[1]
             continue
         own = [{name: views[number] for name, number in step.parameters} for views in stacks]
         if statistics and step.buffers:
             own[0] |= {name: statistics[number] for name, number in step.buffers}
+        if pixel is not None and isinstance(step.layer, AnalyticNorm):
+            own[0] |= pixel.statistic
         x = step.rule(step.layer, own, x, now)
-    return x
+        if pixel is not None:
+            pixel = step.statistic and step.statistic(step.layer, own[:1], pixel, now)
+    return x, pixel
+
+
+def _normed(architecture: Architecture) -> bool:
+    """Return whether a layer, inside branches too, is an AnalyticNorm."""
+    return any(
+        isinstance(layer, AnalyticNorm)
+        or (isinstance(layer, Residual) and _normed(layer.body + layer.shortcut))
+        for layer in architecture
+    )
+
+
+def _pixel_rules() -> Mapping[type[Layer], Rule]:
+    from methods.moment_propagation.single_pixel import SINGLE_PIXEL_RULES
+
+    return SINGLE_PIXEL_RULES
 
 
 def _numbers(slices: Sequence[ParameterSlice]) -> dict[str, _Own]:

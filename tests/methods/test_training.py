@@ -141,3 +141,16 @@ def test_the_cosine_schedule_falls_from_the_peak_as_torch_has_it():
         assert math.isclose(learning_rate_factor("constant", epoch, 7), 1.0)
         optimiser.step()
         schedule.step()
+
+
+def test_the_exponential_schedule_loses_four_percent_an_epoch_as_torch_has_it():
+    from methods.training import learning_rate_factor
+
+    parameter = torch.zeros(1, requires_grad=True)
+    optimiser = torch.optim.SGD([parameter], lr=1.0)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.96)
+    for epoch in range(5):
+        (rate,) = schedule.get_last_lr()
+        assert learning_rate_factor("exponential", epoch, 50) == pytest.approx(rate)
+        optimiser.step()
+        schedule.step()

@@ -1,0 +1,73 @@
+"""Weights rescaled so that the units of every layer start with mean 0 and variance 1.
+
+Layers are taken in order of data flow, each with the statistics behind those that were
+rescaled before it. A layer without bias, since a norm follows, is rescaled and not centred.
+Source: paper 001, section 4, after Salimans and Kingma (2016).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.architectures import Conv2d, Layer, Linear
+from methods.moment_propagation.single_pixel import SINGLE_PIXEL_RULES, Pixel
+from methods.torch_layers import RULES, Parameters, Pass, Rule, channel_moments, realigned
+from methods.torch_network import TorchNetwork
+
+Rescaling = Literal["none", "bn", "ap2"]
+"""By what statistics weights are rescaled before training: by none, by those of a batch
+without noise, or by that of a single pixel."""
+
+Statistic = Callable[[Any], tuple[Tensor, Tensor]]
+"""Output of a layer -> mean and variance of each member's channels."""
+
+
+@torch.no_grad()
+def rescale_by_batch(
+    network: TorchNetwork,
+    weights: Float[Tensor, "members parameters"],
+    inputs: Float[Tensor, "members points *features"],
+) -> None:
+    """Change the weights so that every channel has mean 0 and variance 1 over the batch."""
+    twin = TorchNetwork(network.architecture, network.input_shape, _rules(RULES, _of_batch))
+    buffers = network.initial_buffers(weights, list(inputs))
+    twin(weights, inputs, buffers=buffers, training=True, noise="off")
+
+
+@torch.no_grad()
+def rescale_by_pixel(
+    network: TorchNetwork, weights: Float[Tensor, "members parameters"], pixel: Pixel
+) -> None:
+    """Change the weights so that the pixel has mean 0 and variance 1 in every channel."""
+    rules = SINGLE_PIXEL_RULES | _rules(SINGLE_PIXEL_RULES, _of_pixel)
+    TorchNetwork(network.architecture, network.input_shape, rules)(weights, pixel)
+
+
+def _rules(rules: dict[type[Layer], Rule], statistic: Statistic) -> dict[type[Layer], Rule]:
+    return {kind: _rescaling(rules[kind], statistic) for kind in (Linear, Conv2d)}
+
+
+def _rescaling(rule: Rule, statistic: Statistic) -> Rule:
+    def rescale(layer: Any, stacks: Sequence[Parameters], x: Any, now: Pass) -> Any:
+        (own,) = stacks
+        mean, variance = statistic(rule(layer, stacks, x, now))
+        std = torch.where(variance > 0, variance, 1).sqrt()  # a constant channel has no scale
+        weight = own["weight"]
+        weight.div_(std.view(*std.shape, *(1,) * (weight.dim() - 2)))
+        if "bias" in own:
+            own["bias"].sub_(mean).div_(std)
+        return rule(layer, stacks, x, now)
+
+    return rescale
+
+
+def _of_pixel(pixel: Pixel) -> tuple[Tensor, Tensor]:
+    return pixel.statistic["mean"], pixel.statistic["variance"]
+
+
+def _of_batch(x: Tensor) -> tuple[Tensor, Tensor]:
+    mean, variance = zip(*(channel_moments(realigned(row)) for row in x), strict=True)
+    return torch.stack(mean), torch.stack(variance)

@@ -1,0 +1,178 @@
+"""Networks trained end to end on the moments of their units, instead of on samples.
+
+Noise inside the network (dropout, logistic Bernoulli units) and at its inputs enters as a
+variance, so that loss and gradient are deterministic given a batch. Source: paper 001.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from methods.architectures import Architecture, LogisticBernoulli
+from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.minibatches import Minibatches
+from methods.moment_propagation.initialisation import (
+    Rescaling,
+    rescale_by_batch,
+    rescale_by_pixel,
+)
+from methods.moment_propagation.moments import Moments
+from methods.moment_propagation.networks import contains, with_analytic_norms, with_dropout
+from methods.moment_propagation.posterior import MomentPosterior
+from methods.moment_propagation.rules import Formulas, alone, moment_rules, with_variance
+from methods.moment_propagation.single_pixel import Pixel
+from methods.moment_propagation.softmax import Softmax, log_probabilities
+from methods.randomness import normal
+from methods.settings import require_between, require_choice
+from methods.torch_network import TorchNetwork
+from methods.training import ObservationNoise, Schedule, Stack, check_descent, in_stacks, only
+
+Mode = Literal["ap2", "sample", "ap1"]
+"""What flows through the network: moments, samples, or means alone."""
+LARGE_BATCH = 1000
+"""Rows by which weights are rescaled before training."""
+
+
+@dataclass(frozen=True)
+class MomentPropagation:
+    """One weight vector by Adam; of a regression, with learned noise variance."""
+
+    learning_rate: float = 1e-3
+    epochs: int = 25
+    batch_size: int = 128
+    schedule: Schedule = "exponential"
+    training: Mode = "ap2"
+    prediction: Literal["ap2", "ap1"] = "ap2"
+    dropout: float = 0.2
+    """After every activation; 0 leaves the network as it is."""
+    input_variance: float = 0.0
+    """Of independent noise that is assumed at every input, in training and prediction."""
+    norm: Literal["none", "ap2"] = "none"
+    """"ap2" puts an AnalyticNorm behind every layer with weights, in place of its bias."""
+    initialisation: Rescaling = "none"
+    formulas: Formulas = Formulas()  # noqa: RUF009 (a frozen value)
+
+    def __post_init__(self) -> None:
+        check_descent(self)
+        require_choice(self, "training", get_args(Mode))
+        require_choice(self, "prediction", ("ap2", "ap1"))
+        require_choice(self, "norm", ("none", "ap2"))
+        require_choice(self, "initialisation", get_args(Rescaling))
+        require_between(self, 0.0, 1.0, "dropout")
+        require_between(self, 0.0, math.inf, "input_variance")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def network_of(self, architecture: Architecture) -> Architecture:
+        """Return the network that is trained: with this method's norms and dropout."""
+        normed = with_analytic_norms(architecture) if self.norm == "ap2" else architecture
+        return with_dropout(normed, self.dropout) if self.dropout else normed
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        architecture = self.network_of(problems[0].architecture)
+        if self.training == "sample" and contains(architecture, LogisticBernoulli):
+            raise Unsupported(
+                "needed units whose samples have a gradient; got LogisticBernoulli: train it by "
+                'training="ap2"'
+            )
+        rules = moment_rules(self.formulas) if self.training == "ap2" else None
+        stack = Stack(problems, rngs, self.batch_size, architecture, rules)
+        self._rescale(stack, problems)
+        weights = stack.weights.requires_grad_()
+        optimiser = torch.optim.Adam([weights], lr=self.learning_rate, fused=weights.is_cuda)
+
+        def step(inputs: Tensor, targets: Tensor) -> Tensor:
+            loss = self._loss(stack, weights, inputs, targets)
+            optimiser.zero_grad()
+            loss.sum().backward()
+            optimiser.step()
+            return loss.detach()
+
+        stack.run(self.epochs, step, optimiser, self.schedule)
+        stack.weights = weights.detach()
+        return stack.outcomes([self._posterior(stack, m) for m in range(len(problems))])
+
+    def _rescale(self, stack: Stack, problems: Sequence[Problem]) -> None:
+        if self.initialisation == "bn":
+            batch = Minibatches(problems, stack.rngs, LARGE_BATCH)
+            rescale_by_batch(stack.network, stack.weights, next(batch.epoch())[0])
+        elif self.initialisation == "ap2":
+            pixel = Pixel.of_data([problem.train.inputs for problem in problems])
+            rescale_by_pixel(stack.network, stack.weights, pixel)
+
+    def _loss(
+        self,
+        stack: Stack,
+        weights: Float[Tensor, "members parameters"],
+        inputs: Float[Tensor, "members batch *features"],
+        targets: Shaped[Tensor, "members batch *target"],
+    ) -> Float[Tensor, " members"]:
+        """Return each member's mean negative log likelihood of the batch, in nats."""
+        if self.training == "ap1":
+            return stack.loss(weights, inputs, targets, noise="off")
+        if self.training == "sample":
+            if self.input_variance:
+                noise = normal(stack.rngs, *inputs.shape[1:], dtype=inputs.dtype)
+                inputs = inputs + math.sqrt(self.input_variance) * noise
+            return stack.loss(weights, inputs, targets)
+        x = with_variance(inputs, self.input_variance)
+        y = stack.network(weights, x, buffers=stack.buffers, training=True, rngs=stack.rngs)
+        if stack.noise is None:
+            return cross_entropy(y, targets, self.formulas.softmax)
+        return gaussian_loss(y, targets, stack.noise)
+
+    def _posterior(self, stack: Stack, member: int) -> Posterior:
+        trained = stack.posterior(member)
+        if self.prediction == "ap1":
+            network = stack.network
+            return replace(trained, network=TorchNetwork(network.architecture, network.input_shape))
+        return MomentPosterior(
+            trained,
+            formulas=self.formulas,
+            input_variance=self.input_variance,
+            diagnostics=trained.diagnostics,
+        )
+
+
+def cross_entropy(
+    y: Moments, targets: Int[Tensor, "members batch"], rule: Softmax
+) -> Float[Tensor, " members"]:
+    """Return each member's mean of -log q(class)."""
+    log_probs = torch.cat([log_probabilities(member, rule) for member in alone(y)])
+    return -log_probs.gather(2, targets.unsqueeze(2)).squeeze(2).mean(1)
+
+
+def gaussian_loss(
+    y: Moments, targets: Float[Tensor, "members batch outputs"], noise: ObservationNoise
+) -> Float[Tensor, " members"]:
+    """Return each member's mean of -log N(y; m, v + noise variance), and learn the noise.
+
+    What is averaged for the noise is the expected square of its share in the residual, whose
+    fixed point maximises the likelihood (Dempster, Laird and Rubin, 1977).
+    """
+    squares = (y.mean - targets).square()
+    own = noise.variance[:, None, None]
+    if y.variance is None:
+        total, expected = own.expand_as(squares), squares
+    else:
+        total = y.variance + own
+        share = own / total
+        expected = share.square() * squares + share * y.variance
+    noise.update(expected.detach().flatten(1).mean(1), targets.shape[1])
+    density = 0.5 * (squares / total + (2 * math.pi * total).log())
+    return targets.shape[-1] * density.flatten(1).mean(1)

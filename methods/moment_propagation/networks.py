@@ -1,0 +1,63 @@
+"""Architectures with the norms and the dropout that a method adds to them."""
+
+from dataclasses import replace
+
+from methods.architectures import (
+    AnalyticNorm,
+    Architecture,
+    BatchNorm,
+    Conv2d,
+    Dropout,
+    FeatureResponseNorm,
+    Layer,
+    LeakyReLU,
+    Linear,
+    LogisticBernoulli,
+    ReLU,
+    Residual,
+    Sigmoid,
+    Swish,
+    Tanh,
+)
+from methods.base import Unsupported
+
+ACTIVATIONS = (ReLU, LeakyReLU, Swish, Tanh, Sigmoid, LogisticBernoulli)
+NORMS = (BatchNorm, FeatureResponseNorm, AnalyticNorm)
+
+
+def with_dropout(architecture: Architecture, rate: float) -> Architecture:
+    """Return the network with dropout behind every activation."""
+    if contains(architecture, Dropout):
+        raise Unsupported("needed a network without Dropout, or a rate of 0: one dropout, not two")
+    return _behind(architecture, ACTIVATIONS, Dropout(rate))
+
+
+def with_analytic_norms(architecture: Architecture) -> Architecture:
+    """Return the network with an AnalyticNorm behind all weights, in place of their bias."""
+    if contains(architecture, *NORMS):
+        raise Unsupported('needed a network without norms, or norm="none": one norm, not two')
+    return _behind(architecture, (Linear, Conv2d), AnalyticNorm())
+
+
+def contains(architecture: Architecture, *kinds: type[Layer]) -> bool:
+    """Return whether a layer, inside branches too, is of one of these kinds."""
+    return any(
+        isinstance(layer, kinds)
+        or (isinstance(layer, Residual) and contains(layer.body + layer.shortcut, *kinds))
+        for layer in architecture
+    )
+
+
+def _behind(
+    architecture: Architecture, kinds: tuple[type[Layer], ...], addition: Layer
+) -> Architecture:
+    """Return the network with a layer more behind each of these kinds, inside branches too."""
+    layers: list[Layer] = []
+    for layer in architecture:
+        if isinstance(layer, Residual):
+            branches = (layer.body, layer.shortcut)
+            layer = Residual(*(_behind(branch, kinds, addition) for branch in branches))
+        if isinstance(layer, Linear | Conv2d) and isinstance(addition, AnalyticNorm):
+            layer = replace(layer, bias=False)
+        layers += (layer, addition) if isinstance(layer, kinds) else (layer,)
+    return tuple(layers)

@@ -1,0 +1,53 @@
+"""Predictions by one pass of moments, of certain weights and of Gaussian ones."""
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Categorical
+from methods.moment_propagation.moments import Moments
+from methods.moment_propagation.rules import Formulas, moment_rules, with_variance
+from methods.moment_propagation.softmax import log_probabilities
+from methods.network_posterior import POINTS_AT_ONCE, NetworkPosterior
+from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+from methods.torch_network import TorchNetwork
+
+
+@dataclass(frozen=True)
+class MomentPosterior:
+    """One weight vector, or a Gaussian about it, that predicts by one pass of moments."""
+
+    at_mean: NetworkPosterior
+    std: Float[Tensor, " parameters"] | None = None
+    """Of every weight; None: the weights are certain."""
+    formulas: Formulas = Formulas()  # noqa: RUF009 (a frozen value)
+    input_variance: float = 0.0
+    diagnostics: dict[str, float] = field(default_factory=dict)
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return one categorical or one Gaussian per point; the stream is not used."""
+        trained = self.at_mean
+        network = TorchNetwork(
+            trained.network.architecture,
+            trained.network.input_shape,
+            moment_rules(self.formulas),
+        )
+        chunks = [self._moments(network, points) for points in inputs.split(POINTS_AT_ONCE)]
+        mean, variance = (torch.cat(parts, 1) for parts in zip(*chunks, strict=True))
+        if isinstance(trained.likelihood, Categorical):
+            moments = Moments(mean, variance)
+            return CategoricalPredictive(log_probabilities(moments, self.formulas.softmax))
+        assert trained.noise_variance is not None
+        return GaussianPredictive(mean, variance + trained.noise_variance)
+
+    @torch.no_grad()
+    def _moments(self, network: TorchNetwork, points: Tensor) -> tuple[Tensor, Tensor]:
+        trained = self.at_mean
+        stacks = [trained.weights, *([] if self.std is None else [self.std[None]])]
+        x = with_variance(points[None], self.input_variance)
+        y = network(stacks, x, buffers=trained.buffers)
+        return y.mean, torch.zeros_like(y.mean) if y.variance is None else y.variance
