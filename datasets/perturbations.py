@@ -5,7 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from torch import Tensor
 from datasets.base import Dataset, ImageSource, Origin, Scaling, Split
 from datasets.conditions import Resolve, acquisitions
 
+Self = TypeVar("Self")
 Scale = Literal["standardised", "pixel"]
 """What a size of 1 is: one unit of what a network sees, or the range of an image's intensities."""
 
@@ -54,7 +55,7 @@ class Perturbation(ABC):
         """Return nothing."""
         return ()
 
-    def with_sources(self, resolve: Resolve) -> "Perturbation":
+    def with_sources(self: Self, resolve: Resolve) -> Self:
         """Return the condition."""
         return self
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Likelihood, Split
+from datasets.base import Categorical, Likelihood, Split
 from methods.architectures import Architecture
 from methods.predictive import Predictive
 
@@ -113,3 +113,9 @@ def differentiable(posterior: Posterior) -> Differentiable:
             "the inputs (see methods.base.Differentiable)"
         )
     return posterior
+
+
+def require_classifier(likelihood: Likelihood) -> None:
+    """Raise `NotDifferentiable` for a likelihood without class probabilities."""
+    if not isinstance(likelihood, Categorical):
+        raise NotDifferentiable("needed a classifier; got a regression, without probabilities")

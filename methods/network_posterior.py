@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from datasets.base import Categorical, Likelihood
 from methods.architectures import Architecture, Conv2d, Residual
-from methods.base import NotDifferentiable
+from methods.base import require_classifier
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive, mixture
 from methods.randomness import normal
 from methods.torch_network import TorchNetwork
@@ -72,8 +72,7 @@ class NetworkPosterior:
 
         In float64, and with gradient to the inputs; seeds and options as in `outputs`.
         """
-        if not isinstance(self.likelihood, Categorical):
-            raise NotDifferentiable("needed a classifier; got a regression, without probabilities")
+        require_classifier(self.likelihood)
         at_once = draws_at_once(self.network)
         several = len(weights) > at_once
         parts = []

@@ -23,6 +23,7 @@ from reports.load import Damage, Results
 from reports.numbers import duration
 from reports.palette import Style, method_order, styles
 from reports.reproduction import Reproduction, reproductions
+from reports.sizes import Family, size_tables, sized_families
 from reports.steps import step_tables
 from reports.table import Table, condition_table, diagnostics_table, overview
 from suites.engine.record import Record
@@ -42,6 +43,8 @@ class Section:
     tables: tuple[Table, ...]
     minor: tuple[Table, ...]
     diagnostics: Table
+    sized: tuple[tuple[Family, tuple[Table, ...]], ...] = ()
+    """Families of conditions that differ in size alone, with a table for each metric."""
 
     @property
     def shown(self) -> tuple[Table, ...]:
@@ -50,7 +53,18 @@ class Section:
 
     @property
     def named_tables(self) -> list[tuple[str, Table]]:
-        """Condition and table, without empty tables."""
+        """Condition and table, without empty tables and without the families' conditions."""
+        in_families = {c for family, _ in self.sized for c in family.sizes} - {self.benchmark.main}
+        return [(c, t) for c, t in self._with_conditions if c not in in_families]
+
+    @property
+    def tables_by_size(self) -> list[tuple[str, Table]]:
+        """Condition and table of the families' conditions."""
+        shown = {condition for condition, _ in self.named_tables}
+        return [(c, t) for c, t in self._with_conditions if c not in shown]
+
+    @property
+    def _with_conditions(self) -> list[tuple[str, Table]]:
         conditions = self.benchmark.conditions
         return [(c, t) for c, t in zip(conditions, self.tables, strict=False) if t.columns]
 
@@ -84,6 +98,7 @@ class Part:
         found = [*self.overviews, *self.learning, *self.steps]
         found += map(coverage_table, self.covered)
         for section in self.sections:
+            found += [table for _, tables in section.sized for table in tables]
             found += [*section.shown, *section.minor]
         return found
 
@@ -103,12 +118,17 @@ class Part:
 
     @property
     def other_conditions(self) -> dict[str, str]:
-        """Test condition other than clean → the least official origin of its data."""
+        """Test condition other than clean, in words → the least official origin of its data."""
         found: dict[str, str] = {}
         for section in self.sections:
-            for condition in section.benchmark.conditions:
-                if condition != section.benchmark.main:
-                    found.setdefault(condition, section.benchmark.origin_of(condition))
+            benchmark = section.benchmark
+            for family, _ in section.sized:
+                found.setdefault(family.words, benchmark.origin_of(family.last))
+            in_families = {c for family, _ in section.sized for c in family.sizes}
+            for condition in benchmark.conditions:
+                if condition != benchmark.main and condition not in in_families:
+                    words = labels.sentence(labels.condition(condition))
+                    found.setdefault(words, benchmark.origin_of(condition))
         return found
 
     @property
@@ -247,6 +267,7 @@ def _section(benchmark: Benchmark, methods: Sequence[str]) -> Section:
         tuple(condition_table(benchmark, c, methods) for c in conditions),
         tuple(table for table in minor if table.columns),
         diagnostics_table(benchmark, methods),
+        tuple((f, tuple(size_tables(f, methods))) for f in sized_families(benchmark)),
     )
 
 

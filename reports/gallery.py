@@ -16,6 +16,7 @@ from reports.learning import curves_by_arm, main_metric
 from reports.load import Damage
 from reports.numbers import identifier
 from reports.palette import Style
+from reports.sizes import size_drawings, sized_families
 from reports.steps import step_drawings
 from reports.table import Cell, Table
 from suites.engine.store import Store
@@ -86,6 +87,7 @@ def galleries(
         found.append(Gallery("Calibration of quantiles", about, tuple(curves), legend=True))
     found = _networks(store, families, styles, part) + _coverage(covered, styles, part) + found
     found = _learning(benchmarks, styles, part) + _steps(benchmarks, styles, part) + found
+    found = _sizes(benchmarks, styles, part) + found
     found += _cost(benchmarks, tables, styles, part)
     return Galleries(tuple(found), tuple(damage), absent)
 
@@ -191,6 +193,23 @@ def _learning(
         "error. Every point is a training from scratch."
     )
     return [Gallery("Learning curves", about, tuple(drawings), legend=True)] if drawings else []
+
+
+def _sizes(
+    benchmarks: Sequence[Benchmark], styles: Mapping[str, Style], part: str
+) -> list[Gallery]:
+    found = []
+    for i, benchmark in enumerate(benchmarks):
+        for k, family in enumerate(sized_families(benchmark)):
+            where = _where(benchmark, benchmark.origin_of(family.last))
+            name = identifier(part, i, f"sizes-{k}")
+            drawings = tuple(size_drawings(family, styles, name, where))
+            about = (
+                "The mean over runs; the band is one standard error. At 0, the data as they are."
+            )
+            if drawings:
+                found.append(Gallery(f"{family.title}, {where}", about, drawings, legend=True))
+    return found
 
 
 def _steps(

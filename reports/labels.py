@@ -3,6 +3,7 @@
 from collections.abc import Container
 
 from datasets.conditions import UNNORMALISED, acquisitions
+from datasets.perturbations import sized
 
 METRICS = {
     "accuracy": "Accuracy",
@@ -38,6 +39,9 @@ METRICS = {
     "crps": "CRPS",
     "wasserstein2": "W2 to the reference",
     "kl_from_reference": "KL from the reference",
+    "log_odds_of_errors": "Log odds of errors, mean",
+    "log_odds_of_errors_median": "Log odds of errors, median",
+    "zero_gradient": "No gradient",
     "aurc": "AURC",
     "augrc": "AUGRC",
     "fit_seconds": "Fit",
@@ -73,8 +77,18 @@ SUITES = {
     "active_learning": "Active learning on UCI regression sets",
     "active_learning_mnist": "Active learning on MNIST",
     "mnist": "MNIST benchmark",
+    "stability": "Stability on MNIST: noise and attacks",
     "toy": "Noisy curves: the posterior of HMC, depth, coverage",
 }
+
+FAMILIES = {
+    "noise": ("Gaussian noise", "standard deviation"),
+    "sign_noise": ("Random signs", "size"),
+    "fgsm": ("Gradient signs (FGSM)", "ε"),
+    "pgd": ("Projected gradient steps (PGD)", "ε"),
+    "rotated": ("Rotation", "degrees"),
+}
+"""What is done to test inputs, and what its size is."""
 
 PAPERS = {
     "000": "Message passing for Bayesian neural networks",
@@ -103,7 +117,7 @@ MINOR = frozenset({
 })  # fmt: skip
 """Metrics that a table of their own holds, folded away."""
 
-PERCENT = frozenset({"accuracy", "top5_accuracy"})
+PERCENT = frozenset({"accuracy", "top5_accuracy", "zero_gradient"})
 """Metrics printed in percent; files hold fractions."""
 
 
@@ -138,9 +152,23 @@ def condition(name: str) -> str:
         return "test data"
     if name == "inside":
         return "test data inside the range of the training inputs"
+    if parsed := sized(name):
+        what, size = family(parsed[0])
+        return f"{what}, {size} {parsed[1]:g}"
     if name.startswith("ood_"):
         return f"out of distribution: {dataset(name.removeprefix('ood_'))}"
     return name.replace("_", " ")
+
+
+def family(name: str) -> tuple[str, str]:
+    """Return what was done to test inputs, with its settings, and what a size is."""
+    kinds = [kind for kind in FAMILIES if name == kind or name.startswith(f"{kind}_")]
+    if not kinds:
+        return name.replace("_", " "), "size"
+    kind = max(kinds, key=len)
+    what, size = FAMILIES[kind]
+    settings = name[len(kind) + 1 :].replace("_", " ")
+    return (f"{what}: {settings}" if settings else what), size
 
 
 def paper(name: str) -> str:

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from datasets.base import Categorical
+from methods.base import require_classifier
 from methods.moment_propagation.moments import Moments
 from methods.moment_propagation.rules import Formulas, moment_rules, with_variance
 from methods.moment_propagation.softmax import log_probabilities
@@ -26,16 +27,12 @@ class MomentPosterior:
     input_variance: float = 0.0
     diagnostics: dict[str, float] = field(default_factory=dict)
 
+    @torch.no_grad()
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
         """Return one categorical or one Gaussian per point; the stream is not used."""
-        trained = self.at_mean
-        network = TorchNetwork(
-            trained.network.architecture,
-            trained.network.input_shape,
-            moment_rules(self.formulas),
-        )
+        trained, network = self.at_mean, self._network()
         chunks = [self._moments(network, points) for points in inputs.split(POINTS_AT_ONCE)]
         mean, variance = (torch.cat(parts, 1) for parts in zip(*chunks, strict=True))
         if isinstance(trained.likelihood, Categorical):
@@ -44,7 +41,19 @@ class MomentPosterior:
         assert trained.noise_variance is not None
         return GaussianPredictive(mean, variance + trained.noise_variance)
 
-    @torch.no_grad()
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log probabilities in float64, with gradient; the stream is not used."""
+        require_classifier(self.at_mean.likelihood)
+        mean, variance = self._moments(self._network(), inputs)
+        moments = Moments(mean.double(), variance.double())
+        return log_probabilities(moments, self.formulas.softmax).squeeze(0)
+
+    def _network(self) -> TorchNetwork:
+        network = self.at_mean.network
+        return TorchNetwork(network.architecture, network.input_shape, moment_rules(self.formulas))
+
     def _moments(self, network: TorchNetwork, points: Tensor) -> tuple[Tensor, Tensor]:
         trained = self.at_mean
         stacks = [trained.weights, *([] if self.std is None else [self.std[None]])]

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -303,7 +304,7 @@ def test_finished_runs_stay_finished_and_new_metrics_are_scored_without_an_attac
 def test_sizes_of_an_attack_have_draws_in_common_and_others_than_the_attack_had(tmp_path):
     suite = replace(SUITE, methods={"MFVI": Mfvi(epochs=2, batch_size=8, draws=4)})
     _, outcomes = carried_out(suite, tmp_path)
-    kept = unpack(outcomes["MFVI"].predictions)
+    kept: Any = unpack(outcomes["MFVI"].predictions)
     none, hardly, clean = (kept[n][0].log_probs for n in ("fgsm_0", "fgsm_1e-30", "clean"))
     assert torch.equal(none, hardly)
     assert not torch.equal(none, clean)
