@@ -19,6 +19,8 @@ METHODS: Mapping[str, str] = {
     "moment_prediction": "methods.moment_propagation.predictive:MomentPrediction",
     "backprop": "methods.backprop:Backprop",
     "graves_vi": "methods.graves_vi:GravesVi",
+    "function_space": "methods.function_space.method:FunctionSpace",
+    "weight_space": "methods.function_space.method:WeightSpace",
     "laplace_diagonal": "methods.laplace_diagonal:LaplaceDiagonal",
 }
 

@@ -1,0 +1,129 @@
+"""Fitting a model by minibatches: expected loss plus a divergence from a prior."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from datasets.base import Categorical
+from methods.adamw import AdamW
+from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.function_space.models import Model
+from methods.function_space.objective import LogProbs, expected_loss
+from methods.network_posterior import NetworkPosterior
+from methods.randomness import spawn
+from methods.sgd import Sgd
+from methods.torch_network import TorchNetwork
+from methods.training import Stack
+
+Training = AdamW | Sgd
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the divergence of one minibatch step may depend on."""
+
+    network: TorchNetwork
+    numbers: Float[Tensor, "problems numbers"]
+    inputs: Float[Tensor, "problems batch *features"]
+    log_probs: LogProbs
+    """Of the batch."""
+    predict: Callable[[Tensor], LogProbs]
+    """From other inputs to their log probabilities, under the weights of this step."""
+
+
+Divergence = Callable[[Step], tuple[float, Float[Tensor, " problems"]]]
+"""Return a weight and, in nats, what it weighs beside the mean loss of the batch."""
+
+
+def fit_model(
+    model: Model,
+    training: Training,
+    divergence: Divergence,
+    problems: Sequence[Problem],
+    rngs: Sequence[torch.Generator],
+) -> list[Posterior | InferenceDiverged]:
+    """Return the posterior of each problem, whose last divergence is among its diagnostics."""
+    first = problems[0]
+    if not isinstance(first.likelihood, Categorical):
+        raise Unsupported("needed a classifier, with probabilities of classes; got a regression")
+    architecture = model.architecture(first.architecture)
+    stack = Stack(problems, rngs, training.batch_size, architecture, model.rules)
+    network, last = stack.network, stack.weights.new_zeros(len(problems), 1).double()
+    networks = _Networks(model, network, stack.buffers, rngs)
+    numbers = model.initial(network, stack.weights, rngs).requires_grad_()
+    optimiser = training.optimiser(numbers)
+
+    def step(inputs: Tensor, targets: Tensor) -> Tensor:
+        weights = model.weights(network, numbers, rngs)
+        log_probs = networks.log_probs(weights, inputs, networks.buffers)
+        loss = expected_loss(log_probs, networks.targets(targets))
+        predict = partial(networks.log_probs, weights)
+        weight, distance = divergence(Step(network, numbers, inputs, log_probs, predict))
+        last[:, 0] = distance.detach()
+        loss = loss + weight * distance
+        optimiser.zero_grad()
+        loss.sum().backward()
+        optimiser.step()
+        return loss.detach()
+
+    stack.run(training.epochs, step, optimiser, training.schedule)
+    final = numbers.detach()
+    plain = TorchNetwork(architecture, first.input_shape) if model.rules else network
+    buffers = networks.buffers.unflatten(0, (len(problems), -1))
+    posteriors = [
+        model.posterior(partial(_at, plain, first.likelihood, own, float(value)), numbers_of_one)
+        for own, value, numbers_of_one in zip(buffers, last[:, 0], final, strict=True)
+    ]
+    return stack.outcomes(posteriors, final, buffers.flatten(1), last)
+
+
+def _at(
+    network: TorchNetwork,
+    likelihood: Categorical,
+    buffers: Float[Tensor, "networks buffers"],
+    divergence: float,
+    weights: Float[Tensor, "networks parameters"],
+) -> NetworkPosterior:
+    """Return the posterior that is all on these weights."""
+    return NetworkPosterior(network, likelihood, weights, buffers, None, {"divergence": divergence})
+
+
+class _Networks:
+    """The networks of all problems as functions of inputs of each."""
+
+    def __init__(
+        self,
+        model: Model,
+        network: TorchNetwork,
+        buffers: Float[Tensor, "problems buffers"],
+        rngs: Sequence[torch.Generator],
+    ) -> None:
+        self.model, self.network = model, network
+        self.buffers = buffers.repeat_interleave(model.networks, 0)
+        several = model.networks > 1
+        self.rngs = [r for rng in rngs for r in spawn(rng, model.networks)] if several else rngs
+
+    def log_probs(
+        self,
+        weights: Tensor | tuple[Tensor, ...],
+        inputs: Float[Tensor, "problems points *features"],
+        buffers: Float[Tensor, "networks buffers"] | None = None,
+    ) -> LogProbs:
+        """Return log probabilities, in training; running statistics move if they are given."""
+        outputs = self.network(
+            weights,
+            self.model.shown(inputs),
+            buffers=self.buffers.clone() if buffers is None else buffers,
+            training=True,
+            rngs=self.rngs,
+        )
+        # In float64, in which gradients of precisions of thousands cancel.
+        return self.model.gathered(outputs.double()).log_softmax(-1)
+
+    def targets(self, targets: Tensor) -> Float64[Tensor, "problems points"] | Tensor:
+        """Return the targets in the order of `log_probs`."""
+        return self.model.gathered(self.model.shown(targets).unsqueeze(-1))[0].squeeze(-1)

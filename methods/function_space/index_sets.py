@@ -1,0 +1,122 @@
+"""Where functions are compared with their prior: index sets as values.
+
+Several together are the union of their points; what is averaged is all points alike.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import DataSource
+from datasets.conditions import rotate
+from methods.base import Problem, Unsupported
+
+Points = Callable[[Float[Tensor, "problems batch *features"], Sequence[torch.Generator]], Tensor]
+"""From a batch of each problem, and the problems' streams, to `problems points *features`."""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The training batch, whose pass through the network the likelihood shares."""
+
+    def points(self, problems: Sequence[Problem]) -> Points:
+        """Return the batch as it is."""
+        return lambda inputs, _: inputs
+
+
+@dataclass(frozen=True)
+class RotatedCopies:
+    """The images of the training batch turned counter-clockwise by each angle, in degrees.
+
+    Corners that were outside get the least intensity that their channel has in training.
+    """
+
+    angles: tuple[int | float, ...] = (90,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "angles", tuple(self.angles))
+        if not self.angles:
+            raise ValueError("RotatedCopies needs at least one angle; got none")
+
+    def points(self, problems: Sequence[Problem]) -> Points:
+        """Return what turns a batch; raises `Unsupported` for inputs that are no images."""
+        if len(problems[0].input_shape) != 3:
+            raise Unsupported(f"needed images to turn; got inputs of {problems[0].input_shape}")
+        least = torch.stack([problem.train.inputs.amin((0, 2, 3)) for problem in problems])
+        ground = least[:, None, :, None, None]
+
+        def turned(inputs: Tensor, _: Sequence[torch.Generator]) -> Tensor:
+            raised = inputs - ground
+            return torch.cat([_turned(raised, angle) for angle in self.angles], 1) + ground
+
+        return turned
+
+
+def _turned(images: Float[Tensor, "problems batch channels height width"], angle: float) -> Tensor:
+    if angle % 90 == 0 and images.shape[-1] == images.shape[-2]:
+        return images.rot90(int(angle // 90), (-2, -1))
+    return rotate(images.flatten(0, 1), angle).unflatten(0, images.shape[:2])
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All points low, low + step, ... up to high along every feature, on the network's scale."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    step: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", tuple(self.low))
+        object.__setattr__(self, "high", tuple(self.high))
+        sides = zip(self.low, self.high, strict=False)
+        if len(self.low) != len(self.high) or self.step <= 0 or any(b < a for a, b in sides):
+            raise ValueError(f"Grid needs low <= high of equal length and a step > 0; got {self}")
+
+    def points(self, problems: Sequence[Problem]) -> Points:
+        """Return the whole grid; raises `Unsupported` for another number of features."""
+        if problems[0].input_shape != (len(self.low),):
+            raise Unsupported(
+                f"needed inputs of {len(self.low)} features; got {problems[0].input_shape}"
+            )
+        inputs = problems[0].train.inputs
+        counts = (int((b - a) / self.step + 1e-9) + 1 for a, b in zip(self.low, self.high))
+        axes = [
+            low + self.step * torch.arange(count, dtype=torch.float64)
+            for low, count in zip(self.low, counts, strict=True)
+        ]
+        grid = torch.stack(torch.meshgrid(*axes, indexing="ij"), -1).flatten(0, -2).to(inputs)
+        every = grid.expand(len(problems), *grid.shape)
+        return lambda batch, _: every
+
+
+@dataclass(frozen=True)
+class OtherData:
+    """As many training inputs of another source's first fold as the batch has, at random.
+
+    They are standardised as that source standardises them.
+    """
+
+    source: DataSource
+
+    def points(self, problems: Sequence[Problem]) -> Points:
+        """Return what draws them; raises `Unsupported` for inputs of another shape."""
+        others = self.source.load(0).train.inputs.to(problems[0].train.inputs)
+        if tuple(others.shape[1:]) != problems[0].input_shape:
+            raise Unsupported(
+                f"needed index points of shape {problems[0].input_shape}; "
+                f"{self.source.name} has {tuple(others.shape[1:])}"
+            )
+
+        def drawn(inputs: Tensor, rngs: Sequence[torch.Generator]) -> Tensor:
+            size = inputs.shape[1:2]
+            rows = [torch.randint(len(others), size, generator=r, device=r.device) for r in rngs]
+            return others[torch.stack(rows)]
+
+        return drawn
+
+
+IndexSet = TrainingData | RotatedCopies | Grid | OtherData

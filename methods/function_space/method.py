@@ -1,0 +1,108 @@
+"""Variational inference in function space, and in weight space, for any model of a classifier.
+
+Source: seed paper 003, whose name for the former is fVI.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from methods.adamw import AdamW
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.function_space.fit import Step, Training, fit_model
+from methods.function_space.index_sets import IndexSet, TrainingData
+from methods.function_space.models import Map, Model
+from methods.function_space.objective import DirichletPrior, IndexPoints
+from methods.function_space.radial import Radial
+from methods.settings import require_between
+from methods.training import in_stacks, only
+
+
+def _without_decay() -> AdamW:
+    return AdamW(weight_decay=0.0)
+
+
+@dataclass(frozen=True)
+class FunctionSpace:
+    """A model whose functions are drawn to a Dirichlet prior at the points of index sets.
+
+    `prior` has a concentration for every class, all 1 if None. The divergence weighs
+    `kl_weight` / batch size beside the mean loss of a batch.
+    """
+
+    model: Model = field(default_factory=Map)
+    index: tuple[IndexSet, ...] = (TrainingData(),)
+    prior: tuple[float, ...] | None = None
+    kl_weight: float = 1.0
+    training: Training = field(default_factory=_without_decay)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", tuple(self.index))
+        require_between(self, 0.0, math.inf, "kl_weight")
+        if not self.index:
+            raise ValueError("FunctionSpace needs an index set; got none")
+        if self.prior is not None:
+            object.__setattr__(self, "prior", tuple(map(float, self.prior)))
+            if not all(0 < beta < math.inf for beta in self.prior):
+                raise ValueError(f"FunctionSpace needs concentrations above 0; got {self.prior}")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        prior = DirichletPrior.of(problems[0], self.prior)
+        points = IndexPoints(self.index, problems)
+
+        def divergence(step: Step) -> tuple[float, Tensor]:
+            log_probs = points.log_probs(step.log_probs, step.inputs, rngs, step.predict)
+            return self.kl_weight / step.inputs.shape[1], prior.divergence(log_probs)
+
+        return fit_model(self.model, self.training, divergence, problems, rngs)
+
+
+@dataclass(frozen=True)
+class WeightSpace:
+    """A model fitted by its evidence lower bound: mean loss plus KL of the weights per row.
+
+    The twin of `FunctionSpace`. A model without a prior on weights is fitted by its likelihood
+    alone, and the weight decay of `training`.
+    """
+
+    model: Model = field(default_factory=Radial)
+    kl_weight: float = 1.0
+    training: Training = field(default_factory=_without_decay)
+
+    def __post_init__(self) -> None:
+        require_between(self, 0.0, math.inf, "kl_weight")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        rows = len(problems[0].train)
+
+        def divergence(step: Step) -> tuple[float, Tensor]:
+            return self.kl_weight, self.model.penalty(step.network, step.numbers, rows)
+
+        return fit_model(self.model, self.training, divergence, problems, rngs)

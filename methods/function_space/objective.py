@@ -1,0 +1,72 @@
+r"""The objective of function-space variational inference with a Dirichlet prior.
+
+$$ -\tfrac1B \sum_n \tfrac1M \sum_m \log f^{(m)}_{y_n}(x_n)
+   + \tfrac{\lambda}{B} \operatorname{mean}_s KL[Dir(\alpha(s)) \| Dir(\beta)] $$
+
+over a batch of B examples and an index set of points s. Source: paper 003, eqs. 3 to 6 and
+appendix B.1; the second 1/B is the one by which its printed numbers are reproduced.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float64, Int
+from torch import Tensor
+
+from datasets.base import Categorical
+from methods.base import Problem, Unsupported
+from methods.function_space.dirichlet import kl_estimate, mean_of
+from methods.function_space.index_sets import IndexSet, TrainingData
+
+LogProbs = Float64[Tensor, "draws problems points classes"]
+
+
+def expected_loss(
+    log_probs: LogProbs, targets: Int[Tensor, "problems points"]
+) -> Float64[Tensor, " problems"]:
+    """Return the negative log likelihood, its mean over draws and points, in nats."""
+    own = log_probs.gather(-1, targets.expand(len(log_probs), -1, -1).unsqueeze(-1)).squeeze(-1)
+    return -mean_of(own).mean(1)
+
+
+@dataclass(frozen=True)
+class DirichletPrior:
+    """The concentrations of a Dirichlet prior on the probabilities at every point."""
+
+    beta: Float64[Tensor, " classes"]
+    highest: float
+    """The largest precision that a posterior may have: the number of training rows."""
+
+    @staticmethod
+    def of(problem: Problem, beta: Sequence[float] | None) -> "DirichletPrior":
+        """Return the prior, uniform if none is given; raises `Unsupported` for no classifier."""
+        if not isinstance(problem.likelihood, Categorical):
+            raise Unsupported("needed a classifier for a Dirichlet prior; got a regression")
+        classes = problem.likelihood.classes
+        given = (1.0,) * classes if beta is None else beta
+        if len(given) != classes:
+            raise Unsupported(f"needed a prior of {classes} concentrations; got {len(given)}")
+        device = problem.train.inputs.device
+        tensor = torch.tensor(given, dtype=torch.float64, device=device)
+        return DirichletPrior(tensor, float(max(len(problem.train), classes)))
+
+    def divergence(self, log_probs: LogProbs) -> Float64[Tensor, " problems"]:
+        """Return the estimated divergence from the prior, its mean over points, in nats."""
+        return kl_estimate(log_probs, self.beta, self.highest).mean(1)
+
+
+class IndexPoints:
+    """The points of several index sets for one stack of problems."""
+
+    def __init__(self, index: Sequence[IndexSet], problems: Sequence[Problem]) -> None:
+        self.with_batch = any(isinstance(one, TrainingData) for one in index)
+        self._others = [one.points(problems) for one in index if not isinstance(one, TrainingData)]
+
+    def log_probs(self, of_batch: LogProbs, inputs: Tensor, rngs: Any, predict: Any) -> LogProbs:
+        """Return the log probabilities at all points; those of the batch are known."""
+        known = [of_batch] if self.with_batch else []
+        if self._others:
+            known.append(predict(torch.cat([points(inputs, rngs) for points in self._others], 1)))
+        return known[0] if len(known) == 1 else torch.cat(known, 2)
