@@ -83,7 +83,8 @@ class Grid:
                 f"needed inputs of {len(self.low)} features; got {problems[0].input_shape}"
             )
         inputs = problems[0].train.inputs
-        counts = (int((b - a) / self.step + 1e-9) + 1 for a, b in zip(self.low, self.high))
+        sides = zip(self.low, self.high, strict=True)
+        counts = (int((b - a) / self.step + 1e-9) + 1 for a, b in sides)
         axes = [
             low + self.step * torch.arange(count, dtype=torch.float64)
             for low, count in zip(self.low, counts, strict=True)

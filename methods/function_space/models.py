@@ -98,7 +98,9 @@ class Map:
         """Return the weights."""
         return weights
 
-    def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> Tensor:
+    def weights(
+        self, network: TorchNetwork, numbers: Numbers, rngs: Rngs
+    ) -> Tensor | tuple[Tensor, ...]:
         """Return the numbers, which are the weights."""
         return numbers
 
