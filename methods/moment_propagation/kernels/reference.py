@@ -1,6 +1,7 @@
 """What the kernels mean, in torch: computed in double precision whatever the type."""
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
@@ -18,13 +19,13 @@ def rectifier(mean: Units, variance: Units, slope: float, exact: bool) -> tuple[
     x, v, a, std = _standardised(mean, variance)
     positive, bend = x > 0, 1 - slope
     _, tail, excess, lower = standard.normal_tail(a.abs())
-    out = torch.where(positive, x, slope * x) + bend * std * excess
+    out = F.leaky_relu(mean, slope) + (bend * std * excess).to(mean.dtype)
     if exact:
         twice = 2 * bend * tail
         ratio = torch.where(positive, 1 - twice, slope * (slope + twice)) + bend**2 * lower
     else:
         ratio = slope**2 + (1 - slope**2) * standard.logistic(a / PAPER_SCALE)
-    return out.to(mean.dtype), (v * ratio).to(mean.dtype)
+    return out, (v * ratio).to(mean.dtype)
 
 
 def rectifier_gradient(
