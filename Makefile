@@ -5,7 +5,7 @@ RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help cifar10 mnist uci active toy depth coverage report test benchmark lint clean
+.PHONY: help cifar10 mnist uci active toy depth coverage stability report test benchmark lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ depth: $(STAMP) ## networks of 2 to 6 layers on one noisy curve, all methods sid
 
 coverage: $(STAMP) ## how often many networks cover a known function far outside the data
 	$(RUN) -m suites.toy --profile coverage $(ARGS)
+
+stability: $(STAMP) ## digits under noise and attack: networks trained on moments and others
+	$(RUN) -m suites.stability $(ARGS)
 
 report: $(STAMP) ## rebuild every report from results/ without fitting
 	$(RUN) -m reports results $(ARGS)

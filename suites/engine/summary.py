@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from datasets.perturbations import families
 from metrics import DISTANCES, PROBED
 from suites.engine.grid import Suite
 from suites.engine.record import Record
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 HEADLINES = 4
 """How many of an evaluation's metrics a terminal shows: the first ones."""
 
+
+HEADLINES_OF_FAMILIES = 2
+"""As many where conditions differ in size alone; each has a table with a column for a size."""
 
 MOST_DECIMALS, MOST_MEASURED = 4, 8
 """Of scores, and of what probes measure: divergences of 1e-6 too."""
@@ -49,15 +53,20 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
     With several folds, each counts by its mean over seeds. The first metrics of the
     evaluation are shown, behind distances to a reference; the report has them all. Methods
     stand in the suite's order, others after them. A table that is too wide for the console goes
-    on in a second one below. What probes measured has a table for each metric, whose columns are
-    conditions.
+    on in a second one below. Conditions that differ in size alone, and what probes measured, have
+    a table for each metric, whose columns are sizes or conditions.
     """
     order = {label: place for place, (label, *_) in enumerate(suite.arms)}
     records = sorted(records, key=lambda r: (order.get(r.method, len(order)), r.method))
     for dataset, origin in dict.fromkeys((r.dataset, r.origin) for r in records):
         here = [r for r in records if (r.dataset, r.origin) == (dataset, origin)]
+        named = {e.condition.name: e.metrics for e in suite.final_evaluations}
+        sized = families(named)
+        members = {condition for sizes in sized.values() for condition in sizes}
         for evaluation in suite.final_evaluations:
             condition = evaluation.condition.name
+            if condition in members:
+                continue
             if scored := [r for r in here if condition in r.scores]:
                 title = f"{dataset} ({origin}), {condition}"
                 lesser = {r.condition_origins[condition] for r in scored} - {origin}
@@ -66,6 +75,11 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 names = distances + evaluation.metrics[:HEADLINES]
                 columns = _columns(scored, condition, names)
                 _print_table(title, columns, console, _unconverged(scored))
+        for family, sizes in sized.items():
+            for metric in named[next(iter(sizes))][:HEADLINES_OF_FAMILIES]:
+                columns = _columns_of(here, metric, {f"{s:g}": c for c, s in sizes.items()})
+                title = f"{dataset} ({origin}), {metric} by size of {family}"
+                _print_table(title, columns, console, _unconverged(here))
         for metric in PROBED:
             if measured := [r for r in here if any(metric in s for s in r.scores.values())]:
                 columns = _probed_columns(measured, metric)
@@ -79,17 +93,25 @@ def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 
 def _probed_columns(records: Sequence[Record], metric: str) -> list[_Column]:
-    """Return the conditions under which probes measured `metric`, in the records' order."""
+    """Return the conditions under which probes measured `metric`, in the order of numbers."""
+    conditions = {c for r in records for c, s in r.scores.items() if metric in s}
+    ordered = {c: c for c in sorted(conditions, key=in_numbers)}
+    return _columns_of(records, metric, ordered, MOST_MEASURED)
+
+
+def _columns_of(
+    records: Sequence[Record], metric: str, conditions: Mapping[str, str], most: int = MOST_DECIMALS
+) -> list[_Column]:
+    """Return one metric under conditions that are given by heading."""
     by_method = _by_method(records)
     by_fold = len({r.fold for r in records}) > 1
-    conditions = dict.fromkeys(c for r in records for c, s in r.scores.items() if metric in s)
     columns = [_Column("method", tuple(by_method))]
-    for c in sorted(conditions, key=in_numbers):
+    for heading, c in conditions.items():
         samples = [
             {(r.fold, r.seed): r.scores[c][metric] for r in own if metric in r.scores.get(c, {})}
             for own in by_method.values()
         ]
-        columns.append(_column(c, samples, by_fold, MOST_MEASURED))
+        columns.append(_column(heading, samples, by_fold, most))
     return columns
 
 
@@ -187,7 +209,22 @@ def _print_table(
 
 
 def print_failures(records: Iterable[Record], console: Console) -> None:
-    """Print one line for each run that failed or diverged, with the reason."""
+    """Print one line for each run that failed or diverged, with the reason.
+
+    And one for the conditions under which a method is not scored, though its runs went well.
+    """
+    records = list(records)
+    missing: dict[tuple[str, str, str], dict[str, None]] = {}
+    for record in records:
+        for condition, reason in record.not_scored.items():
+            missing.setdefault((record.method, record.dataset, reason), {})[condition] = None
+    for (method, dataset, reason), conditions in missing.items():
+        console.print(
+            f"not scored: {method} on {dataset} under {', '.join(conditions)}: {reason}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
     for record in records:
         if record.status != "completed":
             reason = (record.error or "no reason given").strip().splitlines()[-1]
