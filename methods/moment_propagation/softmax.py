@@ -13,7 +13,11 @@ from methods.moment_propagation.standard import LOGISTIC_VARIANCE
 Softmax = Literal["simplified", "centred", "logistic", "normal"]
 
 
-def log_probabilities(x: Moments, rule: Softmax = "simplified") -> Float[Tensor, "*shape"]:
+def log_probabilities(
+    x: Moments,
+    rule: Softmax = "simplified",
+    covariance: Float[Tensor, "*batch classes classes"] | None = None,
+) -> Float[Tensor, "*batch classes"]:
     r"""Return log probabilities of classes, which lie on the last axis; they sum to 1.
 
     $\sigma_S^2 = \pi^2/3$ is the variance of the standard logistic law.
@@ -25,11 +29,17 @@ def log_probabilities(x: Moments, rule: Softmax = "simplified") -> Float[Tensor,
       k = y adds 1 (eqs. 49 and 50);
     - "normal": $\sum_{k \ne y} \log\Phi((\mu_y - \mu_k)/\sqrt{v_y + v_k + \sigma_S^2})$, which is
       not the softmax at variance 0 (eq. 47).
+
+    With the covariances of logits, whose diagonal is the variance, differences of two and
+    centred logits have their exact variances; "simplified" looks at no difference.
     """
     mean = x.mean
     variance = torch.zeros_like(mean) if x.variance is None else x.variance
     if rule == "centred":
         mean = mean - mean.mean(-1, keepdim=True)
+        if covariance is not None:
+            shared = covariance.mean(-1)
+            variance = (variance - 2 * shared + shared.mean(-1, keepdim=True)).clamp(min=0)
     if rule in ("simplified", "centred"):
         return (mean / (variance / LOGISTIC_VARIANCE + 1).sqrt()).log_softmax(-1)
     if rule not in ("logistic", "normal"):
@@ -38,6 +48,8 @@ def log_probabilities(x: Moments, rule: Softmax = "simplified") -> Float[Tensor,
         )
     ahead = mean.unsqueeze(-1) - mean.unsqueeze(-2)
     spread = variance.unsqueeze(-1) + variance.unsqueeze(-2)
+    if covariance is not None:
+        spread = (spread - 2 * covariance).clamp(min=0)
     scaled = ahead / (spread / LOGISTIC_VARIANCE + 1).sqrt()
     if rule == "logistic":
         return (-(-scaled).logsumexp(-1)).log_softmax(-1)
