@@ -8,7 +8,6 @@ from methods.adamw import AdamW
 from methods.ivon import Ivon
 from methods.mc_dropout import McDropout
 from methods.message_passing.method import MessagePassing
-from methods.message_passing.priors import SpectralPrior
 from methods.message_passing.schedule import Coupled, ramp
 from methods.mfvi import Mfvi
 from methods.networks import cnn_000
@@ -49,16 +48,11 @@ IVON = {
     for beta2 in (0.999, 0.99999)
 }
 MP = {
-    f"MP epochs={epochs} classes={rule} prior={prior}": MessagePassing(
-        iterations=ramp(epochs),
-        schedule=Coupled(32),
-        prior=SpectralPrior(prior),
-        class_probabilities=rule,
+    f"MP size={size} classes={rule}": MessagePassing(
+        iterations=ramp(4), schedule=Coupled(size), class_probabilities=rule
     )
-    for epochs, rule, prior in (
-        *((4, rule, prior) for rule in ("pairs", "largest") for prior in ("published", "corrected")),
-        *((6, rule, "published") for rule in ("pairs", "largest")),
-    )
+    for size in (16, 32)
+    for rule in ("pairs", "largest")
 }
 
 SEARCH = Suite(
