@@ -105,6 +105,39 @@ class Inside:
 
 
 @dataclass(frozen=True)
+class First:
+    """The first test rows, for methods that predict slowly."""
+
+    rows: int
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise ValueError(f"needed at least 1 row; got {self.rows}")
+
+    @property
+    def name(self) -> str:
+        """Such as "first_200_rows"."""
+        return f"first_{self.rows}_rows"
+
+    def sources(self) -> tuple[ImageSource, ...]:
+        """Return nothing."""
+        return ()
+
+    def with_sources(self, resolve: Resolve) -> "First":
+        """Return the condition."""
+        return self
+
+    def origin(self, dataset: Dataset) -> Origin:
+        """Return the data set's, or "subset" where rows of it are left out."""
+        whole = dataset.origin in ("original", "generated") and len(dataset.test) > self.rows
+        return "subset" if whole else dataset.origin
+
+    def select(self, dataset: Dataset) -> Split:
+        """Return the rows, all of them where there are fewer."""
+        return dataset.test.rows(slice(self.rows))
+
+
+@dataclass(frozen=True)
 class OutOfDistribution:
     """The test inputs, then another source's test images; the target is 1 for the latter.
 

@@ -9,7 +9,15 @@ import scipy.ndimage
 import torch
 
 from datasets.cifar100 import Cifar100
-from datasets.conditions import Clean, Condition, Inside, OutOfDistribution, Rotated, rotate
+from datasets.conditions import (
+    Clean,
+    Condition,
+    First,
+    Inside,
+    OutOfDistribution,
+    Rotated,
+    rotate,
+)
 from datasets.sine import SineFar
 from datasets.stand_ins import DiabetesAsUci, DigitsAsCifar10, DigitsAsMnist, PhotographCrops
 from datasets.svhn import Svhn
@@ -25,6 +33,7 @@ def test_names_say_what_is_scored():
     conditions = {
         "clean": Clean(),
         "inside": Inside(),
+        "first_7_rows": First(7),
         "ood_svhn": OutOfDistribution(Svhn()),
         "ood_svhn_unnormalised": OutOfDistribution(Svhn(), normalised=False),
         "rotated_60": Rotated(60),
@@ -38,6 +47,19 @@ def test_clean_is_the_test_split():
     data = DiabetesAsUci().load(0)
     assert Clean().select(data) is data.test
     assert Clean().origin(data) == "stand-in"
+
+
+def test_the_first_rows_are_a_subset_of_the_test_split():
+    data = replace(DiabetesAsUci().load(0), origin="original")
+    few = First(7)
+    assert torch.equal(few.select(data).inputs, data.test.inputs[:7])
+    assert torch.equal(few.select(data).targets, data.test.targets[:7])
+    assert few.origin(data) == "subset"
+    assert few.origin(replace(data, origin="stand-in")) == "stand-in"
+    assert First(10**6).origin(data) == "original"
+    assert len(First(10**6).select(data)) == len(data.test)
+    with pytest.raises(ValueError, match="at least 1 row"):
+        First(0)
 
 
 def test_foreign_images_follow_the_known_under_the_known_scaling():
