@@ -116,12 +116,14 @@ def piecewise_exponential_mean(x: Moments) -> Float[Tensor, "*shape"]:
     """
     mean, variance = x.mean.double(), _variance(x).double()
     std = variance.clamp(min=LEAST_VARIANCE).sqrt()
-    rate = log(2)
-    a = standard.standardised(mean, variance)
+    rate, a = log(2), mean / std
 
     def branch(sign: int) -> Tensor:
-        tail = torch.special.log_ndtr(-sign * a - rate * std)
-        return (sign * rate * mean + rate**2 * variance / 2 - rate + tail).exp()
+        # 2^(sign mean - 1) e^(rate² v/2) Phi(-b), whose factors overflow where b > 0.
+        b = sign * a + rate * std
+        beyond = (-a * a / 2).exp() * torch.special.erfcx(b.clamp(min=0) / sqrt(2)) / 4
+        growth = (sign * rate * mean + rate**2 * variance / 2).clamp(max=0).exp() / 2
+        return torch.where(b > 0, beyond, growth * standard.normal_cdf(-b))
 
     return (standard.normal_cdf(a) + branch(1) - branch(-1)).to(x.mean.dtype)
 

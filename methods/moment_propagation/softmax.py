@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.standard import LOGISTIC_VARIANCE
+from methods.moment_propagation.standard import LOGISTIC_VARIANCE, log_normal_cdf
 
 Softmax = Literal["simplified", "centred", "logistic", "normal"]
 
@@ -54,5 +54,5 @@ def log_probabilities(
     if rule == "logistic":
         return (-(-scaled).logsumexp(-1)).log_softmax(-1)
     itself = torch.eye(mean.shape[-1], dtype=torch.bool, device=mean.device)
-    wins = torch.special.log_ndtr(scaled / sqrt(LOGISTIC_VARIANCE))
+    wins = log_normal_cdf(scaled / sqrt(LOGISTIC_VARIANCE))
     return wins.masked_fill(itself, 0).sum(-1).log_softmax(-1)

@@ -114,7 +114,9 @@ def test_a_tree_of_independent_normals_is_near_to_simulation():
     rows = [(0.5, 1.0), (-1.0, 2.0), (2.0, 0.5), (1.0, 1.0)]
     rng = torch.Generator().manual_seed(0)
     draws = torch.randn(1_000_000, 4, generator=rng)
-    greatest = (draws * torch.tensor([r[1] for r in rows]).sqrt() + torch.tensor([r[0] for r in rows]))
+    greatest = draws * torch.tensor([r[1] for r in rows]).sqrt() + torch.tensor(
+        [r[0] for r in rows]
+    )
     greatest = greatest.amax(1)
     found = tree_maximum(normal(*rows))
     assert found.mean.item() == pytest.approx(greatest.mean().item(), abs=0.005)
@@ -147,5 +149,5 @@ def test_misuse_is_said():
     with pytest.raises(ValueError, match='variance="exact" with a covariance'):
         maximum(x, x, torch.zeros(1, dtype=torch.float64), "paper")
     wrong: Any = "wrong"
-    with pytest.raises((ValueError, TypeCheckError), match="exact.*paper"):
+    with pytest.raises((ValueError, TypeCheckError), match=r"exact.*paper"):
         maximum(x, x, None, wrong)
