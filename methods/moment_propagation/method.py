@@ -166,13 +166,11 @@ def gaussian_loss(
     fixed point maximises the likelihood (Dempster, Laird and Rubin, 1977).
     """
     squares = (y.mean - targets).square()
-    own = noise.variance[:, None, None]
-    if y.variance is None:
-        total, expected = own.expand_as(squares), squares
-    else:
-        total = y.variance + own
-        share = own / total
-        expected = share.square() * squares + share * y.variance
-    noise.update(expected.detach().flatten(1).mean(1), targets.shape[1])
+    spread = torch.zeros_like(squares) if y.variance is None else y.variance
+    with torch.no_grad():
+        share = noise.variance[:, None, None] / (spread + noise.variance[:, None, None])
+        expected = share.square() * squares + share * spread
+        noise.update(expected.flatten(1).mean(1), targets.shape[1])
+    total = spread + noise.variance[:, None, None]
     density = 0.5 * (squares / total + (2 * math.pi * total).log())
     return targets.shape[-1] * density.flatten(1).mean(1)
