@@ -17,6 +17,7 @@ from torch import Tensor
 from methods import architectures as words
 from methods.base import Unsupported
 from methods.moment_propagation.binary import Bernoulli, logistic_bernoulli, logistic_transform
+from methods.moment_propagation.dropout import dropout
 from methods.moment_propagation.maximum import max_pool
 from methods.moment_propagation.moments import Moments
 from methods.moment_propagation.quadrature import swish, tanh
@@ -57,8 +58,8 @@ def moment_rules(formulas: Formulas = Formulas()) -> dict[type[words.Layer], Rul
     return {
         words.Linear: linear_in_weights,
         words.Conv2d: linear_in_weights,
-        words.ReLU: unitwise(lambda _, x: relu(x, variance)),
-        words.LeakyReLU: unitwise(lambda layer, x: leaky_relu(x, layer.slope, variance)),
+        words.ReLU: lambda layer, _, x, now: relu(x, variance),
+        words.LeakyReLU: lambda layer, _, x, now: leaky_relu(x, layer.slope, variance),
         words.Swish: unitwise(lambda _, x: swish(x)),
         words.Tanh: unitwise(lambda _, x: tanh(x)),
         words.Sigmoid: unitwise(lambda _, x: logistic_transform(x)),
@@ -141,14 +142,6 @@ def averaged(count: Callable[[Any, Moments], int]) -> Rule:
         return y if y.variance is None else replace(y, variance=y.variance / count(layer, x))
 
     return rule
-
-
-def dropout(x: Moments, rate: float) -> Moments:
-    r"""Return the moments of x b / q, b = 1 with probability q = 1 - p: $(v + p m^2) / q$."""
-    if not rate:
-        return x
-    noise = x.mean.square() * (rate / (1 - rate))
-    return Moments(x.mean, noise if x.variance is None else noise + x.variance / (1 - rate))
 
 
 def gaussian_noise(x: Moments, variance: float) -> Moments:
