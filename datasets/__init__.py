@@ -3,8 +3,10 @@
 import dataclasses
 import difflib
 import importlib
+from typing import Any
 
 from datasets.base import DataSource
+from datasets.files import FileSet
 
 SOURCES = {
     "cifar10": "datasets.cifar10:Cifar10",
@@ -41,14 +43,30 @@ SOURCES = {
 }
 """A class that stands for several sets is given the entry's name."""
 
+FILE_SETS = {
+    "cifar10_c": "datasets.corruptions.official:CIFAR10_C_FILES",
+    "cifar100_c": "datasets.corruptions.official:CIFAR100_C_FILES",
+    "frost": "datasets.corruptions.textures:FILE_SET",
+}
+"""What test conditions use and no method learns; fetched by name like a source."""
+
 
 def source(name: str) -> DataSource:
     """Return a source by its name in `SOURCES`; raises ValueError with the nearest name."""
     if name not in SOURCES:
-        near = difflib.get_close_matches(name, SOURCES, 1)
+        near = difflib.get_close_matches(name, (*SOURCES, *FILE_SETS), 1)
         hint = f"do you mean {near[0]}?" if near else "`python -m datasets` lists them all"
         raise ValueError(f"no data set {name!r}: {hint}")
-    module, _, attribute = SOURCES[name].partition(":")
-    kind = getattr(importlib.import_module(module), attribute)
+    kind = _imported(SOURCES[name])
     named = any(field.name == "name" for field in dataclasses.fields(kind))
     return kind(name.removesuffix("_large")) if named else kind()
+
+
+def fetchable(name: str) -> DataSource | FileSet:
+    """Return a source or a set of files by its name; raises ValueError with the nearest name."""
+    return _imported(FILE_SETS[name]) if name in FILE_SETS else source(name)
+
+
+def _imported(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -5,8 +5,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from datasets import SOURCES, files, source
+from datasets import FILE_SETS, SOURCES, fetchable, files
 from datasets.base import DataDamaged, DataSource, DataUnavailable, ImageSource
+from datasets.files import FileSet
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _list()
         return 0
     try:
-        wanted = [source(name) for name in options.names]
+        wanted = [fetchable(name) for name in options.names]
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
@@ -51,8 +52,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _list() -> None:
     rows = [("name", "origin", "size", "present", "licence")]
-    for name in SOURCES:
-        item = source(name)
+    for name in (*SOURCES, *FILE_SETS):
+        item = fetchable(name)
         rows.append((name, item.origin, _size(item), _presence(item), item.licence))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     print(f"data folder: {files.folder()}\n")
@@ -62,7 +63,7 @@ def _list() -> None:
         )
 
 
-def _size(item: DataSource) -> str:
+def _size(item: DataSource | FileSet) -> str:
     if item.origin == "generated":
         return "none"
     if not (count := item.bytes):
@@ -70,7 +71,7 @@ def _size(item: DataSource) -> str:
     return f"{count / 1e6:,.0f} MB" if count >= 1e7 else f"{count / 1e3:,.0f} kB"
 
 
-def _presence(item: DataSource) -> str:
+def _presence(item: DataSource | FileSet) -> str:
     if not item.missing():
         return "yes"
     if isinstance(item, ImageSource) and not item.missing("test"):
@@ -78,7 +79,7 @@ def _presence(item: DataSource) -> str:
     return "no"
 
 
-def _fetch(name: str, item: DataSource) -> int:
+def _fetch(name: str, item: DataSource | FileSet) -> int:
     try:
         item.fetch()
     except (DataUnavailable, DataDamaged) as error:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from datasets.base import DataDamaged, DataUnavailable, Part
+from datasets.base import DataDamaged, DataUnavailable, Origin, Part
 
 Content: TypeAlias = IO[bytes] | io.BufferedIOBase
 
@@ -48,6 +48,29 @@ class DataFile:
     def place(self) -> Path:
         """Where the file belongs."""
         return folder() / self.path
+
+
+@dataclass(frozen=True)
+class FileSet:
+    """Files that are no data set by themselves and are fetched under one name."""
+
+    name: str
+    files: tuple[DataFile, ...]
+    licence: str
+    origin: Origin = "original"
+
+    @property
+    def bytes(self) -> int:
+        """The size of the files."""
+        return sum(file.bytes for file in self.files)
+
+    def missing(self) -> tuple[str, ...]:
+        """Return the files that the data folder lacks."""
+        return missing(self.files)
+
+    def fetch(self) -> None:
+        """Download and verify what is missing; raises `DataUnavailable`."""
+        fetch(self.files)
 
 
 _verified: set[tuple[Path, str, int, int]] = set()
@@ -89,7 +112,7 @@ def read(file: DataFile) -> bytes:
         content, stat = file.place.read_bytes(), file.place.stat()
     except FileNotFoundError:
         raise unavailable(file.source, [str(file.place)], "not in the data folder") from None
-    seen = (file.place, file.checksum, stat.st_size, stat.st_mtime_ns)
+    seen = _seen(file, stat)
     if seen not in _verified:
         algorithm, expected = file.checksum.split(":")
         found = hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()
@@ -97,6 +120,28 @@ def read(file: DataFile) -> bytes:
             raise damaged(file, f"{len(content):,} bytes with {algorithm} {found}, not {expected}")
         _verified.add(seen)
     return content
+
+
+def verified(file: DataFile) -> Path:
+    """Return the place of a file whose checksum was verified, for one too large to hold.
+
+    Raises DataUnavailable where there is no file and DataDamaged where it is not the right one.
+    """
+    try:
+        seen = _seen(file, file.place.stat())
+        if seen not in _verified:
+            with file.place.open("rb") as content:
+                found = _digest(content, file.checksum)
+            if found != file.checksum:
+                raise damaged(file, f"it has {found}, not {file.checksum}")
+            _verified.add(seen)
+    except FileNotFoundError:
+        raise unavailable(file.source, [str(file.place)], "not in the data folder") from None
+    return file.place
+
+
+def _seen(file: DataFile, stat: os.stat_result) -> tuple[Path, str, int, int]:
+    return file.place, file.checksum, stat.st_size, stat.st_mtime_ns
 
 
 def damaged(file: DataFile, finding: str) -> DataDamaged:
@@ -261,16 +306,23 @@ def _member(archive: DataFile, name: str) -> Iterator[Content]:
 
 def _place(file: DataFile, content: Content) -> None:
     """Write a verified file to its place, whole or not at all."""
-    file.place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{file.place.name}.", dir=file.place.parent)
+    with whole(file.place) as copy:
+        shutil.copyfileobj(content, copy, 2**20)
+        copy.seek(0)
+        if _digest(copy, file.checksum) != file.checksum:
+            raise damaged(file, f"the member of its archive does not have {file.checksum}")
+
+
+@contextlib.contextmanager
+def whole(place: Path) -> Iterator[IO[bytes]]:
+    """Open a new file for writing that appears, whole, at the end of the block or not at all."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
     try:
-        with os.fdopen(handle, "w+b") as copy:
-            shutil.copyfileobj(content, copy, 2**20)
-            copy.seek(0)
-            if _digest(copy, file.checksum) != file.checksum:
-                raise damaged(file, f"the member of its archive does not have {file.checksum}")
+        with os.fdopen(handle, "w+b") as content:
+            yield content
         os.chmod(name, 0o644)
-        os.replace(name, file.place)
+        os.replace(name, place)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

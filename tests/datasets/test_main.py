@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from datasets import SOURCES, source
+from datasets import FILE_SETS, SOURCES, source
 from datasets.__main__ import main
 from datasets.base import DataSource, ImageSource, TableSource
 from datasets.svhn_first1083 import PATH
@@ -45,10 +45,11 @@ def test_the_list_names_every_source_and_what_is_there(folder, capsys):
     assert main([]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = {line.split()[0]: line for line in lines[3:]}
-    assert rows.keys() == SOURCES.keys()
+    assert rows.keys() == SOURCES.keys() | FILE_SETS.keys()
     assert " yes " in rows["svhn_first1083"]
     assert " no " in rows["cifar10"]
     assert "non-commercial" in rows["svhn"]
+    assert "2,918 MB" in rows["cifar10_c"]
 
 
 def test_the_folder_can_be_given_before_or_after_the_command(tmp_path, capsys):

@@ -1,0 +1,104 @@
+"""`python -m datasets.corruptions`: write corrupted test sets as files, or look at one image."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from datasets import files, source
+from datasets.base import DataDamaged, DataUnavailable, ImageSource
+from datasets.corruptions import CORRUPTIONS, check, official
+from datasets.corruptions.contact_sheet import contact_sheet
+from datasets.corruptions.generation import make_cifar_c
+from datasets.corruptions.textures import textures
+
+SOURCES = ("cifar10", "cifar100", "digits_as_cifar10")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line and return its exit code: 0, 1 for trouble, 130 interrupted."""
+    options = _options(arguments)
+    if options.data_dir:
+        os.environ["BNNBENCH_DATA"] = str(options.data_dir)
+    if options.offline:
+        os.environ["BNNBENCH_OFFLINE"] = "1"
+    try:
+        chosen = source(options.source)
+        assert isinstance(chosen, ImageSource)
+        if chosen.missing("test"):
+            chosen.fetch("test")
+        if "frost" in options.only or options.contact_sheet:
+            textures()  # asked for before anything is made
+        images, labels = chosen.images("test")
+        if options.contact_sheet:
+            options.contact_sheet.parent.mkdir(parents=True, exist_ok=True)
+            contact_sheet(images[options.image], options.seed).save(options.contact_sheet)
+            print(options.contact_sheet)
+        if options.out:
+            _make(np.ascontiguousarray(images), labels, options)
+    except (DataUnavailable, DataDamaged, ValueError, IndexError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted: the same command makes what is missing", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _make(images: np.ndarray, labels: np.ndarray, options: argparse.Namespace) -> None:
+    reserved = [files.folder() / Path(o.files.files[0].path).parent for o in official.OFFICIAL]
+    if options.out.absolute() in [place.absolute() for place in reserved]:
+        raise ValueError(
+            f"{options.out} is kept for the official files: `python -m datasets fetch` puts them "
+            "there; choose another folder by --out"
+        )
+    start, total = time.perf_counter(), 1 + len(options.only)
+    made = make_cifar_c(images, labels, options.out, options.only, options.seed, options.workers)
+    for count, (name, written) in enumerate(made, 1):
+        seconds = time.perf_counter() - start
+        progress = f"[{count:2}/{total}] {name:18} {written.origin:9} {written.md5}"
+        print(f"{progress} {seconds:6.0f} s", flush=True)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m datasets.corruptions", description=__doc__)
+    add = parser.add_argument
+    add("--out", type=Path, metavar="DIR", help="write NAME.npy and labels.npy here: 2.9 GB")
+    add("--contact-sheet", type=Path, metavar="FILE", help="write a PNG of one image here")
+    add("--image", type=int, default=0, metavar="N", help="which test image the sheet shows")
+    add("--source", choices=SOURCES, default="cifar10", help="whose test images")
+    add("--only", type=_names, default=tuple(CORRUPTIONS), metavar="A,B", help="corruptions")
+    add("--seed", type=int, default=0, help="of what is random")
+    add("--workers", type=int, default=_cores(), metavar="N", help="default: one for each core")
+    add("--data-dir", type=Path, help="default: BNNBENCH_DATA, else the user's cache")
+    add("--offline", action="store_true", help="never touch the network")
+    options = parser.parse_args(arguments)
+    if not (options.out or options.contact_sheet):
+        parser.error("needs --out DIR or --contact-sheet FILE")
+    if options.workers < 1:
+        parser.error(f"--workers: at least 1, not {options.workers}")
+    return options
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    try:
+        for name in names:
+            check(name, 1)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return names
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""Corrupted test sets written as files in the official layout."""
+
+import hashlib
+import json
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from datasets import files
+from datasets.base import Origin
+from datasets.corruptions import blocks, corrupt, official
+from datasets.corruptions.constants import SEVERITIES
+from datasets.corruptions.levels import Images
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file: its md5, and "original" where that is the official file's."""
+
+    md5: str
+    origin: Origin
+
+
+def make_cifar_c(
+    images: Images,
+    labels: np.ndarray,
+    folder: Path,
+    names: Sequence[str],
+    seed: int = 0,
+    workers: int = 1,
+) -> Iterator[tuple[str, Written]]:
+    """Write `NAME.npy` for each name, and `labels.npy`, and yield each as soon as it is there.
+
+    A file has all images at severity 1, then at severity 2, and so on. It appears whole or not
+    at all; those that are there already, by their md5 in the folder's manifest, are kept.
+    Raises ValueError for a folder of other images, another seed or other libraries' work.
+    """
+    identity = {
+        "images": hashlib.sha256(np.ascontiguousarray(images).data).hexdigest(),
+        "seed": seed,
+        "versions": list(blocks.versions()),
+    }
+    known = _read_manifest(folder, identity)
+    wanted = []
+    for name in ("labels", *names):
+        if name in known and _md5_of(folder / f"{name}.npy") == known[name].md5:
+            yield name, known[name]
+        else:
+            wanted.append(name)
+    for name, written in _written(images, labels, folder, wanted, seed, workers):
+        known[name] = written
+        content = identity | {"files": {name: asdict(one) for name, one in known.items()}}
+        with files.whole(folder / MANIFEST) as manifest:
+            manifest.write(json.dumps(content, indent=1, sort_keys=True).encode())
+        yield name, written
+
+
+def _written(
+    images: Images,
+    labels: np.ndarray,
+    folder: Path,
+    names: Sequence[str],
+    seed: int,
+    workers: int,
+) -> Iterator[tuple[str, Written]]:
+    if workers == 1 or len(names) < 2:
+        for name in names:
+            yield name, _write(images, labels, folder, name, seed)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(workers, len(names)), spawn)
+    try:
+        jobs = {pool.submit(_write, images, labels, folder, name, seed): name for name in names}
+        for job in as_completed(jobs):
+            yield jobs[job], job.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _write(images: Images, labels: np.ndarray, folder: Path, name: str, seed: int) -> Written:
+    digest = hashlib.md5(usedforsecurity=False)
+    repeated = (len(SEVERITIES) * len(images), *(() if name == "labels" else images.shape[1:]))
+    header = {"descr": "|u1", "fortran_order": False, "shape": repeated}
+    with files.whole(folder / f"{name}.npy") as content:
+        np.lib.format.write_array_header_1_0(content, header)
+        content.seek(0)
+        digest.update(content.read())
+        for severity in SEVERITIES:
+            block = labels if name == "labels" else corrupt(images, name, severity, seed)
+            raw = block.astype(np.uint8).tobytes()
+            digest.update(raw)
+            content.write(raw)
+    return Written(digest.hexdigest(), _origin(images, name, digest.hexdigest()))
+
+
+def _origin(images: Images, name: str, md5: str) -> Origin:
+    known = official.of(images)
+    return "original" if known and known.checksums[name] == md5 else "generated"
+
+
+def _md5_of(place: Path) -> str | None:
+    if not place.is_file():
+        return None
+    with place.open("rb") as content:
+        return hashlib.file_digest(content, "md5").hexdigest()
+
+
+def _read_manifest(folder: Path, identity: dict[str, object]) -> dict[str, Written]:
+    place = folder / MANIFEST
+    if not place.is_file():
+        if folder.is_dir() and (other := sorted(folder.glob("*.npy"))):
+            raise ValueError(
+                f"{other[0]} was not made here, for there is no {MANIFEST}: "
+                "choose another folder by --out"
+            )
+        return {}
+    try:
+        content = json.loads(place.read_text())
+        known = {name: Written(**one) for name, one in content.pop("files").items()}
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{place} is damaged: {error}; remove {folder}") from error
+    if content != identity:
+        differing = [name for name in identity if content.get(name) != identity[name]]
+        raise ValueError(
+            f"{folder} was made with other {', '.join(differing)}: choose another folder by "
+            "--out, or remove it"
+        )
+    return known
