@@ -8,7 +8,7 @@ rules say.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import factorial, prod
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -29,7 +29,7 @@ class JointlyRandom:
     def __len__(self) -> int:
         return len(self.mean)
 
-    def __add__(self, other: object) -> NoReturn:
+    def __add__(self, other: object) -> "JointlyRandom":
         raise Unsupported(
             "covariances between the branches of a Residual are not known: take moments of "
             "independent units, without Covariances"

@@ -147,4 +147,6 @@ def _variance(x: Moments) -> Tensor:
 
 
 def _std(x: Moments) -> Tensor:
-    return _variance(x).clamp(min=LEAST_VARIANCE).sqrt()
+    """Return σ, with a gradient also at variance 0."""
+    variance = _variance(x)
+    return variance * variance.clamp(min=LEAST_VARIANCE).rsqrt()

@@ -21,6 +21,8 @@ class Moments:
 
     def __add__(self, other: "Moments") -> "Moments":
         """Return the moments of the sum of two independent quantities."""
+        if not isinstance(other, Moments):
+            return NotImplemented
         known = [m.variance for m in (self, other) if m.variance is not None]
         return Moments(self.mean + other.mean, sum(known[1:], known[0]) if known else None)
 
