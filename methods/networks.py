@@ -86,15 +86,17 @@ def allconv_001(
     activation: Layer = LeakyReLU(0.01),  # noqa: B008 (a frozen value)
     norm: BatchNorm | AnalyticNorm | None = None,
     dropout: float = 0.0,
+    channels: tuple[int, int] = (96, 192),
 ) -> Architecture:
     """Return the all-convolution network of seed paper 001 for CIFAR-10.
 
     Dropout follows every activation.
     """
+    few, many = channels
     sizes = (
-        *((96, 3, 1), (96, 3, 1), (96, 3, 2)),
-        *((192, 3, 1), (192, 3, 1), (192, 3, 2)),
-        *((192, 3, 1), (192, 1, 1), (classes, 1, 1)),
+        *((few, 3, 1), (few, 3, 1), (few, 3, 2)),
+        *((many, 3, 1), (many, 3, 1), (many, 3, 2)),
+        *((many, 3, 1), (many, 1, 1), (classes, 1, 1)),
     )
     return (*_convolutions(sizes, activation, norm, dropout), GlobalAvgPool2d())
 
