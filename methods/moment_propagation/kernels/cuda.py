@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from methods.base import PackageMissing
-from methods.kernels.c_library import DEFINES
 from methods.moment_propagation.kernels.launches import OPTIONS, THREADS, blocks, source
 from methods.moment_propagation.kernels.operations import Operations
 
@@ -66,7 +65,7 @@ def _kernel(name: str, dtype: torch.dtype, device: int) -> Any:
 
 @cache
 def _module(dtype: torch.dtype, device: int) -> Any:
-    return cupy().RawModule(code=source(), options=(*OPTIONS, *DEFINES[dtype]))
+    return cupy().RawModule(code=source(), options=OPTIONS[dtype])
 
 
 KERNELS = Cuda()

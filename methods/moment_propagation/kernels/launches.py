@@ -5,11 +5,19 @@ from functools import cache
 from math import ceil
 from pathlib import Path
 
+import torch
+
+from methods.kernels.c_library import DEFINES
+
 HERE = Path(__file__).parent
 FOLDERS = (HERE, HERE.parents[1] / "message_passing" / "kernels")
 """Where headers are looked for."""
-OPTIONS = ("--std=c++17", "--fmad=false")
-"""Products and sums are fused where the source says so alone, as in C: the bits are the same."""
+OPTIONS = {
+    torch.float32: ("--std=c++17", "--fmad=false", "--ftz=true", *DEFINES[torch.float32]),
+    torch.float64: ("--std=c++17", "--fmad=false", *DEFINES[torch.float64]),
+}
+"""As in C, products and sums are fused where the source says so alone, and single precision's
+least numbers are 0."""
 THREADS = 256
 MOST_BLOCKS = 4096
 """Threads go on to further elements."""

@@ -1,7 +1,7 @@
 // Moments of rectifiers on a processor with vector units. Every function returns 0.
 //
-// Of single precision, what is below the least normal number (1.2e-38) is 0, as on a GPU: tails
-// are full of such numbers, for which x86 takes a hundred times as long.
+// Single precision numbers below the least normal one (1.2e-38) are 0: tails are full of them, and
+// x86 takes a hundred times as long for each.
 #include "rectifier.cuh"
 
 #if defined(SINGLE) && defined(__SSE__)
