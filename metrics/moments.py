@@ -32,9 +32,11 @@ class SampledUnits:
 
 
 class RunningMoments:
-    """Mean and variance of samples that come in batches and are not kept, in float64.
+    """Mean and variance of samples that come in batches and are not kept.
 
-    Source: Chan, Golub and LeVeque (1979), the update of Welford (1962) for batches.
+    Sums of a batch are of deviations from its mean, in the precision of the samples; all else
+    is in float64. Source: Chan, Golub and LeVeque (1979), the corrected two passes within
+    batches and the update of Welford (1962) between them.
     """
 
     def __init__(self) -> None:
@@ -43,9 +45,11 @@ class RunningMoments:
 
     def add(self, samples: Float[Tensor, "samples *units"]) -> None:
         """Take further samples into account."""
-        count, samples = len(samples), samples.double()
-        mean = samples.mean(0)
-        squares = (samples - mean).square_().sum(0)
+        count, rough = len(samples), samples.mean(0)
+        deviations = samples - rough
+        rest = deviations.sum(0).double()
+        mean = rough.double() + rest / count
+        squares = deviations.square_().sum(0).double() - rest.square() / count
         if not self.count:
             self.count, self._mean, self._squares = count, mean, squares
             return

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from datasets.conditions import Clean, acquisitions
+from metrics import PROBED
 from reports.arms import Arm, arm_of
 from reports.descriptions import differing
 from reports.palette import method_order
@@ -34,8 +35,12 @@ class Benchmark:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The test conditions, clean data first; of active learning, after the last round."""
+        """The test conditions, clean data first; of active learning, after the last round.
+
+        What probes measured is not among them.
+        """
         names = {name for r in self.records for name in (*r.scores, *r.condition_origins)}
+        names -= {c for r in self.records for c, s in r.scores.items() if s and is_probed(s)}
         counted = {name: acquisitions(name) for name in names}
         last = max((found[0] for found in counted.values() if found), default=0)
         shown = {n: f[1] if f else n for n, f in counted.items() if not f or f[0] == last}
@@ -87,12 +92,17 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
     for (profile, dataset, origin), protocols in groups.items():
         ordered = sorted(protocols)
         first = [protocols[p][0].run for p in ordered]
-        parts = [{k: run.get(k) for k in ("source", "architecture")} for run in first]
+        parts = [{k: run.get(k) for k in ("source", "architecture", "probes")} for run in first]
         settings = differing(parts) if len(parts) > 1 else [""]
         for protocol, setting in zip(ordered, settings, strict=True):
             runs = _by_method(protocols[protocol])
             found.append(Benchmark(profile, dataset, origin, setting, runs))
     return sorted(found, key=lambda b: (b.profile != "paper", b.profile, b.dataset, b.setting))
+
+
+def is_probed(scores: Iterable[str]) -> bool:
+    """Return whether probes measured all of these."""
+    return PROBED.keys() >= set(scores)
 
 
 def _own_network(record: Record) -> bool:
@@ -106,7 +116,7 @@ def _protocol(record: Record, others: Mapping[str, Sequence[Record]]) -> str:
         alike = [p for p, records in others.items() if records[0].run.get("source") == source]
         if len(alike) == 1:
             return alike[0]
-    return canonical_json([source, record.run.get("architecture")])
+    return canonical_json([source, *(record.run.get(k) for k in ("architecture", "probes"))])
 
 
 def _by_method(records: Iterable[Record]) -> dict[str, tuple[Record, ...]]:

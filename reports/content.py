@@ -18,6 +18,7 @@ from reports.facts import (
     settings,
 )
 from reports.gallery import Gallery, galleries
+from reports.layers import Layered, layer_table, layered
 from reports.learning import learning_tables
 from reports.load import Damage, Results
 from reports.numbers import duration
@@ -84,6 +85,8 @@ class Part:
     """Where methods differ in the serial steps of their fits."""
     covered: tuple[Covered, ...]
     """Coverage far outside, where data sets are tested there."""
+    layered: tuple[Layered, ...]
+    """Errors of propagated moments behind every layer, where they were measured."""
     sections: tuple[Section, ...]
     galleries: tuple[Gallery, ...]
     without_predictions: int
@@ -97,6 +100,7 @@ class Part:
         """Every table, in the order of the page."""
         found = [*self.overviews, *self.learning, *self.steps]
         found += map(coverage_table, self.covered)
+        found += map(layer_table, self.layered)
         for section in self.sections:
             found += [table for _, tables in section.sized for table in tables]
             found += [*section.shown, *section.minor]
@@ -237,8 +241,8 @@ def _part(
     methods = tuple(sorted({m for b in found for m in b.runs}, key=method_order))
     sections = tuple(_section(benchmark, methods) for benchmark in found)
     clean = [section.tables[0] for section in sections]
-    far = tuple(covered(results.store, found))
-    drawn = galleries(results.store, found, clean, far, looks, name)
+    far, layers = tuple(covered(results.store, found)), tuple(layered(found))
+    drawn = galleries(results.store, found, clean, (far, layers), looks, name)
     part = Part(
         profile,
         name,
@@ -248,6 +252,7 @@ def _part(
         tuple(learning_tables(found, methods)),
         tuple(step_tables(found, methods)),
         far,
+        layers,
         sections,
         drawn.galleries,
         drawn.absent,

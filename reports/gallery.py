@@ -12,6 +12,7 @@ from reports.figures import cost, learning, quantiles, reliability, separation
 from reports.figures.canvas import Drawing
 from reports.figures.evidence import Evidence, gather
 from reports.fits import panels
+from reports.layers import Layered, layer_drawings
 from reports.learning import curves_by_arm, main_metric
 from reports.load import Damage
 from reports.numbers import identifier
@@ -52,15 +53,16 @@ def galleries(
     store: Store,
     benchmarks: Sequence[Benchmark],
     tables: Sequence[Table],
-    covered: Sequence[Covered],
+    measured: tuple[Sequence[Covered], Sequence[Layered]],
     styles: Mapping[str, Style],
     part: str,
 ) -> Galleries:
     """Return the figures of some benchmarks; `tables` are those of their clean data.
 
-    `covered` is their coverage far outside, where that is known. `part` tells these figures'
-    identifiers from those of other parts of the page.
+    `measured` are their coverage far outside and the errors of moments behind their layers, where
+    these are known. `part` tells these figures' identifiers from those of other parts of the page.
     """
+    covered, layered = measured
     found: list[Gallery] = []
     curves: list[Drawing] = []
     damage: list[Damage] = []
@@ -87,7 +89,7 @@ def galleries(
         found.append(Gallery("Calibration of quantiles", about, tuple(curves), legend=True))
     found = _networks(store, families, styles, part) + _coverage(covered, styles, part) + found
     found = _learning(benchmarks, styles, part) + _steps(benchmarks, styles, part) + found
-    found = _sizes(benchmarks, styles, part) + found
+    found = _layers(layered, styles, part) + _sizes(benchmarks, styles, part) + found
     found += _cost(benchmarks, tables, styles, part)
     return Galleries(tuple(found), tuple(damage), absent)
 
@@ -123,6 +125,18 @@ def _coverage(covered: Sequence[Covered], styles: Mapping[str, Style], part: str
         drawings = coverage_drawings(one, styles, name, where)
         found.append(Gallery(f"Coverage far outside, {where}", one.explanation, drawings))
     return found
+
+
+def _layers(layered: Sequence[Layered], styles: Mapping[str, Style], part: str) -> list[Gallery]:
+    drawings: list[Drawing] = []
+    for i, one in enumerate(layered):
+        where = _where(one.benchmark, one.benchmark.origin)
+        drawings += layer_drawings(one, styles, identifier(part, i, "layers"), where)
+    about = (
+        "Errors of propagated moments beside samples, against depth. Dotted: no error of σ, and "
+        "the error of μ that exact means would show beside so many samples."
+    )
+    return [Gallery("Moments by layer", about, tuple(drawings), legend=True)] if drawings else []
 
 
 def _reliability(

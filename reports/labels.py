@@ -42,6 +42,9 @@ METRICS = {
     "log_odds_of_errors": "Log odds of errors, mean",
     "log_odds_of_errors_median": "Log odds of errors, median",
     "zero_gradient": "No gradient",
+    "eps_mu": "ε of μ",
+    "eps_sigma": "ε of σ",
+    "kl_class_posterior": "KL of the class probabilities",
     "aurc": "AURC",
     "augrc": "AUGRC",
     "fit_seconds": "Fit",
@@ -78,6 +81,7 @@ SUITES = {
     "active_learning_mnist": "Active learning on MNIST",
     "mnist": "MNIST benchmark",
     "stability": "Stability on MNIST: noise and attacks",
+    "moment_accuracy": "Accuracy of propagated moments",
     "toy": "Noisy curves: the posterior of HMC, depth, coverage",
 }
 

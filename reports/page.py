@@ -12,6 +12,7 @@ from reports import labels
 from reports.content import Content
 from reports.coverage_table import coverage_table
 from reports.export import printed
+from reports.layers import layer_table
 from reports.numbers import duration, identifier, number, typographic
 from reports.palette import MARKERS, Style
 
@@ -35,6 +36,7 @@ def render(content: Content) -> str:
         "labels": labels,
         "printed": printed,
         "coverage_table": coverage_table,
+        "layer_table": layer_table,
         "number": number,
         "duration": duration,
         "identifier": identifier,

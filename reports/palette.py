@@ -36,6 +36,10 @@ class Style:
 
 
 KNOWN = {
+    "AP1": Style(BLUE),
+    "AP2": Style(VERMILLION),
+    "AP2 paper": Style(ORANGE, 1),
+    "AP2 covariances": Style(GREEN, 2),
     "Class frequency": Style(GREY),
     "Training mean": Style(GREY, 1),
     "AdamW": Style(BLUE),

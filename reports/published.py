@@ -3,7 +3,10 @@
 import csv
 import functools
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
+
+from metrics import PROBED
 
 FOLDER = Path(__file__).parent / "published"
 
@@ -18,6 +21,12 @@ PROTOCOL = frozenset(
 )
 """Parts of a printed condition that say how a model was trained, not what it was tested on."""
 
+
+CASE = {"activation": "", "input_noise_var": "noise", "dropout": "dropout"}
+"""Parts of a printed condition that tell networks apart → what our names put before the value."""
+
+APPROXIMATIONS = {"ap2": "ap2 paper"}
+"""A paper's way of propagation → ours by the same formulas, both in lower case."""
 
 ARMS = {"active": "-a", "random": "-r"}
 """A printed strategy of active learning → what our label of a method ends with, in lower case."""
@@ -71,6 +80,8 @@ def _published(row: dict[str, str]) -> Published:
     scale = 0.01 if row["unit"] == "percent" else 1.0
     doubtful = "UNCERTAIN" in row["note"] and (row["paper"], row["metric"]) != SIMPLEX_ECE
     method = row["method"].casefold()
+    if row["metric"] in PROBED:
+        return _measured(row)
     arm = ARMS.get(_parts(row["condition"]).get("strategy", ""), "")
     return Published(
         paper=row["paper"],
@@ -85,10 +96,42 @@ def _published(row: dict[str, str]) -> Published:
         spread=scale * float(row["stderr"]) if row["stderr"] else None,
         spread_kind=row["spread_kind"],
         repeats=int(row["n_repeats"]) if row["n_repeats"] else None,
-        decimals=len(row["value"].partition(".")[2]) + 2 * (row["unit"] == "percent"),
+        decimals=_decimals(row["value"]) + 2 * (row["unit"] == "percent"),
         note=row["note"],
         doubtful=doubtful or row["unit"] == "as_printed_mixed_scale",
     )
+
+
+def _measured(row: dict[str, str]) -> Published:
+    """Return a printed error of moments: its case is a data set of ours, its layer a condition."""
+    parts = _parts(row["condition"])
+    named = [f"{short}{parts[name]}" for name, short in CASE.items() if name in parts]
+    statistics = ["statistics"] if "dataset_statistics" in parts else []
+    layer = parts["variant"] if parts["layer"] == "softmax" else f"layer_{parts['layer']}"
+    method = APPROXIMATIONS.get(row["method"].casefold(), row["method"].casefold())
+    return Published(
+        paper=row["paper"],
+        table=row["table"],
+        dataset="-".join([row["dataset"], *named, *statistics]),
+        condition=layer,
+        metric=row["metric"],
+        method=f"{method}, init {parts['init']}" if statistics else method,
+        model=row["model"],
+        protocol=row["condition"],
+        value=float(row["value"]),
+        spread=None,
+        spread_kind=row["spread_kind"],
+        repeats=None,
+        decimals=_decimals(row["value"]),
+        note=row["note"],
+        doubtful=False,
+    )
+
+
+def _decimals(printed: str) -> int:
+    """Return how many decimals a number is printed with: 2 of "0.02", 7 of "1.4e-6"."""
+    exponent = Decimal(printed).as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def _metric(row: dict[str, str]) -> str:

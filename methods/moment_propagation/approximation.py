@@ -1,0 +1,170 @@
+"""Ways to propagate through one and the same trained network, to be compared with samples.
+
+Training does not depend on the way, so that equal streams give equal weights. Source: paper
+001, section 4.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.architectures import Architecture, GaussianNoise, Layer, LogisticBernoulli
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.last import Last, content
+from methods.moment_propagation.covariance import Covariances, covariance_rules
+from methods.moment_propagation.layerwise import Layerwise
+from methods.moment_propagation.method import MomentPropagation
+from methods.moment_propagation.moments import Moments
+from methods.moment_propagation.posterior import MomentPosterior
+from methods.moment_propagation.rules import Formulas, moment_rules
+from methods.moment_propagation.softmax import log_probabilities
+from methods.network_posterior import POINTS_AT_ONCE, NetworkPosterior
+from methods.predictive import CategoricalPredictive
+from methods.settings import require_choice
+from methods.torch_layers import Rule
+
+Propagation = Literal["ap1", "ap2"]
+"""Means alone; means and variances."""
+
+
+@dataclass(frozen=True)
+class ApproximatePosterior:
+    """A trained classifier that predicts by one way of propagation."""
+
+    trained: NetworkPosterior
+    architecture: Architecture
+    """The network with the noise at its inputs."""
+    propagation: Propagation
+    formulas: Formulas
+    covariances: Covariances | None = None
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """What the fit says about itself."""
+        return self.trained.diagnostics
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> CategoricalPredictive:
+        """Return one categorical per point; the stream is not used."""
+        rule = self.formulas.softmax
+        parts = [log_probabilities(self.layers(x)[-1], rule) for x in self._parts(inputs)]
+        return CategoricalPredictive(torch.cat(parts)[None])
+
+    @torch.no_grad()
+    def layers(self, inputs: Float[Tensor, "points *features"]) -> list[Moments]:
+        """Return the moments behind every layer, points first; of "ap1" the means alone."""
+        trained = self.trained
+        network = Layerwise(self.architecture, trained.network.input_shape, self._rules())
+        parts = []
+        for points in self._parts(inputs):
+            x = points[None] if self.propagation == "ap1" else Moments(points[None])
+            found = network(trained.weights, x, buffers=trained.buffers, noise="off")
+            parts.append([_of_points(layer) for layer in found])
+        return [_joined(pieces) for pieces in zip(*parts, strict=True)]
+
+    @torch.no_grad()
+    def samples(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> list[Float[Tensor, "points *units"]]:
+        """Return a draw behind every layer, an independent one for each point."""
+        network = Layerwise(self.architecture, self.trained.network.input_shape)
+        options = {"buffers": self.trained.buffers, "noise": "per_example", "rngs": [rng]}
+        found = network(self.trained.weights, inputs[None], **options)
+        return [layer[0] for layer in found]
+
+    def _rules(self) -> Mapping[type[Layer], Rule] | None:
+        if self.propagation == "ap1":
+            return None
+        if self.covariances is None:
+            return moment_rules(self.formulas)
+        return covariance_rules(self.covariances, self.formulas)
+
+    def _parts(self, inputs: Tensor) -> Sequence[Tensor]:
+        many = self.covariances.points_at_once if self.covariances else POINTS_AT_ONCE
+        return inputs.split(many)
+
+
+def _of_points(layer: Any) -> Moments:
+    """Return a layer's moments without the axis of members."""
+    if isinstance(layer, Tensor):
+        return Moments(layer[0])
+    return Moments(layer.mean[0], None if layer.variance is None else layer.variance[0])
+
+
+def _joined(pieces: Sequence[Moments]) -> Moments:
+    """Return the moments of all points."""
+    variances = [piece.variance for piece in pieces if piece.variance is not None]
+    mean = torch.cat([piece.mean for piece in pieces])
+    return Moments(mean, torch.cat(variances) if variances else None)
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """A network trained with its own noise, but not with that of its inputs.
+
+    Noise is sampled in training; logistic Bernoulli units, whose samples have no gradient, are
+    trained through their moments. In one process, methods that differ in what they carry alone
+    train a network once: the fit of the first takes all the time.
+    """
+
+    propagation: Propagation = "ap2"
+    formulas: Formulas = Formulas()  # noqa: RUF009 (a frozen value)
+    covariances: Covariances | None = None
+    """Of "ap2": which are carried beside the variances."""
+    training: MomentPropagation = MomentPropagation(dropout=0.0)  # noqa: RUF009
+
+    def __post_init__(self) -> None:
+        require_choice(self, "propagation", get_args(Propagation))
+        if self.covariances and self.propagation != "ap2":
+            raise ValueError(f'covariances are of propagation "ap2", not of {self.propagation!r}')
+        if self.training.dropout or self.training.input_variance:
+            raise ValueError(
+                "Approximation needs training without dropout or input_variance of its own; put "
+                "Dropout and GaussianNoise into the network"
+            )
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> ApproximatePosterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        own = problem.architecture
+        bernoulli = any(isinstance(layer, LogisticBernoulli) for layer in own)
+        method = replace(self.training, training="ap2" if bernoulli else "sample")
+        still = tuple(layer for layer in own if not isinstance(layer, GaussianNoise))
+        trained = _trained(method, replace(problem, architecture=still), rng)
+        carried = self.propagation, self.formulas, self.covariances
+        return ApproximatePosterior(trained, own, *carried)
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return [_outcome(self, *pair) for pair in zip(problems, rngs, strict=True)]
+
+
+_last: Last[NetworkPosterior] = Last()
+
+
+def _trained(method: MomentPropagation, problem: Problem, rng: torch.Generator) -> NetworkPosterior:
+    """Return the trained network; the one trained last need not be trained again."""
+    train = problem.train
+    data = content(train.inputs, train.targets, rng.get_state())
+
+    def fit() -> NetworkPosterior:
+        posterior = method.fit(problem, rng)
+        assert isinstance(posterior, MomentPosterior)
+        return posterior.at_mean
+
+    return _last.or_new((method, problem.architecture, problem.likelihood, data), fit)
+
+
+def _outcome(
+    method: Approximation, problem: Problem, rng: torch.Generator
+) -> Posterior | InferenceDiverged:
+    try:
+        return method.fit(problem, rng)
+    except InferenceDiverged as failure:
+        return failure

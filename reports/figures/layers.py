@@ -1,0 +1,71 @@
+"""An error of propagated moments against the depth of the network."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from reports import labels
+from reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from reports.palette import Style
+
+CROWDED = 8
+"""From so many layers on, ticks bear the kind of a layer alone."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """One error of several methods behind every layer; None where nothing is known."""
+
+    metric: str
+    ours: Mapping[str, Sequence[float]]
+    printed: Mapping[str, Sequence[float | None]]
+    floor: float | None
+    """What exact moments would show."""
+
+
+def draw(
+    errors: Errors,
+    kinds: Sequence[str],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+) -> Drawing:
+    """Return a line for each method and hollow marks at printed values, errors logarithmic."""
+    name, depth = labels.metric(errors.metric), np.arange(1, len(kinds) + 1)
+    with drawing(2.0, left=0.52) as figure:
+        axes = figure.subplots()
+        axes.grid(True, axis="y", color=FAINT, linewidth=0.5, alpha=0.6)
+        axes.set_axisbelow(True)
+        level = 1.0 if errors.metric == "eps_sigma" else errors.floor
+        if level:
+            axes.axhline(level, color=INK, linewidth=0.8, dashes=(1, 2))
+        said = []
+        for method, values in errors.ours.items():
+            style = styles[method]
+            axes.plot(depth, values, color=style.colour, dashes=style.dash or (None, None),
+                      linewidth=1.3, marker=style.marker, markersize=2.8)  # fmt: skip
+            said.append(f"{method} from {values[0]:.3g} to {values[-1]:.3g}")
+        for method, printed in errors.printed.items():
+            axes.plot(depth, np.array(printed, float), color=styles[method].colour, linestyle="",
+                      marker=styles[method].marker, markersize=5, markerfacecolor="none",
+                      markeredgewidth=0.9, clip_on=False)  # fmt: skip
+        axes.set(xlabel="layer", ylabel=name, xlim=(0.6, len(kinds) + 0.4))
+        crowded = len(kinds) > CROWDED
+        ticks = [kind if crowded else f"{d} {kind}" for d, kind in zip(depth, kinds, strict=True)]
+        axes.set_xticks(depth, ticks, fontsize=7)
+        _logarithmic(axes)
+        text = f"{name} by layer on {where}: {'; '.join(said)}."
+        caption = "marks: printed" if errors.printed else ""
+        return Drawing(svg(figure, identifier, text), f"{name}, {where}", caption)
+
+
+def _logarithmic(axes: Axes) -> None:
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    steps = (1, 2, 5) if high / low < 100 else (1,)
+    axes.yaxis.set_major_locator(LogLocator(subs=steps))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,94 @@
+"""Propagated moments beside samples, layer by layer: tables 2 to 4 of paper 001."""
+
+from dataclasses import replace
+
+from datasets.cifar10 import Cifar10
+from datasets.conditions import First
+from datasets.limited import Limited
+from datasets.mnist import Mnist
+from datasets.renamed import Renamed
+from methods.architectures import GaussianNoise, LogisticBernoulli, Sigmoid
+from methods.moment_propagation.approximation import Approximation
+from methods.moment_propagation.covariance import Covariances
+from methods.moment_propagation.method import MomentPropagation
+from methods.moment_propagation.rules import Formulas
+from methods.networks import allconv_001, lenet_001
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Reproduces, Suite
+from suites.probes.moment_accuracy import MomentAccuracy
+
+TITLE = "Moments propagated through trained networks, beside samples"
+
+# The cases of table 2. Noise is in the units of the inputs, which are standardised here.
+LENETS = {
+    "mnist-lrelu0.01-noise0.0001": (GaussianNoise(1e-4), *lenet_001()),
+    "mnist-lrelu0.01-noise0.01": (GaussianNoise(0.01), *lenet_001()),
+    "mnist-lrelu0.01-noise0.1": (GaussianNoise(0.1), *lenet_001()),
+    "mnist-lrelu0.01-dropout0.2": lenet_001(dropout=0.2),
+    "mnist-logistic_bernoulli": lenet_001(activation=LogisticBernoulli()),
+    "mnist-logistic_transform-noise0.1": (GaussianNoise(0.1), *lenet_001(activation=Sigmoid())),
+}
+# The cases of table 3.
+ALLCONVS = {
+    "cifar10-lrelu0.01-noise0.01": (GaussianNoise(0.01), *allconv_001()),
+    "cifar10-lrelu0.01-dropout0.2": allconv_001(dropout=0.2),
+    "cifar10-logistic_bernoulli": allconv_001(activation=LogisticBernoulli()),
+    "cifar10-logistic_transform-noise0.01": (
+        GaussianNoise(0.01),
+        *allconv_001(activation=Sigmoid()),
+    ),
+}
+
+# Rate, schedule and batch are the paper's; it does not print the number of epochs.
+TRAINING = MomentPropagation(
+    learning_rate=1e-3, schedule="exponential", batch_size=128, epochs=20, dropout=0.0
+)
+PAPER_FORMULAS = Formulas(variance="paper", bernoulli="ap2b")
+METHODS = {
+    "AP1": Approximation("ap1", training=TRAINING),
+    "AP2": Approximation("ap2", training=TRAINING),
+    "AP2 paper": Approximation("ap2", PAPER_FORMULAS, training=TRAINING),
+    "AP2 covariances": Approximation("ap2", covariances=Covariances(), training=TRAINING),
+}
+BRIEFLY = replace(TRAINING, epochs=3)
+
+DEPARTURES = (
+    "exact moments of rectifiers in AP2; those of AP2 paper are the paper's",
+    "inputs are standardised, and noise is in their units; the paper does not state its scaling",
+    "networks are trained on all training images, and measured on test images",
+    "networks with noisy inputs are trained without that noise",
+)
+
+QUICK = Suite(
+    name="moment_accuracy",
+    title=TITLE,
+    profile="quick",
+    sources=tuple(Renamed(Limited(Mnist(), train=10000, test=1000), name) for name in LENETS),
+    methods={label: replace(method, training=BRIEFLY) for label, method in METHODS.items()},
+    architecture=LENETS,
+    evaluations=(Evaluation(First(100), ("accuracy", "nll", "brier", "ece")),),
+    probes=(MomentAccuracy(images=20, samples=4000),),
+    reproduces=(Reproduces("001", "2", DEPARTURES),),
+)
+
+PAPER = replace(
+    QUICK,
+    profile="paper",
+    sources=tuple(Renamed(Mnist(), name) for name in LENETS),
+    methods=METHODS,
+    probes=(MomentAccuracy(images=100, samples=100_000),),
+)
+
+CIFAR10 = replace(
+    PAPER,
+    profile="cifar10",
+    sources=tuple(Renamed(Cifar10(), name) for name in ALLCONVS),
+    architecture=ALLCONVS,
+    probes=(MomentAccuracy(images=20, samples=1000, merge_first=False),),
+    reproduces=(Reproduces("001", "3", DEPARTURES),),
+)
+
+SUITES = {"quick": QUICK, "paper": PAPER, "cifar10": CIFAR10}
+
+if __name__ == "__main__":
+    main(SUITES)

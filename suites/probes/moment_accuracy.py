@@ -1,0 +1,121 @@
+"""How far propagated moments are from those of samples, layer by layer.
+
+Source: paper 001, section 4 and tables 2 and 3.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Dataset
+from methods.last import Last, content
+from methods.moment_propagation.approximation import ApproximatePosterior
+from methods.moment_propagation.layerwise import layer_names
+from methods.moment_propagation.moments import Moments
+from methods.moment_propagation.softmax import Softmax, log_probabilities
+from metrics import PROBED
+from metrics.moments import RunningMoments, SampledUnits, Units
+
+ROWS_AT_ONCE = 512
+"""Rows that pass through the network in one call, to bound memory: samples times images."""
+
+SOFTMAX = "softmax"
+"""The name of the class probabilities beside those of layers."""
+
+
+@dataclass(frozen=True)
+class MomentAccuracy:
+    """Errors in mean and deviation behind every layer, and of the class probabilities.
+
+    The truth are `samples` runs through the network with its noise, for each of the first
+    `images` of the test set. A layer in which nothing is random has no errors and is left out.
+    """
+
+    images: int = 100
+    samples: int = 1000
+    merge_first: bool = True
+    """Whether the first layer and its activation count as one, as in table 2."""
+
+    def __post_init__(self) -> None:
+        if self.images < 1 or self.samples < 2:
+            raise ValueError(
+                f"needed at least 1 image and 2 samples; got {self.images} and {self.samples}"
+            )
+
+    def measure(
+        self, posterior: ApproximatePosterior, dataset: Dataset, rng: torch.Generator
+    ) -> Mapping[str, Mapping[str, float]]:
+        """Return "layer_1_CA", "softmax_full" and the like → metric → value."""
+        images = dataset.test.inputs[: self.images].to(rng.device)
+        truth = self.truth(posterior, images, rng)
+        found = posterior.layers(images)
+        scores: dict[str, dict[str, float]] = {}
+        for name, place in layer_names(posterior.architecture, self.merge_first).items():
+            if truth[name].std.any():
+                scores[f"layer_{name}"] = layer_scores(units(found[place]), truth[name])
+        return scores | dict(softmax_scores(found[-1], truth[SOFTMAX]))
+
+    def truth(
+        self,
+        posterior: ApproximatePosterior,
+        images: Float[Tensor, "images *features"],
+        rng: torch.Generator,
+    ) -> dict[str, SampledUnits]:
+        """Return what samples say of every named layer, and of the class probabilities.
+
+        In one process, posteriors of equal weights and streams are sampled once.
+        """
+        trained = posterior.trained
+        state = content(trained.weights, trained.buffers, images, rng.get_state())
+        of = (self, posterior.architecture, state)
+        return _last.or_new(of, lambda: self._sampled(posterior, images, rng))
+
+    def _sampled(
+        self, posterior: ApproximatePosterior, images: Tensor, rng: torch.Generator
+    ) -> dict[str, SampledUnits]:
+        names = layer_names(posterior.architecture, self.merge_first)
+        running = {name: RunningMoments() for name in (*names, SOFTMAX)}
+        for count in in_parts(self.samples, max(1, ROWS_AT_ONCE // len(images))):
+            rows = images.repeat(count, *[1] * (images.dim() - 1))
+            drawn = posterior.samples(rows, rng)
+            for name, place in names.items():
+                running[name].add(drawn[place].unflatten(0, (count, len(images))))
+            probabilities = drawn[-1].double().softmax(-1)
+            running[SOFTMAX].add(probabilities.unflatten(0, (count, len(images))))
+        return {name: moments.units() for name, moments in running.items()}
+
+
+_last: Last[dict[str, SampledUnits]] = Last()
+
+
+def in_parts(total: int, most: int) -> Iterator[int]:
+    """Yield numbers of at most `most` that sum to `total`."""
+    while total > 0:
+        yield min(total, most)
+        total -= most
+
+
+def units(moments: Moments) -> Units:
+    """Return means and standard deviations, without these where the variance is not known."""
+    return Units(moments.mean, None if moments.variance is None else moments.variance.sqrt())
+
+
+def layer_scores(found: Units, truth: SampledUnits) -> dict[str, float]:
+    """Return the errors of one layer, without that in deviation of means alone."""
+    names = ["eps_mu", "eps_mu_floor"]
+    names += ["eps_sigma", "excluded_share"] if found.std is not None else []
+    return {name: float(PROBED[name].score(found, truth)) for name in names}
+
+
+def softmax_scores(logits: Moments, truth: SampledUnits) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield the divergence of class probabilities, of moments by both formulas of the paper."""
+    rules: dict[str, Softmax] = {SOFTMAX: "simplified"}
+    if logits.variance is not None:
+        rules = {f"{SOFTMAX}_simplified": "simplified", f"{SOFTMAX}_full": "logistic"}
+    for name, rule in rules.items():
+        log_probs = log_probabilities(logits, rule)
+        scores = {n: PROBED[n].score(log_probs, truth) for n in ("kl_class_posterior", "kl_floor")}
+        yield name, {n: float(score) for n, score in scores.items()}
