@@ -27,7 +27,7 @@ def smoothed(probs: Float[Tensor, "*points classes"]) -> Float64[Tensor, "*point
 
 def mean_of(draws: Float64[Tensor, "draws *points"]) -> Float64[Tensor, "*points"]:
     """Return the mean over draws, rounded alike for a point in any company."""
-    return reduce(torch.add, draws.unbind()) / len(draws)
+    return draws[0] if len(draws) == 1 else reduce(torch.add, draws.unbind()) / len(draws)
 
 
 def reverse_mutual_information(
@@ -96,10 +96,10 @@ def kl_estimate(
     with torch.no_grad():
         mean, classes = mean_of(draws), draws.shape[-1]
         if len(draws) == 1:
-            z = mean.new_full(mean.shape[:-1], highest)
+            alpha = highest * mean
         else:
             z = fitted_precision(mean, reverse_mutual_information(draws), classes, highest)
-        alpha = z.unsqueeze(-1) * mean
+            alpha = z.unsqueeze(-1) * mean
     # A single draw is its own mean, where the derivative of Σ α_k log f_k is 0.
     held = logs.detach() if len(draws) == 1 else logs
     gap = mean_of((alpha * held - prior * logs).sum(-1))

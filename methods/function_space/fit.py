@@ -75,10 +75,12 @@ def fit_model(
     plain = TorchNetwork(architecture, first.input_shape) if model.rules else network
     buffers = networks.buffers.unflatten(0, (len(problems), -1))
     posteriors = [
-        model.posterior(partial(_at, plain, first.likelihood, own, float(value)), numbers_of_one)
-        for own, value, numbers_of_one in zip(buffers, last[:, 0], final, strict=True)
+        model.posterior(
+            plain, partial(_at, plain, first.likelihood, own_buffers, float(distance)), own
+        )
+        for own, own_buffers, distance in zip(final, buffers, last[:, 0], strict=True)
     ]
-    return stack.outcomes(posteriors, final, buffers.flatten(1), last)
+    return stack.outcomes(posteriors, torch.cat([final, buffers.flatten(1), last], 1))
 
 
 def _at(
@@ -110,7 +112,7 @@ class _Networks:
     def log_probs(
         self,
         weights: Tensor | tuple[Tensor, ...],
-        inputs: Float[Tensor, "problems points *features"],
+        inputs: Float[Tensor, "problems batch *features"],
         buffers: Float[Tensor, "networks buffers"] | None = None,
     ) -> LogProbs:
         """Return log probabilities, in training; running statistics move if they are given."""

@@ -26,6 +26,7 @@ from methods.torch_network import TorchNetwork
 
 Numbers = Float[Tensor, "problems numbers"]
 Rngs = Sequence[torch.Generator]
+At = Callable[[Float[Tensor, "networks parameters"]], NetworkPosterior]
 
 
 @runtime_checkable
@@ -60,13 +61,13 @@ class Model(Protocol):
 
     def shown(
         self, batch: Shaped[Tensor, "problems batch *rest"]
-    ) -> Shaped[Tensor, "networks points *rest"]:
+    ) -> Shaped[Tensor, "networks part *rest"]:
         """Return what every network sees of its problem's batch."""
         ...
 
     def gathered(
-        self, outputs: Shaped[Tensor, "networks points outputs"]
-    ) -> Shaped[Tensor, "draws problems batch outputs"]:
+        self, outputs: Shaped[Tensor, "networks part outputs"]
+    ) -> Shaped[Tensor, "draws problems points outputs"]:
         """Return the draws of each problem's function out of what its networks were shown."""
         ...
 
@@ -77,9 +78,9 @@ class Model(Protocol):
         ...
 
     def posterior(
-        self, at: Callable[[Tensor], NetworkPosterior], numbers: Float[Tensor, " numbers"]
+        self, network: TorchNetwork, at: At, numbers: Float[Tensor, " numbers"]
     ) -> Posterior:
-        """Return the posterior of one problem; `at` gives that of known weights."""
+        """Return the posterior of one problem; `at` gives that of weights of its networks."""
         ...
 
 
@@ -116,7 +117,7 @@ class Map:
         """Return 0: the optimiser's weight decay is the prior of a point."""
         return numbers.new_zeros(len(numbers))
 
-    def posterior(self, at: Callable[[Tensor], NetworkPosterior], numbers: Tensor) -> Posterior:
+    def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
         """Return the posterior that is all on the weights."""
         return at(numbers.unsqueeze(0))
 
@@ -152,7 +153,7 @@ class Members(Map):
         """Return the outputs with a draw per member."""
         return outputs.unflatten(0, (-1, self.networks)).movedim(1, 0)
 
-    def posterior(self, at: Callable[[Tensor], NetworkPosterior], numbers: Tensor) -> Posterior:
+    def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
         """Return the mixture of the members."""
         return at(numbers.view(self.size, -1))
 
@@ -192,12 +193,12 @@ class Dropout(Map):
         """Return the weights, once for each mask."""
         return repeated(numbers, self.masks)
 
-    def posterior(self, at: Callable[[Tensor], NetworkPosterior], numbers: Tensor) -> Posterior:
+    def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
         """Return the mixture over masks."""
-        trained = at(numbers.unsqueeze(0))
+        each = at(numbers.expand(self.masks, -1))
         # Each mask of training has running statistics of its own.
-        trained = replace(trained, buffers=trained.buffers.mean(0, keepdim=True))
-        return McDropoutPosterior(trained, self.draws)
+        one = replace(each, weights=numbers[None], buffers=each.buffers.mean(0, keepdim=True))
+        return McDropoutPosterior(one, self.draws)
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,7 @@ class MeanField(Map):
         """Return the KL divergence to N(0, prior_std²) per row."""
         return kl_to_prior(*self.weights(network, numbers, ()), self.prior_std) / rows
 
-    def posterior(self, at: Callable[[Tensor], NetworkPosterior], numbers: Tensor) -> Posterior:
+    def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
         """Return the Gaussian."""
         mean, rho = numbers.chunk(2)
         return DiagonalGaussianPosterior(at(mean.unsqueeze(0)), softplus(rho), self.draws)

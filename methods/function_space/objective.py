@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from jaxtyping import Float64, Int
 from torch import Tensor
+from torch.nn import functional
 
 from datasets.base import Categorical
 from methods.base import Problem, Unsupported
@@ -27,8 +28,9 @@ def expected_loss(
     log_probs: LogProbs, targets: Int[Tensor, "problems points"]
 ) -> Float64[Tensor, " problems"]:
     """Return the negative log likelihood, its mean over draws and points, in nats."""
-    own = log_probs.gather(-1, targets.expand(len(log_probs), -1, -1).unsqueeze(-1)).squeeze(-1)
-    return -mean_of(own).mean(1)
+    every = targets.expand(len(log_probs), -1, -1)
+    own = functional.nll_loss(log_probs.flatten(0, 2), every.flatten(), reduction="none")
+    return mean_of(own.view(every.shape)).mean(1)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ with one direction and distance for each weight tensor. Sources: Farquhar, Osbor
 (2020), "Radial Bayesian Neural Networks"; paper 003, appendix A.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from methods.base import Posterior
 from methods.function_space.models import (
+    At,
     Map,
     Numbers,
     Rngs,
@@ -23,7 +23,6 @@ from methods.function_space.models import (
     softplus,
 )
 from methods.mfvi import kl_to_prior
-from methods.network_posterior import NetworkPosterior
 from methods.randomness import normal
 from methods.settings import require_count, require_positive
 from methods.torch_network import TorchNetwork
@@ -68,11 +67,10 @@ class Radial(Map):
         means = torch.cat([mean[:, part.offset : part.stop] for part in parts], 1)
         return kl_to_prior(means, torch.cat(std, 1), self.prior_std) / rows
 
-    def posterior(self, at: Callable[[Tensor], NetworkPosterior], numbers: Tensor) -> Posterior:
+    def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
         """Return the posterior over drawn weights."""
-        row = numbers.unsqueeze(0)
-        count = at(row).network.parameter_count
-        return SampledPosterior(self, row, at(row[:, :count]), self.draws)
+        means = numbers[: network.parameter_count].expand(self.networks, -1)
+        return SampledPosterior(self, numbers.unsqueeze(0), at(means), self.draws)
 
     def _parts(self, network: TorchNetwork, numbers: Numbers):
         """Return means, where random weights lie, and their standard deviations."""

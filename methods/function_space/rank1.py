@@ -7,7 +7,6 @@ Factors"; Wen, Tran and Ba (2020), "BatchEnsemble"; paper 003, appendix A.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +15,7 @@ from torch import Tensor
 from methods.architecture_shapes import ParameterSlice
 from methods.base import Posterior
 from methods.function_space.models import (
+    At,
     Map,
     Numbers,
     Rngs,
@@ -26,7 +26,6 @@ from methods.function_space.models import (
     softplus,
 )
 from methods.mfvi import kl_to_prior
-from methods.network_posterior import NetworkPosterior
 from methods.randomness import normal
 from methods.settings import require_between, require_count, require_positive
 from methods.torch_network import TorchNetwork
@@ -93,11 +92,10 @@ class Rank1(Map):
         decay = 0.5 * self.weight_decay * shared.square().sum(1)
         return kl_to_prior(mean - 1, std, self.prior_std) / rows + decay
 
-    def posterior(self, at: Callable[[Tensor], NetworkPosterior], numbers: Tensor) -> Posterior:
+    def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
         """Return the posterior over drawn factors."""
-        row = numbers.unsqueeze(0)
-        count = at(row).network.parameter_count
-        return SampledPosterior(self, row, at(row[:, :count]), self.draws)
+        means = numbers[: network.parameter_count].expand(self.networks, -1)
+        return SampledPosterior(self, numbers.unsqueeze(0), at(means), self.draws)
 
     def _parts(self, network: TorchNetwork, numbers: Numbers) -> tuple[Tensor, Tensor, Tensor]:
         """Return shared weights, and means and standard deviations of the factors."""

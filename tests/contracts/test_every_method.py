@@ -26,6 +26,10 @@ from methods.base import (
     Unsupported,
     differentiable,
 )
+from methods.function_space.method import FunctionSpace, WeightSpace
+from methods.function_space.models import Dropout, MeanField, Members
+from methods.function_space.radial import Radial
+from methods.function_space.rank1 import Rank1
 from methods.marginal import MarginalPosterior
 from methods.predictive import CategoricalPredictive, Predictive
 from suites.engine.description import canonical_json, describe
@@ -33,6 +37,14 @@ from suites.engine.store import kept, pack, unpack, vars_of
 from tests.methods.problems import classification, images, regression, stream, streams
 
 PATHS = {**METHODS, "toy": "tests.contracts.toy_method:NearestNeighbours"}
+VARIANTS: dict[str, Method] = {
+    f"{type(method).__name__} of {type(method.model).__name__}": method
+    for method in (
+        *map(FunctionSpace, (Dropout(), Members(), MeanField(), Radial(), Rank1())),
+        WeightSpace(Rank1()),
+    )
+}
+"""Methods that a class has beside its default, and that share little code with that."""
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "mlp regression": regression,
     "mlp classification": classification,
@@ -59,9 +71,10 @@ def of_one_kind(value: object, other: object) -> bool:
     return isinstance(value, tuple) == isinstance(other, tuple)
 
 
-@pytest.fixture(scope="module", params=PATHS)
+@pytest.fixture(scope="module", params=[*PATHS, *VARIANTS])
 def method(request) -> Method:
-    return small(method_type(PATHS[request.param])())
+    name = request.param
+    return small(VARIANTS[name] if name in VARIANTS else method_type(PATHS[name])())
 
 
 @contextmanager
@@ -253,6 +266,8 @@ def test_settings_are_plain_data_that_describe_the_method_wholly(method):
 
 
 def rebuilt(description: Any) -> Any:
+    if isinstance(description, list):
+        return tuple(map(rebuilt, description))
     if not isinstance(description, dict):
         return description
     fields = {name: rebuilt(value) for name, value in description.items() if name != "type"}
@@ -267,7 +282,8 @@ def test_a_method_compares_hashes_prints_and_travels_to_other_processes(method):
 
 
 def nested(method: Any) -> list[Any]:
-    values = [getattr(method, field.name) for field in dataclasses.fields(method)]
+    fields = [getattr(method, field.name) for field in dataclasses.fields(method)]
+    values = [v for value in fields for v in (value if isinstance(value, tuple) else (value,))]
     return [
         method,
         *(v for value in values if dataclasses.is_dataclass(value) for v in nested(value)),
