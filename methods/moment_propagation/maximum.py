@@ -3,14 +3,17 @@ r"""Moments of maxima: of pairs, of many by a tree of pairs, and of windows of i
 Source: paper 001, eqs. 33, 35, 40 and 41.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from methods.moment_propagation import standard
+from methods.moment_propagation.kernels.selection import Backend, kernels_for
 from methods.moment_propagation.moments import Moments
 from methods.moment_propagation.rectified import Variance
-from methods.moment_propagation.standard import PAPER_SCALE
 
 
 def maximum(
@@ -18,6 +21,7 @@ def maximum(
     y: Moments,
     covariance: Float[Tensor, "*#shape"] | None = None,
     variance: Variance = "exact",
+    backend: Backend = "fused",
 ) -> Moments:
     r"""Return the moments of max(X, Y) of jointly normal X and Y, independent unless said.
 
@@ -36,28 +40,50 @@ def maximum(
     if x.variance is None and y.variance is None:
         return Moments(torch.maximum(x.mean, y.mean))
     first, second = (torch.zeros_like(m.mean) if m.variance is None else m.variance for m in (x, y))
-    difference = x.mean - y.mean
-    spread = first + second
     if covariance is not None:
-        spread = (spread - 2 * covariance).clamp(min=0)
+        return _of_correlated(x.mean, first, y.mean, second, covariance)
+    both = (x.mean, first, y.mean, second)
+    return Moments(*_Maximum.apply(*both, variance == "exact", backend))  # pyright: ignore[reportGeneralTypeIssues]
+
+
+def _of_correlated(
+    x_mean: Tensor, x_variance: Tensor, y_mean: Tensor, y_variance: Tensor, covariance: Tensor
+) -> Moments:
+    difference = x_mean - y_mean
+    spread = (x_variance + y_variance - 2 * covariance).clamp(min=0)
     a = standard.standardised(difference, spread)
-    mean = torch.where(difference > 0, x.mean, y.mean)
+    mean = torch.where(difference > 0, x_mean, y_mean)
     mean = mean + standard.mean_excess(difference, spread)
-    if variance == "paper":
-        of_first, of_second = (standard.logistic(sign * a / PAPER_SCALE) for sign in (1, -1))
-    else:
-        of_first, of_second = standard.variance_ratio(a), standard.variance_ratio(-a)
-    total = first * of_first + second * of_second
-    if covariance is not None:
-        # Phi(a) - R(a) = Phi(-a) - R(-a), without the difference of numbers near 1
-        shared = (
-            2 * covariance * (standard.normal_cdf(-a.abs()) - standard.variance_ratio(-a.abs()))
-        )
-        total = (total + shared).clamp(min=0)
-    return Moments(mean, total)
+    variance = x_variance * standard.variance_ratio(a) + y_variance * standard.variance_ratio(-a)
+    # Phi(a) - R(a) = Phi(-a) - R(-a), of which the side below 0 is not a difference near 1.
+    below = -a.abs()
+    shared = 2 * covariance * (standard.normal_cdf(below) - standard.variance_ratio(below))
+    return Moments(mean, (variance + shared).clamp(min=0))
 
 
-def tree_maximum(x: Moments, variance: Variance = "exact") -> Moments:
+class _Maximum(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x_mean: Tensor,
+        x_variance: Tensor,
+        y_mean: Tensor,
+        y_variance: Tensor,
+        exact: bool,
+        backend: Backend,
+    ) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(x_mean, x_variance, y_mean, y_variance)
+        ctx.kernels, ctx.exact = kernels_for(backend, x_mean), exact
+        return ctx.kernels.maximum(x_mean, x_variance, y_mean, y_variance, exact)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *to: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        gradients = ctx.kernels.maximum_gradient(*ctx.saved_tensors, *to, ctx.exact)
+        return *gradients, None, None
+
+
+def tree_maximum(x: Moments, variance: Variance = "exact", backend: Backend = "fused") -> Moments:
     """Return the moments of the maximum over the last axis, by a balanced tree of pairs.
 
     Neighbours (0, 1), (2, 3), ... are joined, then neighbours among what they give; a last one
@@ -66,20 +92,22 @@ def tree_maximum(x: Moments, variance: Variance = "exact") -> Moments:
     """
     while x.shape[-1] > 1:
         paired = x.shape[-1] // 2 * 2
-        pairs = maximum(
-            _take(x, slice(0, paired, 2)), _take(x, slice(1, paired, 2)), None, variance
-        )
+        first, second = (_take(x, slice(side, paired, 2)) for side in (0, 1))
+        pairs = maximum(first, second, None, variance, backend)
         x = pairs if paired == x.shape[-1] else _join(pairs, _take(x, slice(paired, None)))
     return _take(x, 0)
 
 
-def max_pool(x: Moments, size: int, variance: Variance = "exact") -> Moments:
+def max_pool(
+    x: Moments, size: int, variance: Variance = "exact", backend: Backend = "fused"
+) -> Moments:
     """Return the moments of the maxima of windows of `... height width` of side `size`.
 
     Each row of a window is a tree, then its rows are: of 2 x 2, max(max(x00, x01), max(x10, x11)).
     A ragged border is dropped.
     """
-    return tree_maximum(tree_maximum(_windows(x, size), variance), variance)
+    rows = tree_maximum(_windows(x, size), variance, backend)
+    return tree_maximum(rows, variance, backend)
 
 
 def _windows(x: Moments, size: int) -> Moments:

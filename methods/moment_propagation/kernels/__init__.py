@@ -1,1 +1,1 @@
-"""Moments of rectifiers and their gradients in one pass over memory, one backend per file."""
+"""Moments of rectifiers and maxima and their gradients, each in one pass over memory."""

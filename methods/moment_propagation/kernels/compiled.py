@@ -18,7 +18,7 @@ from methods.moment_propagation.kernels.operations import Operations
 HERE = Path(__file__).parent
 LIBRARY = CLibrary(
     folder=HERE,
-    sources=("rectifier.c",),
+    sources=("units.c",),
     headers=(HERE.parents[1] / "message_passing" / "kernels",),
     places=(HERE / "__pycache__", Path.home() / ".cache" / "bnnbench" / "moment_propagation"),
     cure='choose backend="reference"',
@@ -28,22 +28,25 @@ LIBRARY = CLibrary(
 class Compiled(Operations):
     """The functions of the library in C."""
 
-    def call(self, name: str, slope: float, tensors: list[Tensor]) -> None:
+    def call(self, name: str, numbers: tuple[float, ...], tensors: list[Tensor]) -> None:
         """Call a function of the library for the type of these tensors."""
         first = tensors[0]
         if not first.is_cpu:
             raise ValueError(f"needed tensors in main memory for {name}; got {first.device}")
         addresses = [tensor.data_ptr() for tensor in tensors]
-        _function(name, first.dtype, len(addresses))(first.numel(), slope, *addresses)
+        function = _function(name, first.dtype, len(numbers), len(addresses))
+        function(first.numel(), *numbers, *addresses)
 
 
 @cache
-def _function(name: str, dtype: torch.dtype, addresses: int) -> Any:
+def _function(name: str, dtype: torch.dtype, numbers: int, addresses: int) -> Any:
     function = getattr(LIBRARY.load(dtype), name)
-    function.argtypes = [c_int64, c_double, *[c_void_p] * addresses]
+    function.argtypes = [c_int64, *[c_double] * numbers, *[c_void_p] * addresses]
     return function
 
 
 KERNELS = Compiled()
 rectifier = KERNELS.rectifier
 rectifier_gradient = KERNELS.rectifier_gradient
+maximum = KERNELS.maximum
+maximum_gradient = KERNELS.maximum_gradient

@@ -16,21 +16,21 @@ from methods.moment_propagation.kernels.operations import Operations
 
 
 class Cuda(Operations):
-    """The kernels of rectifier.cu."""
+    """The kernels of units.cu."""
 
-    def call(self, name: str, slope: float, tensors: list[Tensor]) -> None:
+    def call(self, name: str, numbers: tuple[float, ...], tensors: list[Tensor]) -> None:
         """Launch a kernel for the type of these tensors."""
         first = tensors[0]
         if first.device.type != "cuda":
             raise ValueError(f"needed tensors on a GPU for {name}; got {first.device}")
         if first.numel():
-            self.run(name, slope, tensors)
+            self.run(name, numbers, tensors)
 
-    def run(self, name: str, slope: float, tensors: list[Tensor]) -> None:
+    def run(self, name: str, numbers: tuple[float, ...], tensors: list[Tensor]) -> None:
         """Launch a kernel on torch's current stream."""
         first = tensors[0]
         stream = cupy().cuda.Stream.from_external(_CurrentStream(first.device))
-        arguments = (first.numel(), slope, *(tensor.data_ptr() for tensor in tensors))
+        arguments = (first.numel(), *numbers, *(tensor.data_ptr() for tensor in tensors))
         with cupy().cuda.Device(first.device.index), stream:
             kernel = _kernel(name, first.dtype, first.device.index)
             kernel((blocks(first.numel()),), (THREADS,), arguments)
@@ -71,3 +71,5 @@ def _module(dtype: torch.dtype, device: int) -> Any:
 KERNELS = Cuda()
 rectifier = KERNELS.rectifier
 rectifier_gradient = KERNELS.rectifier_gradient
+maximum = KERNELS.maximum
+maximum_gradient = KERNELS.maximum_gradient

@@ -31,7 +31,7 @@ def blocks(count: int) -> int:
 @cache
 def source() -> str:
     """Return the kernels with their headers in place: compilers' caches then see all of it."""
-    return _expanded("rectifier.cu", set())
+    return _expanded("units.cu", set())
 
 
 def _expanded(name: str, seen: set[str]) -> str:

@@ -10,17 +10,17 @@ Units = Float[Tensor, "*shape"]
 
 
 class Operations(ABC):
-    """Both functions of `reference`, of compiled code that `call` finds by its name."""
+    """The functions of `reference`, of compiled code that `call` finds by its name."""
 
     @abstractmethod
-    def call(self, name: str, slope: float, tensors: list[Tensor]) -> None:
-        """Run compiled code on tensors of one dense layout, of which the last two are results."""
+    def call(self, name: str, numbers: tuple[float, ...], tensors: list[Tensor]) -> None:
+        """Run compiled code on tensors of one dense layout, of which the last are results."""
 
     def rectifier(
         self, mean: Units, variance: Units, slope: float, exact: bool
     ) -> tuple[Units, Units]:
         """Return mean and variance of X where X > 0 and of slope X elsewhere, of a normal X."""
-        return self._filled("rectifier_all", slope, exact, mean, variance)
+        return self._two("rectifier_all", exact, (float(slope),), mean, variance)
 
     def rectifier_gradient(
         self,
@@ -33,12 +33,39 @@ class Operations(ABC):
     ) -> tuple[Units, Units]:
         """Return the gradients to mean and variance of those to the moments of a rectifier."""
         tensors = (mean, variance, to_mean, to_variance)
-        return self._filled("rectifier_gradient_all", slope, exact, *tensors)
+        return self._two("rectifier_gradient_all", exact, (float(slope),), *tensors)
+
+    def maximum(
+        self, x_mean: Units, x_variance: Units, y_mean: Units, y_variance: Units, exact: bool
+    ) -> tuple[Units, Units]:
+        """Return mean and variance of the maximum of two independent normals."""
+        return self._two("maximum_all", exact, (), x_mean, x_variance, y_mean, y_variance)
+
+    def maximum_gradient(
+        self,
+        x_mean: Units,
+        x_variance: Units,
+        y_mean: Units,
+        y_variance: Units,
+        to_mean: Units,
+        to_variance: Units,
+        exact: bool,
+    ) -> tuple[Units, Units, Units, Units]:
+        """Return the gradients to the moments of two normals of those to their maximum's."""
+        tensors = (x_mean, x_variance, y_mean, y_variance, to_mean, to_variance)
+        out = self._filled("maximum_gradient_all", exact, (), 4, *tensors)
+        return out[0], out[1], out[2], out[3]
+
+    def _two(
+        self, name: str, exact: bool, numbers: tuple[float, ...], *tensors: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        mean, variance = self._filled(name, exact, numbers, 2, *tensors)
+        return mean, variance
 
     def _filled(
-        self, name: str, slope: float, exact: bool, *tensors: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Return both results, in the layout of the first tensor if that is dense."""
+        self, name: str, exact: bool, numbers: tuple[float, ...], results: int, *tensors: Tensor
+    ) -> list[Tensor]:
+        """Return the results, in the layout of the first tensor if that is dense."""
         first, *others = tensors
         for other in others:
             # Kernels read memory unchecked.
@@ -47,9 +74,9 @@ class Operations(ABC):
                     f"needed tensors of shape {tuple(first.shape)}, type {first.dtype}, on "
                     f"{first.device}; got {tuple(other.shape)}, {other.dtype}, {other.device}"
                 )
-        out = torch.empty_like(first), torch.empty_like(first)
+        out = [torch.empty_like(first) for _ in range(results)]
         laid = [_laid_as(out[0], tensor) for tensor in tensors]
-        self.call(name if exact else f"paper_{name}", float(slope), [*laid, *out])
+        self.call(name if exact else f"paper_{name}", numbers, [*laid, *out])
         return out
 
 

@@ -63,6 +63,69 @@ def rectifier_gradient(
     return out_mean.to(mean.dtype), out_variance.to(mean.dtype)
 
 
+def maximum(
+    x_mean: Units, x_variance: Units, y_mean: Units, y_variance: Units, exact: bool
+) -> tuple[Units, Units]:
+    """Return mean and variance of the maximum of two independent normals.
+
+    Unless `exact`, the variance is paper 001's approximation, eq. 41.
+    """
+    difference, first, second = x_mean - y_mean, x_variance.double(), y_variance.double()
+    _, _, a, std = _standardised(difference, first + second)
+    excess = standard.normal_tail(a.abs())[2]
+    mean = torch.where(difference > 0, x_mean, y_mean) + (std * excess).to(x_mean.dtype)
+    of_first, of_second = (_share(sign * a, exact) for sign in (1, -1))
+    return mean, (first * of_first + second * of_second).to(mean.dtype)
+
+
+def maximum_gradient(
+    x_mean: Units,
+    x_variance: Units,
+    y_mean: Units,
+    y_variance: Units,
+    to_mean: Units,
+    to_variance: Units,
+    exact: bool,
+) -> tuple[Units, Units, Units, Units]:
+    r"""Return the gradients to the moments of two normals of those to their maximum's.
+
+    The mean's are $\Phi(\pm a)$ and $\phi(a)/(2s)$; the variance moves with both variances, whose
+    shares are R(a) and R(-a), and with a, where $R' = 2(a\Phi(a) + \phi(a))\Phi(-a)$.
+    """
+    first, second = x_variance.double(), y_variance.double()
+    _, total, a, _ = _standardised(x_mean - y_mean, first + second)
+    inverse = total.clamp(min=standard.LEAST_VARIANCE).rsqrt()
+    density, tail, _, _ = standard.normal_tail(a.abs())
+    push = (
+        to_variance.double()
+        * inverse
+        * (first * _share_slope(a, exact) - second * _share_slope(-a, exact))
+    )
+    spread = inverse / 2 * (to_mean.double() * density - a * push)
+    gradients = []
+    for sign, share in ((1, _share(a, exact)), (-1, _share(-a, exact))):
+        chance = torch.where(sign * a > 0, 1 - tail, tail)
+        gradients += [to_mean * chance + sign * push, to_variance * share + spread]
+    x, xv, y, yv = (gradient.to(x_mean.dtype) for gradient in gradients)
+    return x, xv, y, yv
+
+
+def _share(a: Tensor, exact: bool) -> Tensor:
+    """Return R(a), or paper 001's approximation of it."""
+    if not exact:
+        return standard.logistic(a / PAPER_SCALE)
+    _, tail, _, lower = standard.normal_tail(a.abs())
+    return torch.where(a > 0, 1 - 2 * tail + lower, lower)
+
+
+def _share_slope(a: Tensor, exact: bool) -> Tensor:
+    """Return the derivative of `_share`."""
+    if not exact:
+        return standard.logistic_slope(a / PAPER_SCALE) / PAPER_SCALE
+    _, tail, excess, _ = standard.normal_tail(a.abs())
+    return torch.where(a > 0, 2 * (a + excess) * tail, 2 * excess * (1 - tail))
+
+
 def _standardised(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     x, v = mean.double(), variance.double()
     return x, v, standard.standardised(x, v), v.sqrt()

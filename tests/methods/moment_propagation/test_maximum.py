@@ -44,13 +44,14 @@ def quadrature(x: tuple[float, float], y: tuple[float, float], c: float) -> tupl
     return mean, truth.expectation(lambda one: given(one, 2), m1, v1) - mean**2
 
 
+@pytest.mark.parametrize("backend", ["fused", "reference"])
 @pytest.mark.parametrize("correlation", [None, 0.0, 0.6, -0.9])
 @pytest.mark.parametrize("pair", PAIRS)
-def test_a_pair_has_the_moments_of_quadrature(pair, correlation):
+def test_a_pair_has_the_moments_of_quadrature(pair, correlation, backend):
     x, y = pair
     c = (correlation or 0.0) * (x[1] * y[1]) ** 0.5
     covariance = None if correlation is None else torch.tensor([c], dtype=torch.float64)
-    found = maximum(normal(x), normal(y), covariance)
+    found = maximum(normal(x), normal(y), covariance, backend=backend)
     mean, variance = quadrature(x, y, c)
     assert found.mean.item() == pytest.approx(mean, rel=1e-10)
     assert found.variance.item() == pytest.approx(variance, rel=1e-9)
@@ -64,7 +65,8 @@ def test_a_perfectly_correlated_pair_is_its_greater_member():
 
 
 @pytest.mark.parametrize("rule", ["exact", "paper", "correlated"])
-def test_gradients_of_a_pair_are_those_of_finite_differences(rule):
+@pytest.mark.parametrize("backend", ["fused", "reference"])
+def test_gradients_of_a_pair_are_those_of_finite_differences(rule, backend):
     rng = torch.Generator().manual_seed(3)
     m1, m2 = (torch.randn(20, generator=rng, dtype=torch.float64) * 2 for _ in range(2))
     v1, v2 = (torch.rand(20, generator=rng, dtype=torch.float64) + 0.1 for _ in range(2))
@@ -74,7 +76,7 @@ def test_gradients_of_a_pair_are_those_of_finite_differences(rule):
     def both(m1, v1, m2, v2):
         c = 0.5 * (v1 * v2).sqrt() if rule == "correlated" else None
         kind = "paper" if rule == "paper" else "exact"
-        out = maximum(Moments(m1, v1), Moments(m2, v2), c, kind)
+        out = maximum(Moments(m1, v1), Moments(m2, v2), c, kind, backend)
         return out.mean, out.variance
 
     assert torch.autograd.gradcheck(both, given, eps=1e-6, atol=1e-8)

@@ -32,6 +32,17 @@ def calls(kernels, given: list[torch.Tensor], slope: float, exact: bool) -> list
     return [*moments, *kernels.rectifier_gradient(*given, slope, exact)]
 
 
+def pair_calls(kernels, given: list[torch.Tensor], exact: bool) -> list[torch.Tensor]:
+    """Return the maximum of units and others, and the gradients to both."""
+    mean, variance, *to = given
+    four = (mean, variance, mean.flip(-1) * 0.7, variance.flip(-1))
+    return [*kernels.maximum(*four, exact), *kernels.maximum_gradient(*four, *to, exact)]
+
+
+def all_calls(kernels, given: list[torch.Tensor], slope: float, exact: bool) -> list[torch.Tensor]:
+    return [*calls(kernels, given, slope, exact), *pair_calls(kernels, given, exact)]
+
+
 def error(found: list[torch.Tensor], given: list[torch.Tensor], slope: float, exact: bool) -> float:
     """Return the largest error against the reference in double precision.
 
@@ -62,6 +73,23 @@ def test_both_precisions_are_near_to_the_reference(slope, exact):
         assert error(calls(compiled, given, slope, exact), given, slope, exact) < tolerance
 
 
+@KINDS
+def test_maxima_of_both_precisions_are_near_to_the_reference(exact):
+    for dtype, tolerance in ((torch.float32, 2e-6), (torch.float64, 1e-13)):
+        given = units(100_000, dtype=dtype)
+        mean, variance, first, second = (t.double() for t in given)
+        found = pair_calls(compiled, given, exact)
+        truth = pair_calls(reference, [mean, variance, first, second], exact)
+        total = variance + variance.flip(-1)
+        std = total.sqrt()
+        # Rounding the difference of means weighs as much as the means do beside its deviation.
+        moved = 1 + ((mean.abs() + mean.flip(-1).abs()) / std) ** 2
+        push = first.abs() + second.abs() * std
+        sizes = [std + mean.abs() + mean.flip(-1).abs(), total, push, push / std, push, push / std]
+        for value, exactly, size in zip(found, truth, sizes, strict=True):
+            assert ((value.double() - exactly).abs() <= tolerance * moved * size).all()
+
+
 @TYPES
 @KINDS
 def test_tails_below_0_keep_their_digits(dtype, exact):
@@ -79,12 +107,16 @@ def test_tails_below_0_keep_their_digits(dtype, exact):
 @KINDS
 def test_no_bit_depends_on_where_a_unit_stands_or_on_how_many_there_are(dtype, exact):
     given = units(200, dtype=dtype)
-    whole = calls(compiled, given, 0.01, exact)
+    whole, pairs = calls(compiled, given, 0.01, exact), pair_calls(compiled, given, exact)
     for start in range(0, 40):
         for count in (1, 2, 7, 8, 15, 16, 17, 31, 33):
             rows = slice(start, start + count)
             part = calls(compiled, [t[rows] for t in given], 0.01, exact)
             assert all(p.equal(w[rows]) for p, w in zip(part, whole, strict=True))
+        # Of a symmetric stretch the partners stand in it too.
+        rows = slice(start, 200 - start)
+        part = pair_calls(compiled, [t[rows] for t in given], exact)
+        assert all(p.equal(w[rows]) for p, w in zip(part, pairs, strict=True))
 
 
 @TYPES
@@ -122,7 +154,7 @@ def test_tensors_that_do_not_belong_together_are_refused():
         torch.zeros(3, device="meta"),
     ):
         with pytest.raises(ValueError, match=r"needed tensors of shape \(3,\)"):
-            compiled.KERNELS._filled("rectifier_all", 0.1, True, mean, other)
+            compiled.KERNELS._filled("rectifier_all", True, (0.1,), 2, mean, other)
 
 
 def test_sources_compile_without_warnings(tmp_path):
