@@ -142,4 +142,18 @@ CIFAR100_C_BLOCKS: Mapping[str, tuple[str, ...]] = {
         "4007de7597c1d796fc3adcbe360d17f2",
         "741556ef6d57d2efba4ea412930b7c0e",
     ),
+    "saturate": (
+        "dc2bd39dd90ae40cc26e68c4e4153191",
+        "2855da46e7f9cd64525f3c5d269d26a8",
+        "dcd98bc90bb03f477d6d9829ad33fc51",
+        "532c4f85f5d6814c621bd34596f9294d",
+        "9aeb8b6af18eb3189cc9ad15cbd91328",
+    ),
+    "zoom_blur": (
+        "56c6111474177f742bd95bf08fd1083e",
+        "c741e1488c1fd365d0e1c06052a32d21",
+        "b1de4e799dd00d766e809fdd4d48f01c",
+        "054debf562c3928fed1734da0baaf431",
+        "259f59fe69f591931bd4f2f02c199509",
+    ),
 }

@@ -1,0 +1,27 @@
+"""Real test images and frost textures where they are; skipped tests where they are not."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from datasets.cifar10 import Cifar10
+from datasets.corruptions.textures import FILE_SET
+
+
+@pytest.fixture
+def frost_textures(data_folder: Path, monkeypatch) -> Path:
+    """The data folder with the textures in it."""
+    monkeypatch.setenv("BNNBENCH_DATA", str(data_folder))
+    if missing := FILE_SET.missing():
+        pytest.skip(f"real data: {missing[0]} is not there")
+    return data_folder
+
+
+@pytest.fixture
+def cifar10(data_folder: Path, monkeypatch) -> np.ndarray:
+    """The official test images."""
+    monkeypatch.setenv("BNNBENCH_DATA", str(data_folder))
+    if missing := Cifar10().missing("test"):
+        pytest.skip(f"real data: {missing[0]} is not there")
+    return np.ascontiguousarray(Cifar10().images("test")[0])
