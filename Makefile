@@ -5,7 +5,7 @@ RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help cifar10 mnist uci active toy depth coverage stability report test benchmark lint clean
+.PHONY: help cifar10 mnist moments uci active toy depth coverage stability report test benchmark lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,6 +21,9 @@ cifar10: $(STAMP) ## benchmark image classifiers on CIFAR-10 and write the repor
 
 mnist: $(STAMP) ## benchmark image classifiers on few and many MNIST images
 	$(RUN) -m suites.mnist $(ARGS)
+
+moments: $(STAMP) ## propagated moments beside samples, layer by layer, and write the report
+	$(RUN) -m suites.moment_accuracy $(ARGS)
 
 uci: $(STAMP) ## benchmark regression on UCI data and write the report
 	$(RUN) -m suites.uci $(ARGS)

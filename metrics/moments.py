@@ -72,6 +72,11 @@ class RunningMoments:
         """Return what is known, for samples whose leading axis is that of images."""
         return SampledUnits(self.mean, self.variance.sqrt(), self.count)
 
+    def population(self) -> SampledUnits:
+        """Return the same of samples that are all there is, as of one image."""
+        std = (self._squares / self.count).sqrt()
+        return SampledUnits(self.mean[None], std[None])
+
 
 def eps_mu(found: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
     r"""Return the mean absolute error of the means in mean standard deviations of samples.

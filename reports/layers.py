@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from metrics import PROBED
@@ -81,13 +81,21 @@ class Layered:
         probes = [p for r in self.benchmark.records for p in _probes(r)]
         samples = sorted({int(str(p["samples"])) for p in probes if "samples" in p})
         images = sorted({int(str(p["images"])) for p in probes if "images" in p})
-        counted = f"{_span(samples)} samples of each of {_span(images)} test images"
-        return (
-            "ε of μ: the mean error of the means over units and images, in mean standard "
-            "deviations of samples. ε of σ: the geometric mean of the ratio of standard "
-            "deviations, 1 if exact, below 1 if too small. KL: the divergence of the class "
-            "probabilities from the mean over samples by the simplified softmax; KL′: by the full. "
-            f"The truth are {counted}. The floor is what exact moments would show beside so few."
+        errors = (
+            "ε of μ: the mean error of the means, in mean true standard deviations. ε of σ: the "
+            "geometric mean of the ratio of standard deviations, 1 if exact, below 1 if too small. "
+        )
+        if not samples:
+            return errors + (
+                "Means and deviations are those of a channel over data and positions, as they "
+                "follow from the statistics of the inputs; the truth are all training inputs."
+            )
+        return errors + (
+            "KL: the divergence of the class probabilities from the mean over samples, by the "
+            "simplified softmax; KL′: by the full one. Units count for each image. The truth are "
+            f"{_span(samples)} samples of each of {_span(images)} test images; the floor is what "
+            "exact moments would show beside so few. A method that takes over the network which "
+            "another trained has next to no time of fitting."
         )
 
 
@@ -111,7 +119,9 @@ def layer_table(found: Layered) -> Table:
         rows += _sampling(found, next(reversed(found.methods)))
     columns = [_column(rows, place, name) for place, name in enumerate(_headings(found))]
     title = f"{labels.dataset(found.benchmark.title)}: accuracy of moments"
-    return Table(title, tuple(columns), tuple(rows), found.benchmark.origin)
+    shown = [k for k in range(len(columns)) if any(row.cells[k] for row in rows)]
+    rows = [replace(row, cells=tuple(row.cells[k] for k in shown)) for row in rows]
+    return Table(title, tuple(columns[k] for k in shown), tuple(rows), found.benchmark.origin)
 
 
 def _headings(found: Layered) -> list[str]:

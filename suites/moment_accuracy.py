@@ -12,9 +12,11 @@ from methods.moment_propagation.approximation import Approximation
 from methods.moment_propagation.covariance import Covariances
 from methods.moment_propagation.method import MomentPropagation
 from methods.moment_propagation.rules import Formulas
+from methods.moment_propagation.untrained import Untrained
 from methods.networks import allconv_001, lenet_001
 from suites.engine.cli import main
 from suites.engine.grid import Evaluation, Reproduces, Suite
+from suites.probes.dataset_statistics import DatasetStatistics
 from suites.probes.moment_accuracy import MomentAccuracy
 
 TITLE = "Moments propagated through trained networks, beside samples"
@@ -27,6 +29,11 @@ LENETS = {
     "mnist-lrelu0.01-dropout0.2": lenet_001(dropout=0.2),
     "mnist-logistic_bernoulli": lenet_001(activation=LogisticBernoulli()),
     "mnist-logistic_transform-noise0.1": (GaussianNoise(0.1), *lenet_001(activation=Sigmoid())),
+}
+# The cases of table 4.
+STATISTICS_LENETS = {
+    "mnist-lrelu0.01-statistics": lenet_001(),
+    "mnist-logistic_transform-statistics": lenet_001(activation=Sigmoid()),
 }
 # The cases of table 3.
 ALLCONVS = {
@@ -88,7 +95,24 @@ CIFAR10 = replace(
     reproduces=(Reproduces("001", "3", DEPARTURES),),
 )
 
-SUITES = {"quick": QUICK, "paper": PAPER, "cifar10": CIFAR10}
+# Table 4: networks before training.
+STATISTICS = replace(
+    QUICK,
+    title="The statistic of a single pixel beside those of the training set",
+    profile="statistics",
+    sources=tuple(Renamed(Mnist(), name) for name in STATISTICS_LENETS),
+    methods={
+        f"{label}, init {shown}": Untrained(rule, formulas)
+        for label, formulas in (("AP2", Formulas()), ("AP2 paper", PAPER_FORMULAS))
+        for shown, rule in (("none", "none"), ("BN", "bn"), ("AP2", "ap2"))
+    },
+    architecture=STATISTICS_LENETS,
+    evaluations=(Evaluation(First(100), ("accuracy",)),),
+    probes=(DatasetStatistics(),),
+    reproduces=(Reproduces("001", "4", DEPARTURES[:2]),),
+)
+
+SUITES = {"quick": QUICK, "paper": PAPER, "cifar10": CIFAR10, "statistics": STATISTICS}
 
 if __name__ == "__main__":
     main(SUITES)

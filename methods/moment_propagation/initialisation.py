@@ -13,7 +13,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from methods.architectures import Conv2d, Layer, Linear
-from methods.moment_propagation.single_pixel import SINGLE_PIXEL_RULES, Pixel
+from methods.base import Problem
+from methods.minibatches import Minibatches
+from methods.moment_propagation.rules import Formulas
+from methods.moment_propagation.single_pixel import Pixel, single_pixel_rules
 from methods.torch_layers import RULES, Parameters, Pass, Rule, channel_moments, realigned
 from methods.torch_network import TorchNetwork
 
@@ -23,6 +26,27 @@ without noise, or by that of a single pixel."""
 
 Statistic = Callable[[Any], tuple[Tensor, Tensor]]
 """Output of a layer -> mean and variance of each member's channels."""
+
+
+LARGE_BATCH = 1000
+"""Rows by which weights are rescaled before training."""
+
+
+def rescale(
+    network: TorchNetwork,
+    weights: Float[Tensor, "members parameters"],
+    problems: Sequence[Problem],
+    rngs: Sequence[torch.Generator],
+    rule: Rescaling,
+    formulas: Formulas = Formulas(),  # noqa: B008 (a frozen value)
+) -> None:
+    """Change each member's weights by statistics of its problem's training inputs."""
+    if rule == "bn":
+        batch, _ = next(Minibatches(problems, rngs, LARGE_BATCH).epoch())
+        rescale_by_batch(network, weights, batch)
+    elif rule == "ap2":
+        pixel = Pixel.of_data([problem.train.inputs for problem in problems])
+        rescale_by_pixel(network, weights, pixel, formulas)
 
 
 @torch.no_grad()
@@ -39,10 +63,14 @@ def rescale_by_batch(
 
 @torch.no_grad()
 def rescale_by_pixel(
-    network: TorchNetwork, weights: Float[Tensor, "members parameters"], pixel: Pixel
+    network: TorchNetwork,
+    weights: Float[Tensor, "members parameters"],
+    pixel: Pixel,
+    formulas: Formulas = Formulas(),  # noqa: B008 (a frozen value)
 ) -> None:
     """Change the weights so that the pixel has mean 0 and variance 1 in every channel."""
-    rules = SINGLE_PIXEL_RULES | _rules(SINGLE_PIXEL_RULES, _of_pixel)
+    rules = single_pixel_rules(formulas)
+    rules |= _rules(rules, _of_pixel)
     TorchNetwork(network.architecture, network.input_shape, rules)(weights, pixel)
 
 

@@ -15,17 +15,11 @@ from torch import Tensor
 
 from methods.architectures import Architecture, LogisticBernoulli
 from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
-from methods.minibatches import Minibatches
-from methods.moment_propagation.initialisation import (
-    Rescaling,
-    rescale_by_batch,
-    rescale_by_pixel,
-)
+from methods.moment_propagation.initialisation import Rescaling, rescale
 from methods.moment_propagation.moments import Moments
 from methods.moment_propagation.networks import contains, with_analytic_norms, with_dropout
 from methods.moment_propagation.posterior import MomentPosterior
 from methods.moment_propagation.rules import Formulas, alone, moment_rules, with_variance
-from methods.moment_propagation.single_pixel import Pixel
 from methods.moment_propagation.softmax import Softmax, log_probabilities
 from methods.randomness import normal
 from methods.settings import require_between, require_choice
@@ -34,8 +28,6 @@ from methods.training import ObservationNoise, Schedule, Stack, check_descent, i
 
 Mode = Literal["ap2", "sample", "ap1"]
 """What flows through the network: moments, samples, or means alone."""
-LARGE_BATCH = 1000
-"""Rows by which weights are rescaled before training."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +84,7 @@ class MomentPropagation:
             )
         rules = moment_rules(self.formulas) if self.training == "ap2" else None
         stack = Stack(problems, rngs, self.batch_size, architecture, rules)
-        self._rescale(stack, problems)
+        rescale(stack.network, stack.weights, problems, rngs, self.initialisation)
         weights = stack.weights.requires_grad_()
         optimiser = torch.optim.Adam([weights], lr=self.learning_rate, fused=weights.is_cuda)
 
@@ -106,14 +98,6 @@ class MomentPropagation:
         stack.run(self.epochs, step, optimiser, self.schedule)
         stack.weights = weights.detach()
         return stack.outcomes([self._posterior(stack, m) for m in range(len(problems))])
-
-    def _rescale(self, stack: Stack, problems: Sequence[Problem]) -> None:
-        if self.initialisation == "bn":
-            batch = Minibatches(problems, stack.rngs, LARGE_BATCH)
-            rescale_by_batch(stack.network, stack.weights, next(batch.epoch())[0])
-        elif self.initialisation == "ap2":
-            pixel = Pixel.of_data([problem.train.inputs for problem in problems])
-            rescale_by_pixel(stack.network, stack.weights, pixel)
 
     def _loss(
         self,

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 HEADLINES = 4
 """How many of an evaluation's metrics a terminal shows: the first ones."""
 
+HEADLINES_OF_PROBES = 3
+"""The same of what probes measure; the rest says how well that is known."""
+
 
 HEADLINES_OF_FAMILIES = 2
 """As many where conditions differ in size alone; each has a table with a column for a size."""
@@ -80,7 +83,7 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 columns = _columns_of(here, metric, {f"{s:g}": c for c, s in sizes.items()})
                 title = f"{dataset} ({origin}), {metric} by size of {family}"
                 _print_table(title, columns, console, _unconverged(here))
-        for metric in PROBED:
+        for metric in tuple(PROBED)[:HEADLINES_OF_PROBES]:
             if measured := [r for r in here if any(metric in s for s in r.scores.values())]:
                 columns = _probed_columns(measured, metric)
                 title = f"{dataset} ({origin}), {metric}"

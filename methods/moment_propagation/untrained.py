@@ -1,0 +1,38 @@
+"""Networks as they are initialised: what normalisation starts from. Source: paper 001, table 4."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import torch
+
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.moment_propagation.approximation import ApproximatePosterior
+from methods.moment_propagation.initialisation import Rescaling, rescale
+from methods.moment_propagation.rules import Formulas
+from methods.settings import require_choice
+from methods.training import Stack
+
+
+@dataclass(frozen=True)
+class Untrained:
+    """One random weight vector, rescaled or not, that predicts by moments."""
+
+    initialisation: Rescaling = "none"
+    formulas: Formulas = Formulas()  # noqa: RUF009 (a frozen value)
+
+    def __post_init__(self) -> None:
+        require_choice(self, "initialisation", get_args(Rescaling))
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> ApproximatePosterior:
+        """Return the network; training targets are not used."""
+        stack = Stack([problem], [rng], batch_size=1)
+        how = self.initialisation, self.formulas
+        rescale(stack.network, stack.weights, [problem], [rng], *how)
+        return ApproximatePosterior(stack.posterior(0), problem.architecture, "ap2", self.formulas)
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the network of each problem."""
+        return [self.fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
