@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from methods.function_space.dirichlet import reverse_mutual_information, smoothed
+
 CHUNK_VALUES = 2**18
 """Draws are reduced in chunks of points of about this many values, to bound memory
 (and to stay in cache, which is three times faster than 2**22)."""
@@ -60,26 +62,43 @@ class CategoricalPredictive:
         points = self.log_probs.shape[1:2]
         return _reduced(self.log_probs, lambda draws: _entropy(draws).mean(0), points)
 
+    @cached_property
+    def reverse_mutual_information(self) -> Float[Tensor, " points"]:
+        r"""$\tfrac1S \sum_s KL[p \| p_s]$ of smoothed draws around their mean p, in nats, float64.
+
+        All that a Dirichlet fit needs to know besides the mean.
+        """
+        points = self.log_probs.shape[1:2]
+        return _reduced(self.log_probs, _reverse_mutual_information, points)
+
     def log_prob(self, target: Int[Tensor, " points"]) -> Float[Tensor, " points"]:
         """Return the log predictive probability of each target."""
         return self.mixture_log_probs.gather(1, target.long()[:, None]).squeeze(1)
 
     def summary(self) -> "CategoricalSummary":
         """Return what remains when the single draws are dropped."""
-        return CategoricalSummary(self.mixture_log_probs, self.expected_entropy)
+        return CategoricalSummary(
+            self.mixture_log_probs, self.expected_entropy, self.reverse_mutual_information
+        )
 
 
 @dataclass(frozen=True)
 class CategoricalSummary:
-    """The mixture and its expected entropy: all that scores need, without the draws."""
+    """The mixture and how its draws differ: all that scores need, without the draws."""
 
     mixture_log_probs: Float[Tensor, "points classes"]
     expected_entropy: Float[Tensor, " points"]
+    reverse_mutual_information: Float[Tensor, " points"] | None = None
+    """None in what was kept before it was known of."""
 
     def __len__(self) -> int:
         return len(self.mixture_log_probs)
 
     log_prob = CategoricalPredictive.log_prob
+
+
+def _reverse_mutual_information(draws: Tensor) -> Tensor:
+    return reverse_mutual_information(smoothed(draws.exp()))
 
 
 def _entropy(log_probs: Tensor) -> Tensor:

@@ -25,6 +25,8 @@ from metrics.uncertainty import entropy, mutual_information, one_minus_confidenc
 __all__ = [
     "ATTACKED",
     "CLASSIFICATION",
+    "DIRICHLET",
+    "DIRICHLET_OUT_OF_DISTRIBUTION",
     "DISTANCES",
     "LISTED",
     "METRICS",
@@ -58,6 +60,7 @@ _TABLE = (
     Metric("top5_accuracy", scores.top_k_accuracy, "fraction", True),
     Metric("nll", scores.log_loss, "nats", False),
     Metric("log_likelihood", scores.log_likelihood, "nats", True),
+    Metric("log_likelihood_smoothed", scores.smoothed_log_likelihood, "nats", True),
     Metric("brier", scores.brier_score, "score_sum_over_classes", False),
     Metric("ece", calibration.expected_calibration_error, "fraction", False),
     Metric("ece_min_variance", calibration.minimum_variance_calibration_error, "fraction", False),
@@ -68,6 +71,13 @@ _TABLE = (
     Metric("entropy", _of(entropy), "nats", None),
     Metric("expected_entropy", _of(uncertainty.expected_entropy), "nats", None),
     Metric("mutual_information", _of(mutual_information), "nats", None),
+    Metric("dirichlet_precision", _of(uncertainty.dirichlet_precision), "concentration", None),
+    Metric(
+        "dirichlet_mutual_information",
+        _of(uncertainty.dirichlet_mutual_information),
+        "nats",
+        None,
+    ),
     Metric("log_odds_of_errors", robustness.mean_log_odds_of_errors, "nats", None),
     Metric("log_odds_of_errors_median", robustness.median_log_odds_of_errors, "nats", None),
     Metric("aurc", selective.aurc, "fraction", False),
@@ -77,6 +87,18 @@ _TABLE = (
     Metric("auroc_ood_confidence", by(one_minus_confidence, separation.auroc), "fraction", True),
     Metric(
         "auroc_ood_mutual_information", by(mutual_information, separation.auroc), "fraction", True
+    ),
+    Metric(
+        "auroc_ood_dirichlet_precision",
+        by(uncertainty.minus_dirichlet_precision, separation.auroc),
+        "fraction",
+        True,
+    ),
+    Metric(
+        "auroc_ood_dirichlet_mutual_information",
+        by(uncertainty.dirichlet_mutual_information, separation.auroc),
+        "fraction",
+        True,
     ),
     Metric("aupr_out", by(entropy, separation.aupr_out), "fraction", True),
     Metric("aupr_in", by(entropy, separation.aupr_in), "fraction", True),
@@ -138,6 +160,11 @@ OUT_OF_DISTRIBUTION = (
     "auroc_ood", "aupr_out", "aupr_in", "fpr95_in",
     "fpr95_out", "auroc_ood_confidence", "auroc_ood_mutual_information",
 )  # fmt: skip
+DIRICHLET = ("log_likelihood_smoothed", "dirichlet_precision", "dirichlet_mutual_information")
+DIRICHLET_OUT_OF_DISTRIBUTION = (
+    "auroc_ood_dirichlet_precision", "auroc_ood_dirichlet_mutual_information",
+)  # fmt: skip
+"""By a Dirichlet fitted to the draws."""
 REGRESSION = (
     "rmse", "log_likelihood", "crps", "picp_90",
     "mae", "log_likelihood_standardised", "log_likelihood_gaussian", "picp_50", "picp_95",

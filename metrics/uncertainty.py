@@ -4,7 +4,15 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from methods.function_space.dirichlet import fitted_precision, smoothed
+from methods.function_space.dirichlet import mutual_information as information_of_dirichlet
 from methods.predictive import ClassPredictive
+
+PRECISIONS = (1e-3, 1e6)
+"""The least and the largest precision of a Dirichlet fitted to draws; a single draw has the latter.
+
+Wider than the bounds that training has, within which points of much doubt would tie.
+"""
 
 
 def entropy(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
@@ -34,3 +42,37 @@ def confidence(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
 def one_minus_confidence(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
     """Return the probability that the most probable class is wrong."""
     return -torch.expm1(prediction.mixture_log_probs.amax(1))
+
+
+def dirichlet_precision(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+    """Return the precision of the Dirichlet fitted to the draws: how much they agree.
+
+    Source: paper 003, eqs. 29 to 32.
+    """
+    return _fitted(prediction).sum(1)
+
+
+def minus_dirichlet_precision(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+    """Return the negative precision, which grows with doubt."""
+    return -dirichlet_precision(prediction)
+
+
+def dirichlet_mutual_information(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+    """Return the mutual information, in nats, of the Dirichlet fitted to the draws.
+
+    Unlike `mutual_information` it depends on all that the precision sums up. Source: paper 003,
+    eqs. 20 to 25.
+    """
+    return information_of_dirichlet(_fitted(prediction))
+
+
+def _fitted(prediction: ClassPredictive) -> Float64[Tensor, "points classes"]:
+    """Return the concentrations of the Dirichlet fitted to the draws."""
+    spread = prediction.reverse_mutual_information
+    if spread is None:
+        raise ValueError(
+            "needed the draws or their reverse mutual information; got a summary that was kept "
+            "without: fit again"
+        )
+    mean = smoothed(prediction.mixture_log_probs.exp())
+    return fitted_precision(mean, spread, *PRECISIONS).unsqueeze(1) * mean

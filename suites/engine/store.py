@@ -160,14 +160,15 @@ def pack(predictions: Predictions) -> bytes:
 
 
 def vars_of(prediction: Predictive) -> dict[str, Tensor]:
-    """Return the fields of a prediction, without what it has cached.
+    """Return the fields that a prediction has, without what it has cached.
 
     Raises TypeError for a kind of prediction that the store does not know.
     """
     if type(prediction).__name__ not in SHAPES:
         raise TypeError(f"a prediction is one of {', '.join(SHAPES)}, not {type(prediction)}")
     names = type(prediction).__dataclass_fields__  # type: ignore[attr-defined]
-    return {name: getattr(prediction, name) for name in names}
+    fields = {name: getattr(prediction, name) for name in names}
+    return {name: tensor for name, tensor in fields.items() if tensor is not None}
 
 
 def unpack(content: bytes) -> Predictions:

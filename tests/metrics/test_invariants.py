@@ -5,7 +5,15 @@ import torch
 
 from methods import predictive
 from methods.predictive import CategoricalPredictive, GaussianPredictive
-from metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, REGRESSION, value
+from metrics import (
+    CLASSIFICATION,
+    DIRICHLET,
+    DIRICHLET_OUT_OF_DISTRIBUTION,
+    METRICS,
+    OUT_OF_DISTRIBUTION,
+    REGRESSION,
+    value,
+)
 from tests.metrics.examples import random_prediction
 
 POINTS = 90
@@ -18,7 +26,8 @@ def _case(name: str):
         variances = torch.rand(3, POINTS, 2, generator=rng, dtype=torch.float64) + 0.05
         target = torch.randn(POINTS, 2, generator=rng, dtype=torch.float64)
         return GaussianPredictive(means, variances), target
-    classes = 2 if name in OUT_OF_DISTRIBUTION else 6
+    outliers = name in (*OUT_OF_DISTRIBUTION, *DIRICHLET_OUT_OF_DISTRIBUTION)
+    classes = 2 if outliers else 6
     target = torch.randint(classes, (POINTS,), generator=rng)
     return random_prediction(rng, POINTS, 6, draws=3), target
 
@@ -65,7 +74,7 @@ def test_scoring_leaves_predictions_and_targets_as_they_were(name):
     assert all(map(torch.equal, before, [*kept, target]))
 
 
-@pytest.mark.parametrize("name", CLASSIFICATION)
+@pytest.mark.parametrize("name", [*CLASSIFICATION, *DIRICHLET])
 def test_renaming_the_classes_changes_no_classification_score(name):
     prediction, target = _case(name)
     order = torch.tensor([3, 1, 0, 5, 2, 4])

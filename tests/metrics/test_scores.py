@@ -16,6 +16,7 @@ from metrics.scores import (
     log_loss,
     log_loss_of_probabilities,
     root_mean_squared_error,
+    smoothed_log_likelihood,
     top_k_accuracy,
 )
 from tests.metrics.examples import categorical, random_prediction
@@ -106,9 +107,18 @@ def test_probabilities_too_small_for_a_double_keep_their_loss():
 
 def test_a_summary_scores_as_what_it_sums_up(case):
     prediction, labels = case
-    summary = CategoricalSummary(prediction.mixture_log_probs, prediction.expected_entropy)
-    for score in (accuracy, top_k_accuracy, log_loss, brier_score):
+    summary = prediction.summary()
+    assert isinstance(summary, CategoricalSummary)
+    for score in (accuracy, top_k_accuracy, log_loss, brier_score, smoothed_log_likelihood):
         torch.testing.assert_close(score(summary, labels), score(prediction, labels))
+
+
+def test_a_smoothed_log_likelihood_has_a_floor_and_is_else_the_plain_one():
+    probs = torch.tensor([[[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]], dtype=torch.float64)
+    found = smoothed_log_likelihood(CategoricalPredictive(probs.log()), torch.tensor([1, 1]))
+    assert found.tolist() == pytest.approx(
+        [math.log(1e-4 / 3), math.log(0.3 * (1 - 1e-4) + 1e-4 / 3)]
+    )
 
 
 def test_single_precision_predictions_are_scored_in_double_precision(rng):

@@ -3,7 +3,16 @@ import torch
 
 import metrics
 from methods.predictive import CategoricalPredictive, GaussianPredictive
-from metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, REGRESSION, ROBUSTNESS, value
+from metrics import (
+    CLASSIFICATION,
+    DIRICHLET,
+    DIRICHLET_OUT_OF_DISTRIBUTION,
+    METRICS,
+    OUT_OF_DISTRIBUTION,
+    REGRESSION,
+    ROBUSTNESS,
+    value,
+)
 from tests.metrics.examples import random_prediction
 
 
@@ -12,18 +21,19 @@ def test_a_metrics_key_is_its_name_and_no_name_is_used_twice():
 
 
 def test_every_metric_belongs_to_a_task_and_no_task_names_one_twice():
-    tasks = (CLASSIFICATION, OUT_OF_DISTRIBUTION, REGRESSION, ROBUSTNESS)
+    tasks = (CLASSIFICATION, DIRICHLET, OUT_OF_DISTRIBUTION, DIRICHLET_OUT_OF_DISTRIBUTION)
+    tasks = (*tasks, REGRESSION, ROBUSTNESS)
     assert set().union(*tasks) == set(METRICS)
     assert all(len(set(task)) == len(task) for task in tasks)
 
 
 def _perfect_and_random(name: str):
     rng = torch.Generator().manual_seed(0)
-    if name in CLASSIFICATION:
+    if name in (*CLASSIFICATION, *DIRICHLET):
         target = torch.randint(6, (60,), generator=rng)
         perfect = CategoricalPredictive(torch.nn.functional.one_hot(target).log()[None])
         return target, perfect, random_prediction(rng, 60, 6, draws=2)
-    if name in OUT_OF_DISTRIBUTION:
+    if name in (*OUT_OF_DISTRIBUTION, *DIRICHLET_OUT_OF_DISTRIBUTION):
         target = torch.randint(2, (60,), generator=rng)
         votes = torch.stack([torch.zeros_like(target), target])
         perfect = CategoricalPredictive(torch.nn.functional.one_hot(votes).log())
