@@ -1,0 +1,76 @@
+"""The suite of moment accuracy, by its declaration and with everything made small."""
+
+from dataclasses import replace
+
+import pytest
+
+from datasets.limited import Limited
+from datasets.renamed import Renamed
+from datasets.stand_ins import DigitsAsMnist
+from methods.architecture_shapes import parameter_count
+from methods.architectures import GaussianNoise
+from methods.moment_propagation.method import MomentPropagation
+from metrics import PROBED
+from reports.published import table
+from suites.engine.store import Store
+from suites.moment_accuracy import SUITES
+from tests.suites.test_cli import call
+
+
+@pytest.mark.parametrize(
+    ("profile", "number", "image", "parameters"),
+    [
+        ("paper", "2", (1, 28, 28), 103_856),
+        ("cifar10", "3", (3, 32, 32), 1_369_738),
+        ("statistics", "4", (1, 28, 28), 103_856),
+    ],
+)
+def test_every_printed_case_is_a_data_set_with_the_printed_network(
+    profile, number, image, parameters
+):
+    suite = SUITES[profile]
+    printed = {row.dataset for row in table("001", number)}
+    assert printed == {source.name for source in suite.sources}
+    for source in suite.sources:
+        network = suite.architecture_for(source, "AP2")
+        assert parameter_count(network, image) == parameters
+        noise = [layer.variance for layer in network if isinstance(layer, GaussianNoise)]
+        stated = source.name.partition("-noise")[2]
+        assert noise == ([float(stated)] if stated else [])
+
+
+@pytest.mark.parametrize(
+    ("profile", "number"), [("paper", "2"), ("cifar10", "3"), ("statistics", "4")]
+)
+def test_every_printed_method_is_one_of_the_suite(profile, number):
+    labels = {label.casefold() for label in SUITES[profile].methods}
+    assert {row.method for row in table("001", number)} <= labels
+
+
+def test_all_methods_of_a_profile_train_alike():
+    for profile in ("quick", "paper", "cifar10"):
+        assert len({m.training for m in SUITES[profile].methods.values()}) == 1
+
+
+def test_a_small_run_measures_every_layer(tmp_path):
+    names = ("mnist-lrelu0.01-noise0.1", "mnist-logistic_bernoulli")
+    methods = {n: SUITES["quick"].methods[n] for n in ("AP1", "AP2", "AP2 paper")}
+    brief = MomentPropagation(epochs=1, dropout=0.0)
+    few = Limited(DigitsAsMnist(), train=64, test=8)
+    suite = replace(
+        SUITES["quick"],
+        sources=tuple(Renamed(few, name) for name in names),
+        methods={label: replace(method, training=brief) for label, method in methods.items()},
+    )
+    answer = call(tmp_path, "--samples", "20", "--data", "stand-in", suite=suite)
+    assert answer.code == 0, answer.output + answer.errors
+    records = list(Store(tmp_path / "moment_accuracy").records())
+    assert len(records) == 6
+    for record in records:
+        layers = [name for name in record.scores if name.startswith("layer_")]
+        assert layers == [f"layer_{n}" for n in ("1_CA", "2_C", "3_A", "4_C", "5_A", "6_F")]
+        measured = {m for scores in record.scores.values() for m in scores if m in PROBED}
+        expected = {"eps_mu", "eps_mu_floor", "kl_class_posterior", "kl_floor"}
+        more = set() if record.method == "AP1" else {"eps_sigma", "excluded_share"}
+        assert measured == expected | more
+        assert "first_100_rows" in record.scores
