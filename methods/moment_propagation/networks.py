@@ -28,7 +28,7 @@ NORMS = (BatchNorm, FeatureResponseNorm, AnalyticNorm)
 def with_dropout(architecture: Architecture, rate: float) -> Architecture:
     """Return the network with dropout behind every activation."""
     if contains(architecture, Dropout):
-        raise Unsupported("needed a network without Dropout, or a rate of 0: one dropout, not two")
+        raise Unsupported("needed a network without Dropout, or dropout=0: one dropout, not two")
     return _behind(architecture, ACTIVATIONS, Dropout(rate))
 
 

@@ -99,8 +99,9 @@ def _shared_once(rule: Rule, layer: Any, now: Pass, own: Parameters, x: Tensor) 
     points = x.shape[1]
     if points == 1 or x.stride(1):
         return rule(layer, [own], x, now)
-    y = rule(layer, [own], x[:, :1], now)
-    return y.expand(-1, points, *y.shape[2:])
+    # Channels lie last in memory: the sum over points that is the gradient is fast in this order.
+    y = rule(layer, [own], x[:, :1], now).movedim(2, -1)
+    return y.expand(-1, points, *y.shape[2:]).movedim(-1, 2)
 
 
 def second_moment(x: Moments) -> Tensor:

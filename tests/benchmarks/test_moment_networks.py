@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 
 from methods.architectures import Architecture
+from methods.moment_propagation.covariance import Covariances, covariance_rules
 from methods.moment_propagation.rules import moment_rules, with_variance
 from methods.moment_propagation.softmax import log_probabilities
 from methods.networks import lenet_001
 from methods.torch_network import TorchNetwork
 from tests.methods.problems import stream
 
-BATCH, REPEATS = 128, 12
+BATCH = 128
 SHAPE = (1, 28, 28)
 NOISES = {
     "noise at the inputs": (lenet_001(), 0.01),
@@ -59,10 +60,26 @@ def test_moments_beside_a_deterministic_network(noise, benchmark):
     benchmark.pedantic(moments.both, rounds=3)
 
 
-def ratio(one: Callable[[], None], other: Callable[[], None]) -> dict[str, float]:
+@pytest.mark.parametrize("rank", [4, 16])
+def test_covariances_beside_a_deterministic_network(rank, benchmark):
+    """Along so many directions per linear layer, of noise at the inputs."""
+    architecture, variance = NOISES["noise at the inputs"]
+    plain = Work(lenet_001(), lambda x: x)
+    rules = covariance_rules(Covariances(rank))
+    joint = Work(architecture, lambda x: with_variance(x, variance), rules)
+    benchmark.extra_info |= {
+        "forward": ratio(plain.forward, joint.forward, 3),
+        "forward_backward": ratio(plain.both, joint.both, 3),
+    }
+    benchmark.pedantic(joint.both, rounds=1)
+
+
+def ratio(
+    one: Callable[[], None], other: Callable[[], None], repeats: int = 40
+) -> dict[str, float]:
     """Return the least processor times in milliseconds, taken by turns, and their ratio."""
     times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(REPEATS + 2):
+    for _ in range(repeats + 1):
         for work, own in zip((one, other), times, strict=True):
             start = time.thread_time()
             work()

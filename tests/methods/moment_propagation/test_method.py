@@ -153,7 +153,7 @@ def test_norms_and_dropout_are_put_where_the_paper_has_them():
 @pytest.mark.parametrize(
     ("method", "layer", "cure"),
     [
-        (MomentPropagation(), Dropout(0.1), "a rate of 0"),
+        (MomentPropagation(), Dropout(0.1), "dropout=0"),
         (MomentPropagation(norm="ap2"), BatchNorm(), 'norm="none"'),
         (MomentPropagation(training="sample"), LogisticBernoulli(), 'training="ap2"'),
     ],
