@@ -16,7 +16,7 @@ from methods import architectures as words
 from methods.base import Unsupported
 from methods.moment_propagation import hermite
 from methods.moment_propagation.correlated import CorrelatedMoments
-from methods.moment_propagation.directions import LinearMap
+from methods.moment_propagation.directions import Kept, LinearMap
 from methods.moment_propagation.hermite import Expansion
 from methods.moment_propagation.low_rank import Joint, LowRankMoments
 from methods.moment_propagation.moments import Moments
@@ -41,7 +41,7 @@ class Covariances:
     rank: int | None = None
     order: int = 1
     """Terms of the expansion; more than one only of all covariances."""
-    points_at_once: int = 4
+    points_at_once: int = 2
     """What bounds memory; predictions do not depend on it."""
 
     def __post_init__(self) -> None:
@@ -69,15 +69,15 @@ def covariance_rules(
 
     The network is given `Moments`, which become a `Joint` at the first layer that mixes units.
     """
-    alone = moment_rules(formulas)
+    alone, kept = moment_rules(formulas), Kept()
     expansions = _expansions(covariances.order, formulas)
     unitwise = {layer: _unitwise(alone[layer], expand) for layer, expand in expansions.items()}
     return (
         alone
         | unitwise
         | {
-            words.Linear: _mixing(covariances, alone[words.Linear]),
-            words.Conv2d: _mixing(covariances, alone[words.Conv2d]),
+            words.Linear: _mixing(covariances, alone[words.Linear], kept),
+            words.Conv2d: _mixing(covariances, alone[words.Conv2d], kept),
             words.AvgPool2d: _average(alone[words.AvgPool2d]),
             words.GlobalAvgPool2d: _average(alone[words.GlobalAvgPool2d]),
             words.MaxPool2d: _pool(alone[words.MaxPool2d], formulas),
@@ -132,7 +132,7 @@ def _unitwise(alone: Rule, expand: Expand) -> Rule:
     return rule
 
 
-def _mixing(covariances: Covariances, alone: Rule) -> Rule:
+def _mixing(covariances: Covariances, alone: Rule, kept: Kept) -> Rule:
     def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, now: Pass) -> Any:
         if isinstance(layer, words.Conv2d):
             _certain(layer, stacks)  # its weights' noise is shared by all positions
@@ -147,21 +147,10 @@ def _mixing(covariances: Covariances, alone: Rule) -> Rule:
             squares = {name: std.square() for name, std in stds.items()}
             own_noise = RULES[type(layer)](layer, [squares], second_moment(_marginals(x)), now)
             extra = own_noise if extra is None else extra + own_noise
-        maps = [_map(layer, weight, x.shape[2:], now) for weight in own["weight"]]
+        maps = [LinearMap(layer, weight, x.shape[2:], kept) for weight in own["weight"]]
         return x.mapped(mean, maps, extra)
 
     return rule
-
-
-def _map(layer: Any, weight: Tensor, inputs: tuple[int, ...], now: Pass) -> LinearMap:
-    rule = RULES[type(layer)]
-
-    def apply_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
-        return lambda images: rule(layer, [{"weight": weight[None]}], images[None], now)[0]
-
-    return LinearMap(
-        apply_with(weight), apply_with(weight.square()), apply_with(weight.detach()), inputs
-    )
 
 
 def _average(alone: Rule) -> Rule:

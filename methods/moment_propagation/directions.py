@@ -1,28 +1,61 @@
 """The directions of its inputs that a linear map amplifies most."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from methods.last import content
+from methods.torch_layers import RULES, Pass
+
 SPARE, ROUNDS = 8, 4
 """Directions beyond those asked for, and blocks of the Krylov space."""
 
 
+MOST_KEPT = 32
+STILL = Pass(training=False, noise="off", rngs=None)
+
+
+class Kept:
+    """Directions of the maps that came last, for those that come again with equal weights."""
+
+    def __init__(self) -> None:
+        self._directions: dict[Hashable, Tensor] = {}
+
+    def or_new(self, of: Hashable, compute: Callable[[], Tensor]) -> Tensor:
+        """Return what is kept, or `compute()`, in whose place the oldest may go."""
+        if of not in self._directions:
+            while len(self._directions) >= MOST_KEPT:
+                del self._directions[next(iter(self._directions))]
+            self._directions[of] = compute()
+        return self._directions[of]
+
+
 @dataclass(frozen=True)
 class LinearMap:
-    """A linear map of images of units, for one member and without its offset."""
+    """A layer as a linear map of images of units, for one member and without its offset."""
 
-    apply: Callable[[Tensor], Tensor]
-    squared: Callable[[Tensor], Tensor]
-    """The same with squared weights: the variances of independent inputs."""
-    constant: Callable[[Tensor], Tensor]
-    """The same as `apply`, without a gradient to the weights."""
+    layer: Any
+    weight: Tensor
     inputs: tuple[int, ...]
     """The shape of its input units."""
+    kept: Kept
+
+    def apply(self, images: Tensor) -> Tensor:
+        """Return what the map gives."""
+        return self._with(self.weight, images)
+
+    def squared(self, images: Tensor) -> Tensor:
+        """Return the same with squared weights: variances, of those of independent inputs."""
+        return self._with(self.weight.square(), images)
+
+    def constant(self, images: Tensor) -> Tensor:
+        """Return the same as `apply`, without a gradient to the weights."""
+        return self._with(self.weight.detach(), images)
 
     def adjoint(self, images: Tensor) -> Tensor:
         """Return what the transposed map gives, which is not differentiable."""
@@ -30,11 +63,18 @@ class LinearMap:
             zeros = images.new_zeros(len(images), *self.inputs).requires_grad_()
             return torch.autograd.grad(self.constant(zeros), zeros, images)[0]
 
+    def directions(self, rank: int) -> Float[Tensor, "directions units"]:
+        """Return the map's `leading_directions`."""
+        of = self.layer, self.inputs, rank, content(self.weight)
+        return self.kept.or_new(of, lambda: leading_directions(self, rank))
+
+    def _with(self, weight: Tensor, images: Tensor) -> Tensor:
+        rule = RULES[type(self.layer)]
+        return rule(self.layer, [{"weight": weight[None]}], images[None], STILL)[0]
+
 
 @torch.no_grad()
-def leading_directions(
-    linear: LinearMap, rank: int, like: Tensor
-) -> Float[Tensor, "directions units"]:
+def leading_directions(linear: LinearMap, rank: int) -> Float[Tensor, "directions units"]:
     """Return at most `rank` directions of input units that span the map's leading ones.
 
     They are exact, and span all that the map passes on, where it has no more inputs or outputs
@@ -42,7 +82,7 @@ def leading_directions(
     space (Musco and Musco, 2015); its starting point is drawn from a fixed seed, so that the
     directions are a function of the weights alone.
     """
-    inputs = prod(linear.inputs)
+    inputs, like = prod(linear.inputs), linear.weight
     outputs = linear.constant(like.new_zeros(1, *linear.inputs)).shape[1:]
     if inputs <= rank:
         return torch.eye(inputs).to(like)

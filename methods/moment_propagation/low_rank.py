@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from methods.moment_propagation.correlated import CorrelatedMoments, JointlyRandom, mix, of_images
-from methods.moment_propagation.directions import LinearMap, leading_directions
+from methods.moment_propagation.directions import LinearMap
 from methods.moment_propagation.hermite import Expansion
 from methods.moment_propagation.moments import Moments
 
@@ -114,7 +114,7 @@ def _compressed(
     """
     through = of_images(linear.apply, factor, 2)
     variance = linear.squared(remainder) + through.square().sum(1)
-    directions = leading_directions(linear, rank, remainder)
+    directions = linear.directions(rank)
     columns, alone = factor.detach().flatten(2), remainder.detach().flatten(1).unsqueeze(1)
     shared = directions @ columns.mT
     gram = shared @ shared.mT + (directions * alone) @ directions.T

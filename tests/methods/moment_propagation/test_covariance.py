@@ -26,6 +26,7 @@ from methods.architectures import (
 )
 from methods.base import Unsupported
 from methods.moment_propagation.covariance import Covariances, covariance_rules
+from methods.moment_propagation.directions import MOST_KEPT, Kept, LinearMap
 from methods.moment_propagation.moments import Moments
 from methods.moment_propagation.rules import moment_rules
 from methods.moment_propagation.softmax import log_probabilities
@@ -328,3 +329,21 @@ def test_what_cannot_be_known_is_refused():
     for settings_ in ({"rank": 0}, {"order": 0}, {"rank": 4, "order": 2}, {"points_at_once": 0}):
         with pytest.raises(ValueError, match="Covariances"):
             replace(Covariances(), **settings_)
+
+
+def test_directions_are_those_of_singular_vectors_and_are_kept_for_equal_weights():
+    layer, kept = Conv2d(5, 3), Kept()
+    weight = normals(5, 2, 3, 3)
+    linear = LinearMap(layer, weight, (2, 9, 9), kept)
+    matrix = linear.apply(torch.eye(162, dtype=DOUBLE).view(162, 2, 9, 9)).flatten(1).T
+    units = torch.eye(245, dtype=DOUBLE).view(245, 5, 7, 7)
+    torch.testing.assert_close(linear.adjoint(units).flatten(1), matrix)
+    found = linear.directions(20)
+    torch.testing.assert_close(found @ found.T, torch.eye(20, dtype=DOUBLE))
+    best = torch.linalg.svdvals(matrix)[:20].square().sum()
+    assert (matrix @ found.T).square().sum() > 0.98 * best
+    assert LinearMap(layer, weight.clone(), (2, 9, 9), kept).directions(20) is found
+    assert LinearMap(layer, 2 * weight, (2, 9, 9), kept).directions(20) is not found
+    for number in range(2, 2 + MOST_KEPT):
+        LinearMap(layer, number * weight, (2, 9, 9), kept).directions(400)
+    assert LinearMap(layer, weight, (2, 9, 9), kept).directions(20) is not found
