@@ -55,8 +55,9 @@ METHODS = {
     "AP1": Approximation("ap1", training=TRAINING),
     "AP2": Approximation("ap2", training=TRAINING),
     "AP2 paper": Approximation("ap2", PAPER_FORMULAS, training=TRAINING),
-    "AP2 covariances": Approximation("ap2", covariances=Covariances(), training=TRAINING),
+    "AP2 rank 64": Approximation("ap2", covariances=Covariances(rank=64), training=TRAINING),
 }
+ALL_COVARIANCES = Approximation("ap2", covariances=Covariances(), training=TRAINING)
 BRIEFLY = replace(TRAINING, epochs=3)
 
 DEPARTURES = (
@@ -82,7 +83,7 @@ PAPER = replace(
     QUICK,
     profile="paper",
     sources=tuple(Renamed(Mnist(), name) for name in LENETS),
-    methods=METHODS,
+    methods=METHODS | {"AP2 covariances": ALL_COVARIANCES},
     probes=(MomentAccuracy(images=100, samples=100_000),),
 )
 
@@ -90,6 +91,7 @@ CIFAR10 = replace(
     PAPER,
     profile="cifar10",
     sources=tuple(Renamed(Cifar10(), name) for name in ALLCONVS),
+    methods=METHODS,
     architecture=ALLCONVS,
     probes=(MomentAccuracy(images=20, samples=1000, merge_first=False),),
     reproduces=(Reproduces("001", "3", DEPARTURES),),
