@@ -65,7 +65,7 @@ def textures() -> tuple[UInt8[np.ndarray, "_ _ 3"], ...]:
 def _reduced(file_set: FileSet) -> tuple[np.ndarray, ...]:
     if file_set.missing():
         file_set.fetch()
-    pictures = [Image.open(io.BytesIO(files.read(file))).convert("RGBA") for file in FILES]
+    pictures = [Image.open(io.BytesIO(files.read(file))).convert("RGBA") for file in file_set.files]
     return tuple(_fifth(np.asarray(picture)[..., :3]) for picture in pictures)
 
 
