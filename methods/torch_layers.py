@@ -20,8 +20,8 @@ from torch import Generator, Tensor
 from methods import architectures as words
 
 Noise = Literal["off", "per_example", "shared"]
-"""What Dropout, GaussianNoise and LogisticBernoulli draw: nothing, one draw per example, or one draw per
-member shared by all points, so that a member is the same function at every point."""
+"""What Dropout, GaussianNoise and LogisticBernoulli draw: nothing, one draw per example, or one
+draw per member shared by all points, so that a member is the same function at every point."""
 
 Images = Float[Tensor, "members points channels height width"]
 Vectors = Float[Tensor, "members points features"]

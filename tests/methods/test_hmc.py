@@ -10,7 +10,16 @@ import torch
 from pyro.infer import MCMC, NUTS
 
 from datasets.base import Categorical, Gaussian, Split
-from methods.architectures import BatchNorm, Dropout, GaussianNoise, Layer, Linear, ReLU, Tanh
+from methods.architectures import (
+    AnalyticNorm,
+    BatchNorm,
+    Dropout,
+    GaussianNoise,
+    Layer,
+    Linear,
+    ReLU,
+    Tanh,
+)
 from methods.base import InferenceDiverged, Problem, Unsupported
 from methods.convergence import effective_sample_size
 from methods.hmc.method import Hmc
@@ -196,7 +205,7 @@ def test_written_out_and_automatic_gradients_sample_one_posterior(monkeypatch):
     np.testing.assert_allclose(written.std((0, 1)), automatic.std((0, 1)), rtol=0.25)
 
 
-@pytest.mark.parametrize("layer", [Dropout(0.1), GaussianNoise(0.1), BatchNorm()])
+@pytest.mark.parametrize("layer", [Dropout(0.1), GaussianNoise(0.1), BatchNorm(), AnalyticNorm()])
 def test_networks_that_are_no_function_of_one_input_are_refused(layer: Layer):
     problem = regression(architecture=(Linear(3), layer, ReLU(), Linear(1)))
     with pytest.raises(Unsupported, match="needed a network"):
