@@ -3,6 +3,7 @@ r"""Moments of maxima: of pairs, of many by a tree of pairs, and of windows of i
 Source: paper 001, eqs. 33, 35, 40 and 41.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -90,12 +91,7 @@ def tree_maximum(x: Moments, variance: Variance = "exact", backend: Backend = "f
     without a neighbour goes up as it is. Intermediate maxima count as independent and normal,
     so another order gives other moments.
     """
-    while x.shape[-1] > 1:
-        paired = x.shape[-1] // 2 * 2
-        first, second = (_take(x, slice(side, paired, 2)) for side in (0, 1))
-        pairs = maximum(first, second, None, variance, backend)
-        x = pairs if paired == x.shape[-1] else _join(pairs, _take(x, slice(paired, None)))
-    return _take(x, 0)
+    return _tree(_along(x, -1), variance, backend)
 
 
 def max_pool(
@@ -104,33 +100,40 @@ def max_pool(
     """Return the moments of the maxima of windows of `... height width` of side `size`.
 
     Each row of a window is a tree, then its rows are: of 2 x 2, max(max(x00, x01), max(x10, x11)).
-    A ragged border is dropped.
+    A ragged border is dropped. Images keep their layout.
     """
-    rows = tree_maximum(_windows(x, size), variance, backend)
-    return tree_maximum(rows, variance, backend)
+    last = x.mean.dim() > 2 and x.mean.stride(-3) == 1  # channels last, which are then moved there
+    windows = _of_both(x, lambda t: _windows(t.movedim(-3, -1) if last else t, size, last))
+    axis = -2 if last else -1
+    rows = [_tree(_along(row, axis), variance, backend) for row in _along(windows, axis - 2)]
+    pooled = _tree(rows, variance, backend)
+    return _of_both(pooled, lambda t: t.movedim(-1, -3)) if last else pooled
 
 
-def _windows(x: Moments, size: int) -> Moments:
-    """Return `... height width rows columns` of whole windows."""
-    height, width = (side // size for side in x.shape[-2:])
-    parts = [
-        None
-        if t is None
-        else t[..., : height * size, : width * size]
-        .unflatten(-1, (width, size))
-        .unflatten(-3, (height, size))
-        .transpose(-2, -3)
-        for t in (x.mean, x.variance)
-    ]
-    assert parts[0] is not None
-    return Moments(parts[0], parts[1])
+def _windows(t: Tensor, size: int, last: bool) -> Tensor:
+    """Return whole windows as `... height row width column`, in front of channels that are last."""
+    height, width = (-3, -2) if last else (-2, -1)
+    rows, columns = t.shape[height] // size, t.shape[width] // size
+    if t.shape[height] % size or t.shape[width] % size:
+        t = t.narrow(height, 0, rows * size).narrow(width, 0, columns * size)
+    return t.unflatten(width, (columns, size)).unflatten(height - 1, (rows, size))
 
 
-def _take(x: Moments, index: int | slice) -> Moments:
-    return Moments(x.mean[..., index], None if x.variance is None else x.variance[..., index])
+def _tree(units: Sequence[Moments], variance: Variance, backend: Backend) -> Moments:
+    while len(units) > 1:
+        pairs = zip(units[::2], units[1::2], strict=False)
+        last = units[-1:] if len(units) % 2 else []
+        units = [*(maximum(*pair, None, variance, backend) for pair in pairs), *last]
+    return units[0]
 
 
-def _join(x: Moments, y: Moments) -> Moments:
-    if x.variance is None or y.variance is None:
-        return Moments(torch.cat([x.mean, y.mean], -1))
-    return Moments(torch.cat([x.mean, y.mean], -1), torch.cat([x.variance, y.variance], -1))
+def _along(x: Moments, axis: int) -> list[Moments]:
+    """Return the units along an axis one by one, whose gradients are joined in one copy."""
+    means = x.mean.unbind(axis)
+    if x.variance is None:
+        return [Moments(mean) for mean in means]
+    return [Moments(m, v) for m, v in zip(means, x.variance.unbind(axis), strict=True)]
+
+
+def _of_both(x: Moments, function: Callable[[Tensor], Tensor]) -> Moments:
+    return Moments(function(x.mean), None if x.variance is None else function(x.variance))

@@ -146,6 +146,19 @@ def test_windows_are_joined_rows_first():
     assert found.mean.shape == (5, 2, 3)
 
 
+@pytest.mark.parametrize("size", [2, 3])
+def test_images_with_channels_last_are_pooled_alike_and_stay_so(size):
+    rng = torch.Generator().manual_seed(5)
+    mean, variance = torch.randn(2, 3, 7, 8, generator=rng), torch.rand(2, 3, 7, 8, generator=rng)
+    expected = max_pool(Moments(mean, variance), size)
+    last = [t.contiguous(memory_format=torch.channels_last)[None] for t in (mean, variance)]
+    found = max_pool(Moments(*last), size)
+    for value, other in ((found.mean, expected.mean), (found.variance, expected.variance)):
+        assert value[0].equal(other)
+        assert value[0].is_contiguous(memory_format=torch.channels_last)
+    assert found.mean.shape == (1, 2, 3, 7 // size, 8 // size)
+
+
 def test_misuse_is_said():
     x = normal((0.0, 1.0))
     with pytest.raises(ValueError, match='variance="exact" with a covariance'):
