@@ -167,7 +167,7 @@ def evaluate(attempt: Attempt, evaluations: Sequence[Evaluation], device: torch.
     for evaluation in evaluations:
         split = evaluation.condition.select(attempt.data)
         try:
-            _predict(attempt, evaluation, split, device)
+            _predict(attempt, evaluation, split, device, len(evaluations))
         except NotDifferentiable as reason:
             attempt.not_scored[evaluation.condition.name] = str(reason)
         except (Exception, SystemExit) as error:
@@ -175,7 +175,9 @@ def evaluate(attempt: Attempt, evaluations: Sequence[Evaluation], device: torch.
             return
 
 
-def _predict(attempt: Attempt, evaluation: Evaluation, split: Split, device: torch.device) -> None:
+def _predict(
+    attempt: Attempt, evaluation: Evaluation, split: Split, device: torch.device, conditions: int
+) -> None:
     run, condition, name = attempt.run, evaluation.condition, evaluation.condition.name
     assert attempt.posterior is not None
     _diagnose(attempt, attempt.posterior)
@@ -188,7 +190,7 @@ def _predict(attempt: Attempt, evaluation: Evaluation, split: Split, device: tor
     with stopwatch(device) as watch, unchanged(split):
         prediction = attempt.posterior.predict(inputs.to(device), rng)
     attempt.predict_seconds += watch.seconds
-    prediction = kept(_on_cpu(prediction))
+    prediction = kept(_on_cpu(prediction), conditions)
     if any(tensor.isnan().any() for tensor in vars_of(prediction).values()):
         raise InferenceDiverged(f"predicts NaN under the condition {name}")
     check(prediction)

@@ -28,7 +28,10 @@ Predictions = Mapping[str, tuple[Predictive, Tensor]]
 """condition → prediction and targets, both as the method saw them"""
 
 KEPT_DRAWS_BYTES = 64 * 2**20
-"""Categorical draws beyond this are kept as their mixture and expected entropy."""
+"""Categorical draws of a condition beyond this are kept as their summary."""
+
+KEPT_RUN_BYTES = 256 * 2**20
+"""Many conditions share this, alike, for their draws: each run is packed in memory as a whole."""
 
 KEPT_ROUND_BYTES = 64 * 2**10
 """Active learning keeps a regression's draws of a round before the last up to this size."""
@@ -187,11 +190,12 @@ def unpack(content: bytes) -> Predictions:
     return {c: (SHAPES[kinds[c]](**fields[c]), targets[c]) for c in targets}
 
 
-def kept(prediction: Predictive) -> Predictive:
-    """Return what the store keeps of a prediction, which is also what is scored."""
+def kept(prediction: Predictive, conditions: int = 1) -> Predictive:
+    """Return what the store keeps of a prediction, one of so many, which is also what is scored."""
     if not isinstance(prediction, CategoricalPredictive):
         return prediction
-    return prediction.summary() if prediction.log_probs.nbytes > KEPT_DRAWS_BYTES else prediction
+    most = min(KEPT_DRAWS_BYTES, KEPT_RUN_BYTES // conditions)
+    return prediction.summary() if prediction.log_probs.nbytes > most else prediction
 
 
 def kept_of_earlier(predictions: Predictions) -> dict[str, tuple[Predictive, Tensor]]:

@@ -61,6 +61,13 @@ def test_draws_that_are_too_large_are_kept_as_their_mixture(monkeypatch):
     assert torch.equal(summary.expected_entropy, prediction.expected_entropy)
 
 
+def test_many_conditions_share_the_bytes_of_a_run_alike(monkeypatch):
+    (prediction, _) = predictions(5)["clean"]
+    monkeypatch.setattr(module, "KEPT_RUN_BYTES", 4 * prediction.log_probs.nbytes)
+    assert kept(prediction, conditions=4) is prediction
+    assert isinstance(kept(prediction, conditions=5), CategoricalSummary)
+
+
 class Other(GaussianPredictive):
     """A distribution that the store has no name for."""
 

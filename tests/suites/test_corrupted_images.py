@@ -1,0 +1,58 @@
+"""All 95 corruptions stream through an evaluation: neither images nor draws pile up."""
+
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from datasets.conditions import Clean
+from datasets.corrupted import ALL_19
+from datasets.limited import Limited
+from datasets.stand_ins import DigitsAsCifar10
+from methods.base import Problem
+from methods.predictive import CategoricalPredictive, CategoricalSummary
+from metrics import CLASSIFICATION
+from suites.engine import store
+from suites.engine.execute import Task, execute
+from suites.engine.grid import Evaluation, Run
+
+POINTS, DRAWS = 12, 20
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Class probabilities that depend on the brightness, in many draws; counts what is alive."""
+
+    alive: ClassVar[list[weakref.ref]] = []
+    most: ClassVar[list[int]] = []
+    diagnostics: ClassVar[Mapping[str, float]] = {}
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> "Guess":
+        return self
+
+    def predict(self, inputs: torch.Tensor, rng: torch.Generator) -> CategoricalPredictive:
+        self.alive.append(weakref.ref(inputs))
+        self.most.append(sum(one() is not None for one in self.alive))
+        logits = torch.randn(DRAWS, 1, 10, generator=rng) * inputs.flatten(1).mean(1)[:, None]
+        return CategoricalPredictive(logits.log_softmax(-1))
+
+
+def test_all_corruptions_are_scored_one_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("BNNBENCH_DATA", str(tmp_path))
+    monkeypatch.setenv("BNNBENCH_OFFLINE", "1")
+    draws = DRAWS * POINTS * 10 * 4
+    monkeypatch.setattr(store, "KEPT_RUN_BYTES", 10 * draws)
+    source = Limited(DigitsAsCifar10(), train=20, test=POINTS)
+    evaluations = tuple(Evaluation(one, CLASSIFICATION) for one in (Clean(), *ALL_19))
+    run = Run("suite", "quick", "guess", source, Guess(), (), fold=0, seed=0)
+    (outcome,) = execute(Task((run,), evaluations))
+    assert outcome.record.status == "completed", outcome.record.error
+    assert len(outcome.record.scores) == 96
+    assert {*outcome.record.condition_origins.values()} == {"stand-in"}
+    kept = store.unpack(outcome.predictions)
+    assert {type(prediction) for prediction, _ in kept.values()} == {CategoricalSummary}
+    assert max(Guess.most) <= 3  # the test images, those of a condition, and the one before
+    fogged = [kept[f"corrupted_fog_{s}"][0].mixture_log_probs for s in range(1, 6)]
+    assert not torch.equal(fogged[0], fogged[4])
