@@ -46,6 +46,8 @@ class Section:
     diagnostics: Table
     sized: tuple[tuple[Family, tuple[Table, ...]], ...] = ()
     """Families of conditions that differ in size alone, with a table for each metric."""
+    minor_by_size: tuple[tuple[str, Table], ...] = ()
+    """Condition and table of the metrics folded away, of the families' conditions."""
 
     @property
     def shown(self) -> tuple[Table, ...]:
@@ -60,9 +62,10 @@ class Section:
 
     @property
     def tables_by_size(self) -> list[tuple[str, Table]]:
-        """Condition and table of the families' conditions."""
+        """Condition and tables of the families' conditions, those of minor metrics too."""
         shown = {condition for condition, _ in self.named_tables}
-        return [(c, t) for c, t in self._with_conditions if c not in shown]
+        found = [(c, t) for c, t in self._with_conditions if c not in shown]
+        return found + list(self.minor_by_size)
 
     @property
     def _with_conditions(self) -> list[tuple[str, Table]]:
@@ -104,6 +107,7 @@ class Part:
         for section in self.sections:
             found += [table for _, tables in section.sized for table in tables]
             found += [*section.shown, *section.minor]
+            found += [table for _, table in section.minor_by_size]
         return found
 
     @property
@@ -266,13 +270,17 @@ def _part(
 
 def _section(benchmark: Benchmark, methods: Sequence[str]) -> Section:
     conditions = benchmark.conditions or ("clean",)
-    minor = (condition_table(benchmark, c, methods, minor=True) for c in conditions)
+    sized = tuple((f, tuple(size_tables(f, methods))) for f in sized_families(benchmark))
+    in_families = {c for family, _ in sized for c in family.sizes} - {benchmark.main}
+    minor = {c: condition_table(benchmark, c, methods, minor=True) for c in conditions}
+    minor = {c: table for c, table in minor.items() if table.columns}
     return Section(
         benchmark,
         tuple(condition_table(benchmark, c, methods) for c in conditions),
-        tuple(table for table in minor if table.columns),
+        tuple(table for c, table in minor.items() if c not in in_families),
         diagnostics_table(benchmark, methods),
-        tuple((f, tuple(size_tables(f, methods))) for f in sized_families(benchmark)),
+        sized,
+        tuple((c, table) for c, table in minor.items() if c in in_families),
     )
 
 

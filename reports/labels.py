@@ -133,6 +133,7 @@ UNITS = {
 MINOR = frozenset({
     "ece_min_variance", "ece_adaptive", "ece_classwise", "mce", "aurc", "augrc",
     "entropy", "expected_entropy", "mutual_information",
+    "log_odds_of_errors", "log_odds_of_errors_median",
     "auroc_ood_confidence", "auroc_ood_mutual_information", "aupr_in", "fpr95_out",
     "mae", "log_likelihood_standardised", "log_likelihood_gaussian", "calibration_mae",
     "picp_50", "picp_90", "mpiw_50", "mpiw_90", "sharpness", "sharpness_root",

@@ -16,11 +16,7 @@ from reports.palette import Style
 from reports.table import Table, filled, ordered, score_column, score_under, table_of
 from suites.engine.record import Record
 
-SHOWN = frozenset({
-    "accuracy", "nll", "ece", "rmse", "log_odds_of_errors", "log_odds_of_errors_median",
-    *ATTACKED,
-})  # fmt: skip
-DRAWN = ("accuracy", "nll", "ece", "rmse", "log_odds_of_errors_median")
+SHOWN = ("accuracy", "nll", "ece", "rmse", "log_odds_of_errors_median")
 
 SHARE = 0.01
 """Points without gradient are told of where they are more than this share."""
@@ -152,7 +148,7 @@ def size_drawings(
     """Return a figure for each of the scores that are drawn."""
     sizes = np.array(list(family.sizes.values()))
     drawings = []
-    for name in DRAWN:
+    for name in SHOWN:
         curves = family.curves(name)
         if name in family.metrics and curves:
             axis = labels.metric(name)
