@@ -11,6 +11,7 @@ from datasets.base import (
     ImageSource,
     Origin,
     Part,
+    Scaling,
     Table,
     TableSource,
     check_fold,
@@ -78,8 +79,15 @@ class Derived(ABC):
         check_fold(self, fold)
         if has_images(self.source):
             parts = self.images("train"), self.images("test")
-            return images.standardised(*parts, self.classes, self.origin, self.licence)
+            return images.standardised(
+                *parts, self.classes, self.origin, self.licence, self.fixed_scaling
+            )
         return tables.standardised(self.table(fold), self.target, self.origin, self.licence)
+
+    @property
+    def fixed_scaling(self) -> Scaling | None:
+        """How images are scaled, the source's, where that is not by their mean and deviation."""
+        return getattr(self.source, "fixed_scaling", None)
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
         """Return what the source lacks."""

@@ -32,9 +32,19 @@ def load(source: ImageSource, fold: int) -> Dataset:
     )
 
 
-def standardised(train: Rows, test: Rows, classes: int, origin: Origin, licence: str) -> Dataset:
-    """Return images as standardised channels, with the training images' mean and std."""
-    scaling = channel_scaling(train[0])
+def standardised(
+    train: Rows,
+    test: Rows,
+    classes: int,
+    origin: Origin,
+    licence: str,
+    scaling: Scaling | None = None,
+) -> Dataset:
+    """Return images as standardised channels, with the training images' mean and std.
+
+    Another scaling takes their place where one is given.
+    """
+    scaling = scaling or channel_scaling(train[0])
     dataset = Dataset(
         train=Split(as_inputs(train[0], scaling), torch.tensor(train[1])),
         test=Split(as_inputs(test[0], scaling), torch.tensor(test[1])),

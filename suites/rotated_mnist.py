@@ -1,0 +1,100 @@
+"""Digits turned by up to 180 degrees, learned upright: priors on functions and on weights."""
+
+from dataclasses import replace
+
+from datasets.conditions import Clean, Rotated
+from datasets.limited import Limited
+from datasets.mnist import Mnist
+from datasets.signed import Signed
+from methods.adamw import AdamW
+from methods.architectures import Flatten
+from methods.ensemble import Ensemble
+from methods.function_space.index_sets import RotatedCopies, TrainingData
+from methods.function_space.method import FunctionSpace, WeightSpace
+from methods.function_space.models import Dropout, Map, MeanField, Members
+from methods.function_space.radial import Radial
+from methods.function_space.rank1 import Rank1
+from methods.marginal import Marginal
+from methods.mc_dropout import McDropout
+from methods.mfvi import Mfvi
+from methods.networks import mlp
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Reproduces, Suite
+
+# Learning rate, batch, epochs, dropout rate, 10 members and weight decay 5e-4 without fVI: paper
+# 003, appendix B.2. It names Adam for the toy problem alone. Decay decoupled from the gradient is
+# ours: with it, and hardly without, the printed likelihoods of MAP are met.
+ADAM = AdamW(learning_rate=1e-3, weight_decay=0.0, epochs=30, batch_size=256, schedule="constant")
+DECAYED = replace(ADAM, weight_decay=5e-4)
+RATE, MEMBERS, DRAWS = 0.2, 10, 10
+
+# The paper has the first six here, and the others on CIFAR alone, whose settings these are.
+METHODS = {
+    "Class frequency": Marginal(),
+    "MAP": DECAYED,
+    "MAP fVI": FunctionSpace(Map(), training=ADAM),
+    "MC Dropout": McDropout(RATE, DRAWS, training=DECAYED),
+    "MC Dropout fVI": FunctionSpace(Dropout(RATE, DRAWS), training=ADAM),
+    "Ensemble": Ensemble(MEMBERS, DECAYED),
+    "Ensemble fVI": FunctionSpace(Members(MEMBERS), training=ADAM),
+    "MFVI": Mfvi(
+        learning_rate=1e-3, initial_std=0.0067, epochs=30, batch_size=256, draws=DRAWS,
+        schedule="constant",
+    ),
+    "MFVI fVI": FunctionSpace(MeanField(draws=DRAWS), training=ADAM),
+    "Radial": WeightSpace(Radial(draws=DRAWS), training=ADAM),
+    "Radial fVI": FunctionSpace(Radial(draws=DRAWS), training=ADAM),
+    "Rank1": WeightSpace(Rank1(), training=ADAM),
+    "Rank1 fVI": FunctionSpace(Rank1(), training=ADAM),
+}  # fmt: skip
+
+METRICS = (
+    "accuracy", "nll", "ece", "log_likelihood_smoothed",
+    "log_likelihood", "brier", "entropy", "expected_entropy", "mutual_information",
+    "dirichlet_precision", "dirichlet_mutual_information",
+)  # fmt: skip
+
+PAPER = Suite(
+    name="rotated_mnist",
+    title="Rotated MNIST: variational inference in function space and in weight space",
+    profile="paper",
+    sources=(Signed(Mnist()),),
+    methods=METHODS,
+    architecture=(Flatten(), *mlp([50, 50], 10)),
+    evaluations=(
+        Evaluation(Clean(), METRICS),
+        *(Evaluation(Rotated(degrees), METRICS) for degrees in range(10, 190, 10)),
+    ),
+    seeds=10,
+    reproduces=tuple(Reproduces("003", str(table)) for table in range(2, 11)),
+)
+
+QUICK = replace(
+    PAPER,
+    profile="quick",
+    sources=(Signed(Limited(Mnist(), train=6000, test=1000)),),
+    seeds=3,
+    reproduces=(),
+)
+
+# Section 4.3 and figure 4: one turned copy of a batch for each angle, which the paper leaves open.
+PLUS_90 = (TrainingData(), RotatedCopies((90,)))
+PLUS_180 = (TrainingData(), RotatedCopies((90, 180)))
+MODELS = {"MAP": Map(), "MC Dropout": Dropout(RATE, DRAWS), "Ensemble": Members(MEMBERS)}
+INDEX_SETS = replace(
+    PAPER,
+    title="Rotated MNIST: index sets with turned digits",
+    profile="index_sets",
+    methods={
+        f"{label} fVI{name}": FunctionSpace(model, index, training=ADAM)
+        for label, model in MODELS.items()
+        for name, index in {"": (TrainingData(),), " +90": PLUS_90, " +90 +180": PLUS_180}.items()
+    },
+    seeds=3,
+    reproduces=(),
+)
+
+SUITES = {"quick": QUICK, "paper": PAPER, "index_sets": INDEX_SETS}
+
+if __name__ == "__main__":
+    main(SUITES)
