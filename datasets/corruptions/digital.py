@@ -1,6 +1,7 @@
 """Contrast, elastic distortion, coarse pixels and the losses of JPEG."""
 
 import io
+from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float
@@ -46,7 +47,7 @@ def jpeg_compression(images: Images, quality: float) -> Images:
     return _each(compressed, images)
 
 
-def _each(function, images: Images) -> Images:
+def _each(function: Callable[[np.ndarray], np.ndarray], images: Images) -> Images:
     changed = np.empty_like(images)
     for place, image in zip(changed, images, strict=True):
         place[:] = function(image)

@@ -9,7 +9,8 @@ from datasets.corruptions.levels import SIDE, Images, Planes, intensities, level
 from datasets.corruptions.textures import textures
 from datasets.corruptions.zoom import zoomed
 
-GREY = np.array([0.299, 0.587, 0.114], np.float32)
+RED, GREEN, BLUE = np.array([0.299, 0.587, 0.114], np.float32)
+"""The shares of a grey."""
 
 
 def snow(
@@ -29,7 +30,8 @@ def snow(
     flakes = np.where(flakes < threshold, 0.0, flakes)
     fallen = motion.moved(levels(flakes), degrees, radius, motion_std)[..., None] / 255
     x = intensities(images, np.float32)
-    white = (x @ GREY)[..., None] * 1.5 + 0.5
+    grey = RED * x[..., :1] + GREEN * x[..., 1:2] + BLUE * x[..., 2:]
+    white = grey * 1.5 + 0.5
     x = kept * x + (1 - kept) * np.maximum(x, white)
     return levels(x + fallen + fallen[:, ::-1, ::-1])
 
