@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from datasets.base import Categorical, Likelihood
 from methods.architectures import Architecture, Conv2d, Residual
 from methods.base import require_classifier
+from methods.heteroscedastic import HeteroscedasticNetwork
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive, mixture
 from methods.randomness import normal
 from methods.torch_network import TorchNetwork
@@ -31,7 +32,8 @@ class NetworkPosterior:
     weights: Float[Tensor, "draws parameters"]
     buffers: Float[Tensor, "draws buffers"]
     noise_variance: float | None
-    """In squared standardised target units; None for a classifier."""
+    """In squared standardised target units; None for a classifier, and where the network gives
+    variances of its own (`methods.heteroscedastic`)."""
     diagnostics: dict[str, float]
 
     def predict(
@@ -51,7 +53,10 @@ class NetworkPosterior:
         logits_or_means = outputs(self.network, weights, inputs, buffers, **options)
         if isinstance(self.likelihood, Categorical):
             return CategoricalPredictive(logits_or_means.log_softmax(-1))
-        assert self.noise_variance is not None
+        if self.noise_variance is None:
+            assert isinstance(self.network, HeteroscedasticNetwork)
+            means, variances = logits_or_means.chunk(2, -1)
+            return GaussianPredictive(means, variances)
         variances = torch.full_like(logits_or_means, self.noise_variance)
         return GaussianPredictive(logits_or_means, variances)
 

@@ -13,6 +13,7 @@ from datasets.base import Gaussian
 from methods import progress
 from methods.architectures import Architecture, Layer
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.heteroscedastic import HeteroscedasticNetwork, gaussian_losses
 from methods.minibatches import Minibatches
 from methods.network_posterior import NetworkPosterior, convolves
 from methods.settings import require_choice, require_count, require_positive
@@ -51,7 +52,9 @@ class ObservationNoise:
 class Stack:
     """Networks of one architecture, one member per problem, trained side by side.
 
-    No member's numbers depend on the others: a stack equals its members trained alone.
+    No member's numbers depend on the others: a stack equals its members trained alone. A
+    `heteroscedastic` one gives a regression of unknown noise a variance that depends on the
+    input; any other problem's noise is what it would be otherwise.
     """
 
     def __init__(
@@ -61,12 +64,16 @@ class Stack:
         batch_size: int,
         architecture: Architecture | None = None,
         rules: Mapping[type[Layer], Rule] | None = None,
+        *,
+        heteroscedastic: bool = False,
     ) -> None:
         first = problems[0]
         require_output_per_target(first)
         self.rngs = tuple(rngs)
         self.likelihood = first.likelihood
-        self.network = TorchNetwork(architecture or first.architecture, first.input_shape, rules)
+        self.heteroscedastic = heteroscedastic and first.likelihood == Gaussian(None)
+        kind = HeteroscedasticNetwork if self.heteroscedastic else TorchNetwork
+        self.network = kind(architecture or first.architecture, first.input_shape, rules)
         self.weights = self.network.initial_weights(self.rngs, dtype=first.train.inputs.dtype)
         self.buffers = self.network.initial_buffers(
             self.weights, [problem.train.inputs for problem in problems]
@@ -74,7 +81,7 @@ class Stack:
         self.batches = Minibatches(problems, rngs, batch_size)
         self.noise = (
             ObservationNoise(first.likelihood, self.batches, self.weights)
-            if isinstance(first.likelihood, Gaussian)
+            if isinstance(first.likelihood, Gaussian) and not self.heteroscedastic
             else None
         )
 
@@ -89,6 +96,8 @@ class Stack:
         outputs = self.network(
             weights, inputs, buffers=self.buffers, training=True, noise=noise, rngs=self.rngs
         )
+        if self.heteroscedastic:
+            return gaussian_losses(outputs, targets).mean(1)
         if self.noise is None:
             flat = functional.cross_entropy(
                 outputs.flatten(0, 1), targets.flatten(), reduction="none"
@@ -106,10 +115,12 @@ class Stack:
         step: Callable[[Tensor, Tensor], Float[Tensor, " members"]],
         optimiser: torch.optim.Optimizer | None = None,
         schedule: Schedule = "constant",
+        after_epoch: Callable[[int], None] = lambda done: None,
     ) -> None:
         """Call `step` with every batch of every epoch; it returns the members' losses.
 
         With an optimiser, its learning rates follow `schedule`, stepped once per epoch.
+        `after_epoch` is told how many epochs are done.
         """
         peaks = [group["lr"] for group in optimiser.param_groups] if optimiser else []
         for epoch in range(epochs):
@@ -118,6 +129,7 @@ class Stack:
             total = self.weights.new_zeros(len(self.rngs))
             for inputs, targets in self.batches.epoch():
                 total += step(inputs, targets)
+            after_epoch(epoch + 1)
             progress.report(epoch + 1, epochs, float(total.mean()) / len(self.batches))
 
     def posterior(self, member: int) -> NetworkPosterior:

@@ -1,0 +1,181 @@
+"""Stochastic gradient descent whose iterates are kept at the ends of epochs."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Split
+from methods.base import Problem
+from methods.settings import require_between, require_count, require_positive
+from methods.training import Stack
+from methods.trajectory.likelihood import row_losses
+from methods.trajectory.schedules import Constant, Plateau, PlateauFactors, Schedule
+from methods.validation_search import held_out
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How iterates are made, and which epochs end with one that is kept.
+
+    Weights decay by an L2 term in the loss, biases too. A regression of unknown noise learns a
+    variance that depends on the input, or, if not `heteroscedastic`, one number as `Sgd` does.
+    """
+
+    learning_rate: float = 0.05
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    epochs: int = 25
+    batch_size: int = 128
+    schedule: Schedule = field(default_factory=Constant)
+    start: float = 0.5
+    """The share of the epochs before the first that may be kept."""
+    every: int = 1
+    """One iterate is kept after this many epochs each."""
+    bias_rate: float = 1.0
+    """The learning rate of biases, in those of the other weights."""
+    heteroscedastic: bool = True
+
+    def __post_init__(self) -> None:
+        require_positive(self, "learning_rate", "bias_rate")
+        require_count(self, "epochs", "batch_size", "every")
+        require_between(self, 0.0, 1.0, "momentum", "start")
+        require_between(self, 0.0, math.inf, "weight_decay")
+
+    @property
+    def start_epoch(self) -> int:
+        """How many epochs end before the first that may be kept."""
+        return round(self.start * self.epochs)
+
+    @property
+    def kept(self) -> int:
+        """How many epochs end with an iterate that is kept."""
+        return (self.epochs - self.start_epoch) // self.every
+
+    def keeps(self, done: int) -> bool:
+        """Return whether an iterate is kept after `done` epochs."""
+        return done > self.start_epoch and (done - self.start_epoch) % self.every == 0
+
+
+def require_iterates(method: object, descent: Descent, least: int) -> None:
+    """Raise ValueError unless so many iterates are kept."""
+    if descent.kept < least:
+        raise ValueError(
+            f"{type(method).__name__} needs at least {least} iterates; epochs={descent.epochs}, "
+            f"start={descent.start:g} and every={descent.every} keep {descent.kept}"
+        )
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Descents of several problems and the iterates that they kept, oldest first."""
+
+    stack: Stack
+    """Network, noise and, in `weights`, the last iterate of each member."""
+    samples: Float[Tensor, "members samples parameters"]
+    buffers: Float[Tensor, "members samples buffers"]
+    """The running statistics that each iterate was trained with."""
+
+
+def collect(
+    problems: Sequence[Problem],
+    rngs: Sequence[torch.Generator],
+    descent: Descent,
+    last: int | None = None,
+) -> Trajectory:
+    """Return the trajectories of the problems, with the `last` iterates of those kept, or all.
+
+    Members are fitted side by side and each is what it is alone (see `training.in_stacks`).
+    """
+    iterates: deque[tuple[Tensor, Tensor]] = deque(maxlen=last)
+
+    def visit(stack: Stack) -> None:
+        iterates.append((stack.weights.detach().clone(), stack.buffers.clone()))
+
+    stack = follow(problems, rngs, descent, visit)
+    if not iterates:
+        raise ValueError(f"needed a descent that keeps iterates; got {descent}")
+    weights, buffers = zip(*iterates, strict=True)
+    return Trajectory(stack, torch.stack(weights, 1), torch.stack(buffers, 1))
+
+
+def follow(
+    problems: Sequence[Problem],
+    rngs: Sequence[torch.Generator],
+    descent: Descent,
+    visit: Callable[[Stack], object],
+) -> Stack:
+    """Return the stack at the end of the descent; `visit` sees it at every iterate to be kept."""
+    schedule, validation = descent.schedule, None
+    if isinstance(schedule, Plateau):
+        parts = [
+            held_out(problem.train, schedule.validation_share, rng)
+            for problem, rng in zip(problems, rngs, strict=True)
+        ]
+        problems = [replace(p, train=rest) for p, (rest, _) in zip(problems, parts, strict=True)]
+        validation = [rows for _, rows in parts]
+    stack = Stack(problems, rngs, descent.batch_size, heteroscedastic=descent.heteroscedastic)
+    weights = stack.weights.requires_grad_()
+    plateau = PlateauFactors(schedule, weights.detach()) if isinstance(schedule, Plateau) else None
+    peaks = peak_rates(stack, descent)
+    rates = peaks
+    velocity: Tensor | None = None
+
+    def start_epoch(epoch: int) -> None:
+        nonlocal rates
+        if plateau:
+            rates = peaks * plateau.factors
+        elif not isinstance(schedule, Plateau):
+            rates = peaks * schedule.factor(epoch, descent.start_epoch, descent.epochs)
+
+    def step(inputs: Tensor, targets: Tensor) -> Tensor:
+        nonlocal velocity
+        loss = stack.loss(weights, inputs, targets)
+        # Half the squared error: steps would grow without bound as learned noise gets small.
+        scaled = loss * stack.noise.variance if stack.noise else loss
+        (gradient,) = torch.autograd.grad(scaled.sum(), weights)
+        with torch.no_grad():
+            gradient.add_(weights, alpha=descent.weight_decay)
+            if velocity is None:
+                velocity = gradient
+            else:
+                velocity.mul_(descent.momentum).add_(gradient)
+            weights.addcmul_(rates, velocity, value=-1)
+        return loss.detach()
+
+    def after_epoch(done: int) -> None:
+        if plateau and validation:
+            plateau.update(validation_losses(stack, validation))
+        if descent.keeps(done):
+            visit(stack)
+        start_epoch(done)
+
+    start_epoch(0)
+    stack.run(descent.epochs, step, after_epoch=after_epoch)
+    stack.weights = weights.detach()
+    return stack
+
+
+def peak_rates(stack: Stack, descent: Descent) -> Float[Tensor, "#members #parameters"]:
+    """Return the highest learning rate of every weight, one number where it is that of all."""
+    rates = stack.weights.detach().new_full((1, 1), descent.learning_rate)
+    if descent.bias_rate == 1:
+        return rates
+    rates = rates.repeat(1, stack.network.parameter_count)
+    for part in stack.network.parameters:
+        if part.name == "bias":
+            rates[:, part.offset : part.stop] *= descent.bias_rate
+    return rates
+
+
+@torch.no_grad()
+def validation_losses(stack: Stack, rows: Sequence[Split]) -> Float[Tensor, " members"]:
+    """Return each member's mean loss of rows of its own, in nats."""
+    inputs, targets = (torch.stack([getattr(r, of) for r in rows]) for of in ("inputs", "targets"))
+    outputs = stack.network(stack.weights, inputs, buffers=stack.buffers)
+    noise = stack.noise.variance if stack.noise else None
+    return row_losses(stack.likelihood, outputs, targets, noise).mean(1)

@@ -1,0 +1,91 @@
+"""How the learning rate falls from its peak while iterates are made, epoch by epoch."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from methods.settings import require_between, require_count, require_positive
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The peak throughout."""
+
+    def factor(self, epoch: int, start: int, epochs: int) -> float:
+        """Return the factor of the peak in epoch 0, 1, ..., of which `start` come first."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """Half a cosine, to 0 behind the last epoch."""
+
+    def factor(self, epoch: int, start: int, epochs: int) -> float:
+        """Return the factor of the peak in an epoch."""
+        return 0.5 * (1 + math.cos(math.pi * epoch / epochs))
+
+
+@dataclass(frozen=True)
+class HighThenLow:
+    """The peak, a straight line down, and `low` times the peak from then on.
+
+    With t the share of the epochs before iterates are kept, the line goes from t = 0.5 to 0.9;
+    where none come before, t is the share of all epochs. Source: the public code of Izmailov et
+    al. (2018), "Averaging Weights Leads to Wider Optima and Better Generalization".
+    """
+
+    low: float = 0.2
+
+    def __post_init__(self) -> None:
+        require_positive(self, "low")
+
+    def factor(self, epoch: int, start: int, epochs: int) -> float:
+        """Return the factor of the peak in epoch 0, 1, ..., of which `start` come first."""
+        share = epoch / (start or epochs)
+        down = min(max((share - 0.5) / 0.4, 0.0), 1.0)
+        return 1 - (1 - self.low) * down
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """A factor more whenever the loss of held-out training rows has not improved for long.
+
+    As `ReduceLROnPlateau` of torch: a loss is better if it is less than the best by a relative
+    1e-4, and the epoch after `patience` others without a better one cuts the rate.
+    """
+
+    cut: float = 0.8
+    patience: int = 40
+    validation_share: float = 1 / 9
+    """Of the training rows, which are never trained on."""
+
+    def __post_init__(self) -> None:
+        require_positive(self, "cut", "validation_share")
+        require_between(self, 0.0, 1.0, "cut", "validation_share")
+        require_count(self, "patience", least=0)
+
+
+Schedule = Constant | Cosine | HighThenLow | Plateau
+
+
+class PlateauFactors:
+    """The factor of each member, which its own losses move."""
+
+    def __init__(self, rule: Plateau, like: Float[Tensor, "members parameters"]) -> None:
+        self.rule = rule
+        self.factors: Float[Tensor, "members 1"] = torch.ones_like(like[:, :1])
+        self._best: Float[Tensor, " members"] = torch.full_like(like[:, 0], math.inf)
+        self._bad: Int[Tensor, " members"] = torch.zeros_like(self._best, dtype=torch.long)
+
+    def update(self, losses: Float[Tensor, " members"]) -> None:
+        """Take the validation losses at the end of an epoch into account."""
+        # torch multiplies losses below 0 by the same number, which makes any small change better.
+        better = losses < self._best * (1 - 1e-4)
+        self._best = torch.where(better, losses, self._best)
+        self._bad = torch.where(better, 0, self._bad + 1)
+        tired = self._bad > self.rule.patience
+        self.factors = torch.where(tired[:, None], self.factors * self.rule.cut, self.factors)
+        self._bad = torch.where(tired, 0, self._bad)
