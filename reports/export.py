@@ -103,6 +103,8 @@ def printed(cell: Cell, column: Column) -> tuple[str, str]:
     value = cell.mean * column.scale
     if column.name == "p_value" and value < 10**-column.decimals:
         return f"< {10**-column.decimals:g}", ""
+    if column.digits:
+        return f"{value:.{column.digits}g}", ""
     if column.kind == "cost" or cell.standard_error is None:
         return number(value, column.decimals), ""
     return number(value, column.decimals), number(

@@ -70,20 +70,17 @@ DATASETS = {
     },
     **{
         f"{data}-{case}": f"{network}, {words}"
-        for data, network in (
-            ("mnist", "LeNet on MNIST"),
-            ("cifar10", "all-convolution net on CIFAR-10"),
-        )
+        for data, network in (("mnist", "LeNet"), ("cifar10", "All-conv"))
         for case, words in (
-            ("lrelu0.01-noise0.0001", "LReLU, input noise of variance 0.0001"),
-            ("lrelu0.01-noise0.01", "LReLU, input noise of variance 0.01"),
-            ("lrelu0.01-noise0.1", "LReLU, input noise of variance 0.1"),
+            ("lrelu0.01-noise0.0001", "LReLU, noise 0.0001"),
+            ("lrelu0.01-noise0.01", "LReLU, noise 0.01"),
+            ("lrelu0.01-noise0.1", "LReLU, noise 0.1"),
             ("lrelu0.01-dropout0.2", "LReLU, dropout 0.2"),
-            ("logistic_bernoulli", "logistic Bernoulli units"),
-            ("logistic_transform-noise0.01", "logistic transform, input noise of variance 0.01"),
-            ("logistic_transform-noise0.1", "logistic transform, input noise of variance 0.1"),
-            ("lrelu0.01-statistics", "LReLU, statistics of the data set"),
-            ("logistic_transform-statistics", "logistic transform, statistics of the data set"),
+            ("logistic_bernoulli", "Bernoulli"),
+            ("logistic_transform-noise0.01", "transform, noise 0.01"),
+            ("logistic_transform-noise0.1", "transform, noise 0.1"),
+            ("lrelu0.01-statistics", "LReLU, data statistics"),
+            ("logistic_transform-statistics", "transform, data statistics"),
         )
     },
     "mnist-1280-mlp": "MNIST, 1,280 images, 784-200-10",

@@ -11,7 +11,6 @@ from reports import labels
 from reports.benchmarks import Benchmark
 from reports.figures import layers as figure
 from reports.figures.canvas import Drawing
-from reports.numbers import decimals
 from reports.palette import Style
 from reports.published import Published, table
 from reports.table import Cell, Column, Entry, Row, Table, standard_error
@@ -92,7 +91,8 @@ class Layered:
             )
         return errors + (
             "KL: the divergence of the class probabilities from the mean over samples, by the "
-            "simplified softmax; KL′: by the full one. Units count for each image. The truth are "
+            "simplified softmax; KL′: by the full one. Noise is that of the inputs, by its "
+            "variance. The truth are "
             f"{_span(samples)} samples of each of {_span(images)} test images; the floor is what "
             "exact moments would show beside so few. A method that takes over the network which "
             "another trained has next to no time of fitting."
@@ -117,7 +117,7 @@ def layer_table(found: Layered) -> Table:
             rows += _rows(found, method, metric)
     if found.methods:
         rows += _sampling(found, next(reversed(found.methods)))
-    columns = [_column(rows, place, name) for place, name in enumerate(_headings(found))]
+    columns = [_column(name) for name in _headings(found)]
     title = f"{labels.dataset(found.benchmark.title)}: accuracy of moments"
     shown = [k for k in range(len(columns)) if any(row.cells[k] for row in rows)]
     rows = [replace(row, cells=tuple(row.cells[k] for k in shown)) for row in rows]
@@ -183,12 +183,10 @@ def _cell(values: Sequence[float]) -> Entry:
     return Cell(mean(values), standard_error(values), len(values)) if values else ""
 
 
-def _column(rows: Sequence[Row], place: int, name: str) -> Column:
-    if name not in DIVERGENCES:
-        return Column(name, name, "", None, ERROR_DECIMALS)
-    means = [cell.mean for row in rows if isinstance(cell := row.cells[place], Cell)]
-    sizes = [abs(value) for value in means if value]
-    return Column(name, name, "nats", None, decimals([min(sizes)], []) if sizes else 3)
+def _column(name: str) -> Column:
+    if name in DIVERGENCES:
+        return Column(name, name, "nats", None, digits=2)
+    return Column(name, name, "", None, ERROR_DECIMALS)
 
 
 def layer_drawings(

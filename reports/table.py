@@ -30,6 +30,8 @@ class Column:
     decimals: int = 3
     scale: float = 1.0
     """What a value is multiplied by when it is printed."""
+    digits: int | None = None
+    """Significant digits, in place of decimals, where values are of many orders of magnitude."""
     kind: Kind = "score"
     untested: str = ""
     """Why methods were not compared, or "" """

@@ -8,7 +8,7 @@ import pytest
 from reports.benchmarks import benchmarks
 from reports.cli import main
 from reports.content import content
-from reports.export import tidy
+from reports.export import printed, tidy
 from reports.layers import layer_drawings, layer_table, layered
 from reports.load import read
 from reports.page import render
@@ -89,9 +89,10 @@ def test_an_error_is_the_mean_over_seeds_with_its_standard_error():
 
 def test_small_divergences_are_shown_in_digits_of_their_own():
     shown = layer_table(of(run("AP1"), run("AP2")))
-    places = {column.name: column.decimals for column in shown.columns}
-    assert places["KL"] >= 6
-    assert places["1 conv + act"] == 3
+    places = {column.name: column for column in shown.columns}
+    assert printed(Cell(0.000012345, None, 1), places["KL"]) == ("1.2e-05", "")
+    assert printed(Cell(5.09, None, 1), places["KL′"]) == ("5.1", "")
+    assert printed(Cell(0.5, 0.01, 2), places["2 conv"]) == ("0.500", "0.010")
 
 
 def test_layers_are_in_the_order_of_the_network():
@@ -197,7 +198,7 @@ def test_the_page_and_the_files_show_it(tmp_path):
     keep(tmp_path / "moment_accuracy", records)
     assert main([str(tmp_path)]) == 0
     page = (tmp_path / "moment_accuracy" / "report.html").read_text()
-    for text in ("layer by layer", "Moments by layer", "(printed)", "LeNet on MNIST, LReLU"):
+    for text in ("layer by layer", "Moments by layer", "(printed)", "LeNet, LReLU, noise 0.1"):
         assert text in page
     found = content(read(tmp_path / "moment_accuracy"))
     assert render(found)
