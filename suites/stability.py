@@ -30,6 +30,9 @@ BERNOULLI = (Flatten(), *mlp([100], 10, LogisticBernoulli()))
 EPOCHS = 50
 ADAM = AdamW(weight_decay=0.0, epochs=EPOCHS, schedule="exponential")
 MOMENTS = MomentPropagation(dropout=0.0, epochs=EPOCHS)
+# 0.1 where intensities in [0, 1], of standard deviation 0.3081, are what the network sees: the
+# paper does not say how it scales inputs.
+RAW_VARIANCE = 0.1 / 0.3081**2
 METHODS = {
     "Sigmoid": ADAM,
     "Sigmoid, batch norm": ADAM,
@@ -41,11 +44,16 @@ METHODS = {
     "Sigmoid, noisy inputs": replace(
         MOMENTS, training="sample", prediction="ap1", input_variance=0.1
     ),
+    "Bernoulli AP2, variance 1.05": replace(MOMENTS, input_variance=RAW_VARIANCE),
+    "Sigmoid, noisy inputs, variance 1.05": replace(
+        MOMENTS, training="sample", prediction="ap1", input_variance=RAW_VARIANCE
+    ),
 }
 NETWORKS = {
     "Sigmoid, batch norm": BATCH_NORM,
     "Bernoulli AP2": BERNOULLI,
     "Bernoulli AP2, no input noise": BERNOULLI,
+    "Bernoulli AP2, variance 1.05": BERNOULLI,
 }
 
 NOISE = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
