@@ -21,6 +21,13 @@ METHODS: Mapping[str, str] = {
     "graves_vi": "methods.graves_vi:GravesVi",
     "function_space": "methods.function_space.method:FunctionSpace",
     "weight_space": "methods.function_space.method:WeightSpace",
+    "sgd_last_iterate": "methods.trajectory.last_iterate:LastIterate",
+    "swa": "methods.trajectory.swa:Swa",
+    "swag": "methods.trajectory.swag:Swag",
+    "sgld": "methods.trajectory.sgld:Sgld",
+    "cyclical_sgld": "methods.trajectory.cyclical_sgld:CyclicalSgld",
+    "pca_slices": "methods.trajectory.pca_slices:PcaSlices",
+    "pca_vi": "methods.trajectory.pca_vi:PcaVi",
     "laplace_diagonal": "methods.laplace_diagonal:LaplaceDiagonal",
 }
 

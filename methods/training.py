@@ -146,7 +146,7 @@ class Stack:
 
     def outcomes(
         self,
-        posteriors: Sequence[Posterior],
+        posteriors: Sequence[Posterior | InferenceDiverged],
         *states: Float[Tensor, "members numbers"],
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posteriors, but `InferenceDiverged` for members that are not finite.

@@ -82,7 +82,7 @@ class PlateauFactors:
 
     def update(self, losses: Float[Tensor, " members"]) -> None:
         """Take the validation losses at the end of an epoch into account."""
-        # torch multiplies losses below 0 by the same number, which makes any small change better.
+        # As in torch, a loss slightly above a best that is negative counts as better too.
         better = losses < self._best * (1 - 1e-4)
         self._best = torch.where(better, losses, self._best)
         self._bad = torch.where(better, 0, self._bad + 1)

@@ -52,7 +52,7 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "cnn classification": images,
 }
 SMALL = {"evidence_updates": 3, "epochs": 2, "trials": 2, "batch_size": 8, "draws": 3, "size": 2}
-SMALL |= {"chains": 3, "warmup": 24, "leapfrog_steps": 3, "iterations": (1, 2)}
+SMALL |= {"chains": 3, "warmup": 24, "leapfrog_steps": 3, "iterations": (1, 2), "start": 0.0}
 
 
 def small(method: Any) -> Any:

@@ -1,0 +1,44 @@
+"""What methods that build on the average of the iterates share."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.base import Problem
+from methods.network_posterior import NetworkPosterior
+from methods.training import Stack
+from methods.trajectory.collector import Descent, follow
+from methods.trajectory.moments import Moments
+from methods.trajectory.running_statistics import recomputed
+
+
+def averaged(
+    problems: Sequence[Problem],
+    rngs: Sequence[torch.Generator],
+    descent: Descent,
+    rank: int = 0,
+) -> tuple[Stack, Moments]:
+    """Return the stack at the average of the iterates kept, and their moments."""
+    moments = Moments(rank)
+    stack = follow(problems, rngs, descent, lambda now: moments.add(now.weights.detach()))
+    stack.weights = moments.mean
+    return stack, moments
+
+
+def posterior_of(
+    stack: Stack,
+    problem: Problem,
+    member: int,
+    draws: Float[Tensor, "draws parameters"],
+    details: dict[str, float],
+) -> NetworkPosterior:
+    """Return the mixture of weight vectors of one member, each with its own batch statistics."""
+    trained = stack.posterior(member)
+    buffers = recomputed(
+        stack.network, draws, problem.train.inputs, trained.buffers, stack.batches.batch_size
+    )
+    diagnostics = trained.diagnostics | details
+    return replace(trained, weights=draws, buffers=buffers, diagnostics=diagnostics)

@@ -1,0 +1,49 @@
+"""Elliptical slice sampling of a density times a Gaussian: no settings, no rejections.
+
+Source: Murray, Adams and MacKay (2010), "Elliptical Slice Sampling", figure 2.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.base import InferenceDiverged
+
+
+def elliptical_slices(
+    log_likelihood: Callable[[Float[Tensor, " coordinates"]], float],
+    start: Float[Tensor, " coordinates"],
+    prior_std: float,
+    count: int,
+    rng: torch.Generator,
+) -> tuple[Float[Tensor, "draws coordinates"], int]:
+    """Return so many states of the chain behind `start`, and the evaluations that they took.
+
+    The chain leaves exp(log_likelihood(z)) N(z; 0, s² I) as it is. Raises `InferenceDiverged`
+    where the log likelihood of the start is not finite.
+    """
+    state, value = start, log_likelihood(start)
+    if not math.isfinite(value):
+        raise InferenceDiverged("the log likelihood at the start of a slice is not finite")
+    states, evaluations = [], 1
+    for _ in range(count):
+        other = prior_std * torch.empty_like(state).normal_(generator=rng)
+        turn, level = torch.rand(2, generator=rng, dtype=torch.float64, device=rng.device).tolist()
+        threshold = value + math.log1p(-level)
+        angle = 2 * math.pi * turn
+        low, high = angle - 2 * math.pi, angle
+        while True:
+            proposal = state * math.cos(angle) + other * math.sin(angle)
+            value = log_likelihood(proposal)
+            evaluations += 1
+            if value >= threshold:
+                break
+            low, high = (angle, high) if angle < 0 else (low, angle)
+            (share,) = torch.rand(1, generator=rng, dtype=torch.float64, device=rng.device).tolist()
+            angle = low + share * (high - low)
+        state = proposal
+        states.append(state)
+    return torch.stack(states), evaluations

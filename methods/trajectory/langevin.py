@@ -1,0 +1,76 @@
+r"""Langevin dynamics on minibatches, without a correction of its discretisation.
+
+With L the mean loss of a batch, N training rows, prior N(0, p²) and learning rate l, a step is
+
+$$ w \leftarrow w - l\, \nabla\bigl(L + |w|^2 / (2 N p^2)\bigr) + \sqrt{2 l T / N}\; z,
+   \qquad z \sim N(0, I) $$
+
+whose stationary law tends, for small l and T = 1, to the posterior. Source: Welling and Teh
+(2011), "Bayesian Learning via Stochastic Gradient Langevin Dynamics", with step 2 l / N.
+"""
+
+import math
+from collections.abc import Callable, Collection, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.randomness import normal
+from methods.training import Stack
+from methods.trajectory.averages import posterior_of
+
+Rate = Callable[[int], tuple[float, float]]
+"""Learning rate and temperature of step 0, 1, ..."""
+
+
+def chains(
+    stack: Stack, epochs: int, prior_std: float, rate: Rate, kept: Collection[int]
+) -> Float[Tensor, "members samples parameters"]:
+    """Return the weights after the steps whose numbers are `kept`, counted from 1.
+
+    Afterwards the stack has the last of all.
+    """
+    weights, rows = stack.weights.requires_grad_(), stack.batches.rows
+    samples: list[Tensor] = []
+    done = 0
+
+    def step(inputs: Tensor, targets: Tensor) -> Tensor:
+        nonlocal done
+        learning_rate, temperature = rate(done)
+        loss = stack.loss(weights, inputs, targets)
+        (gradient,) = torch.autograd.grad(loss.sum(), weights)
+        with torch.no_grad():
+            gradient.add_(weights, alpha=1 / (rows * prior_std**2))
+            weights.add_(gradient, alpha=-learning_rate)
+            if temperature:
+                noise = normal(stack.rngs, weights.shape[1], dtype=weights.dtype)
+                weights.add_(noise, alpha=math.sqrt(2 * learning_rate * temperature / rows))
+        done += 1
+        if done in kept:
+            samples.append(weights.detach().clone())
+        return loss.detach()
+
+    stack.run(epochs, step)
+    stack.weights = weights.detach()
+    return torch.stack(samples, 1)
+
+
+def evenly(first: int, behind: int, count: int) -> set[int]:
+    """Return at most `count` numbers of steps, the last of each of so many equal parts."""
+    length = behind - first
+    return {first + -(-length * part // count) for part in range(1, count + 1)} if length else set()
+
+
+def outcomes(
+    stack: Stack,
+    problems: Sequence[Problem],
+    samples: Float[Tensor, "members samples parameters"],
+) -> list[Posterior | InferenceDiverged]:
+    """Return the mixture of each chain's samples."""
+    details = {"samples": float(samples.shape[1])}
+    posteriors = [
+        posterior_of(stack, problem, m, samples[m], details) for m, problem in enumerate(problems)
+    ]
+    return stack.outcomes(posteriors, samples.flatten(1))

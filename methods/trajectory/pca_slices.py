@@ -1,0 +1,80 @@
+r"""PCA subspace inference by elliptical slice sampling (PCA+ESS).
+
+Coordinates z have the prior N(0, s² I) and the likelihood $p(D \mid m + P^T z)^{1/T}$: few
+coordinates and all the data would leave nothing uncertain at T = 1.
+
+Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning", sections 3, 4.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.settings import require_count, require_positive
+from methods.training import in_stacks, only
+from methods.trajectory.collector import Descent, require_iterates
+from methods.trajectory.elliptical_slice import elliptical_slices
+from methods.trajectory.subspace import Task, in_subspaces, temperature_of, total_loss
+
+
+@dataclass(frozen=True)
+class PcaSlices:
+    """`draws` states of one chain that starts at the average of the iterates."""
+
+    training: Descent = field(default_factory=Descent)
+    rank: int = 20
+    """Principal directions, at most."""
+    deviations: int = 20
+    """The last iterates, whose deviations span the directions."""
+    temperature: float | None = None
+    """None: a twentieth of the number of training rows."""
+    prior_std: float = math.exp(0.5)
+    """The source's code has exp(1) as the variance."""
+    burn_in: int = 0
+    """States before the first that is kept."""
+    draws: int = 30
+
+    def __post_init__(self) -> None:
+        require_iterates(self, self.training, 2)
+        require_count(self, "rank", "draws")
+        require_count(self, "deviations", least=2)
+        require_count(self, "burn_in", least=0)
+        require_positive(self, "prior_std")
+        if self.temperature is not None:
+            require_positive(self, "temperature")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        settings = self.training, self.deviations, self.rank
+        return in_subspaces(problems, rngs, *settings, self._states)
+
+    def _states(self, task: Task) -> tuple[Tensor, dict[str, float]]:
+        """Return the states of the chain in the subspace behind the burn-in."""
+        rows = task.problem.train
+        temperature = temperature_of(self.temperature, len(rows))
+
+        def log_likelihood(z: Tensor) -> float:
+            (weights,) = task.subspace.weights(z[None])
+            return -total_loss(task.average, weights, rows) / temperature
+
+        start = task.subspace.origin.new_zeros(len(task.subspace.directions))
+        count = self.burn_in + self.draws
+        states, evaluations = elliptical_slices(
+            log_likelihood, start, self.prior_std, count, task.rng
+        )
+        return states[self.burn_in :], {"evaluations_per_draw": evaluations / count}

@@ -1,0 +1,97 @@
+r"""PCA subspace inference by mean-field variational inference (PCA+VI).
+
+Coordinates z have the prior N(0, s² I), the posterior N(μ, diag(σ²)) and the likelihood
+$p(D \mid m + P^T z)^{1/T}$; per training row, the mean loss of a batch at a draw of z plus
+T / N times the divergence of posterior and prior is minimised.
+
+Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning", sections 3, 4.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Split
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.heteroscedastic import softplus
+from methods.mfvi import kl_to_prior
+from methods.minibatches import Minibatches
+from methods.randomness import normal
+from methods.settings import require_count, require_positive
+from methods.training import in_stacks, only
+from methods.trajectory.collector import Descent, require_iterates
+from methods.trajectory.subspace import Task, in_subspaces, losses, temperature_of
+
+
+@dataclass(frozen=True)
+class PcaVi:
+    """`draws` weight vectors of the variational posterior, drawn once."""
+
+    training: Descent = field(default_factory=Descent)
+    rank: int = 20
+    """Principal directions, at most."""
+    deviations: int = 20
+    """The last iterates, whose deviations span the directions."""
+    temperature: float | None = None
+    """None: a twentieth of the number of training rows."""
+    prior_std: float = 1.0
+    learning_rate: float = 0.01
+    """Of Adam, on means and raw standard deviations."""
+    epochs: int = 30
+    """Of inference in the subspace."""
+    draws: int = 30
+
+    def __post_init__(self) -> None:
+        require_iterates(self, self.training, 2)
+        require_count(self, "rank", "draws", "epochs")
+        require_count(self, "deviations", least=2)
+        require_positive(self, "prior_std", "learning_rate")
+        if self.temperature is not None:
+            require_positive(self, "temperature")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        settings = self.training, self.deviations, self.rank
+        return in_subspaces(problems, rngs, *settings, self._draws)
+
+    def _draws(self, task: Task) -> tuple[Tensor, dict[str, float]]:
+        mean, std = self.variational(task)
+        if not (mean.isfinite().all() and std.isfinite().all()):
+            raise InferenceDiverged("the fit is no longer of finite numbers")
+        (noise,) = normal([task.rng], self.draws, mean.shape[1], dtype=mean.dtype)
+        return mean + std * noise, {"kl": float(kl_to_prior(mean, std, self.prior_std))}
+
+    def variational(
+        self, task: Task
+    ) -> tuple[Float[Tensor, "1 coordinates"], Float[Tensor, "1 coordinates"]]:
+        """Return means and standard deviations of the coordinates."""
+        mean = task.subspace.origin.new_zeros(1, len(task.subspace.directions)).requires_grad_()
+        raw = torch.full_like(mean, -3.0).requires_grad_()  # the start of the source's code
+        optimiser = torch.optim.Adam([mean, raw], lr=self.learning_rate)
+        batches = Minibatches([task.problem], [task.rng], self.training.batch_size)
+        weight = temperature_of(self.temperature, batches.rows) / batches.rows
+        for _ in range(self.epochs):
+            for inputs, targets in batches.epoch():
+                std = softplus(raw) + 1e-6
+                z = mean + std * normal([task.rng], mean.shape[1], dtype=mean.dtype)
+                rows = Split(inputs[0], targets[0])
+                loss = losses(task.average, task.subspace.weights(z), rows).mean(1)
+                loss = loss + weight * kl_to_prior(mean, std, self.prior_std)
+                optimiser.zero_grad()
+                loss.sum().backward()
+                optimiser.step()
+        return mean.detach(), softplus(raw.detach()) + 1e-6

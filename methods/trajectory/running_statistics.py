@@ -1,0 +1,38 @@
+"""Batch-norm statistics of weights that no training step has seen, such as an average."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.torch_network import TorchNetwork
+
+
+@torch.no_grad()
+def recomputed(
+    network: TorchNetwork,
+    weights: Float[Tensor, "draws parameters"],
+    inputs: Float[Tensor, "points *features"],
+    buffers: Float[Tensor, "#draws buffers"],
+    batch_size: int,
+) -> Float[Tensor, "draws buffers"]:
+    """Return the running statistics after one pass over the inputs, each point counting alike.
+
+    What `buffers` hold besides running statistics stays. A batch's variance has its Bessel
+    correction, as in training.
+    """
+    fresh = buffers.expand(len(weights), -1).clone()
+    if not any(part.name.startswith("running") for part in network.buffers):
+        return fresh
+    for row, own in zip(fresh, weights, strict=True):
+        seen = 0
+        for batch in inputs.split(batch_size):
+            seen += len(batch)
+            network(
+                own[None],
+                batch[None],
+                buffers=row[None],
+                training=True,
+                noise="off",
+                momentum=len(batch) / seen,
+            )
+    return fresh

@@ -1,0 +1,68 @@
+"""Stochastic gradient Langevin dynamics.
+
+Source: Welling and Teh (2011), "Bayesian Learning via Stochastic Gradient Langevin Dynamics".
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.settings import require_between, require_count, require_positive
+from methods.training import Stack, in_stacks, only
+from methods.trajectory.langevin import chains, evenly, outcomes
+
+
+@dataclass(frozen=True)
+class Sgld:
+    """One chain, of which up to `draws` weight vectors are kept behind the burn-in.
+
+    They lie evenly between the end of the burn-in and that of the chain. The learning rate is
+    divided by (1 + t)^`decay` after the share t of the burn-in, or of a chain without one.
+    """
+
+    learning_rate: float = 0.05
+    decay: float = 0.0
+    """0.55 is the original's; 0 keeps the rate, so that all draws weigh alike."""
+    prior_std: float = 1.0
+    temperature: float = 1.0
+    """Of the posterior: less than 1 is a cold one, and 0 descends without noise."""
+    burn_in: float = 0.5
+    """The share of the steps before any is kept."""
+    epochs: int = 50
+    batch_size: int = 128
+    draws: int = 30
+    heteroscedastic: bool = True
+
+    def __post_init__(self) -> None:
+        require_positive(self, "learning_rate", "prior_std")
+        require_between(self, 0.0, math.inf, "decay", "temperature")
+        require_between(self, 0.0, 1.0, "burn_in")
+        require_count(self, "epochs", "batch_size", "draws")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        stack = Stack(problems, rngs, self.batch_size, heteroscedastic=self.heteroscedastic)
+        steps = self.epochs * len(stack.batches)
+        burnt = math.floor(self.burn_in * steps)
+
+        def rate(step: int) -> tuple[float, float]:
+            return self.learning_rate * (1 + step / (burnt or steps)) ** -self.decay, (
+                self.temperature
+            )
+
+        kept = evenly(burnt, steps, self.draws)
+        return outcomes(stack, problems, chains(stack, self.epochs, self.prior_std, rate, kept))

@@ -1,0 +1,129 @@
+r"""The affine subspace of weights in which the iterates of SGD vary most.
+
+$w = m + P^T z$ with the average m of the iterates; the rows of P are the principal directions
+of the last K deviations, times the standard deviations of the iterates along them.
+
+Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning", section 4.2.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Split
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.network_posterior import POINTS_AT_ONCE, NetworkPosterior
+from methods.trajectory.averages import averaged, posterior_of
+from methods.trajectory.collector import Descent
+from methods.trajectory.likelihood import row_losses
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """An origin and directions, of which z = 0 and unit vectors are the coordinates."""
+
+    origin: Float[Tensor, " parameters"]
+    directions: Float[Tensor, "coordinates parameters"]
+
+    def weights(self, z: Float[Tensor, "draws coordinates"]) -> Float[Tensor, "draws parameters"]:
+        """Return the weights at coordinates."""
+        return torch.addmm(self.origin, z, self.directions)
+
+
+def principal_directions(
+    deviations: Float[Tensor, "columns parameters"], rank: int
+) -> Float[Tensor, "coordinates parameters"]:
+    """Return the first right singular vectors of D / √(K - 1), times their singular values.
+
+    At most `rank`, and none without length, so that coordinates of any prior are in use. The
+    vectors of a matrix with many more columns than rows are found from its Gram matrix.
+    """
+    wide = deviations.double() / math.sqrt(max(len(deviations) - 1, 1))
+    squares, left = torch.linalg.eigh(wide @ wide.T)
+    order = squares.argsort(descending=True)[:rank]
+    order = order[squares[order] > squares.max() * 1e-12]
+    return (left[:, order].T @ wide).to(deviations.dtype)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Inference in the subspace of one problem."""
+
+    subspace: Subspace
+    average: NetworkPosterior
+    """All on the average of the iterates; its network, likelihood and noise are those to use."""
+    problem: Problem
+    rng: torch.Generator
+
+
+Inference = Callable[[Task], tuple[Float[Tensor, "draws coordinates"], dict[str, float]]]
+"""Return draws of the coordinates and diagnostics; may raise `InferenceDiverged`."""
+
+
+def in_subspaces(
+    problems: Sequence[Problem],
+    rngs: Sequence[torch.Generator],
+    descent: Descent,
+    deviations: int,
+    rank: int,
+    infer: Inference,
+) -> list[Posterior | InferenceDiverged]:
+    """Return the posterior of each problem that `infer` finds in the subspace of its descent."""
+    stack, moments = averaged(problems, rngs, descent, deviations)
+
+    def member(m: int, problem: Problem) -> Posterior | InferenceDiverged:
+        columns, origin = moments.deviations(m), moments.mean[m].clone()
+        if not (columns.isfinite().all() and origin.isfinite().all()):
+            return InferenceDiverged("the iterates are no longer of finite numbers")
+        subspace = Subspace(origin, principal_directions(columns, rank))
+        try:
+            z, details = infer(Task(subspace, stack.posterior(m), problem, stack.rngs[m]))
+        except InferenceDiverged as failure:
+            return failure
+        details["iterates"] = float(moments.count)
+        details["coordinates"] = float(z.shape[1])
+        return posterior_of(stack, problem, m, subspace.weights(z), details)
+
+    found = [member(m, problem) for m, problem in enumerate(problems)]
+    return stack.outcomes(found)
+
+
+def losses(
+    posterior: NetworkPosterior, weights: Float[Tensor, "draws parameters"], rows: Split
+) -> Float[Tensor, "draws points"]:
+    """Return the negative log likelihood of each row under other weights, with gradient.
+
+    Networks with batch norm take the statistics of these rows.
+    """
+    running = posterior.network.buffer_count > 0
+    outputs = posterior.network(
+        weights,
+        rows.inputs[None],
+        buffers=posterior.buffers.expand(len(weights), -1).clone(),
+        training=running,
+        noise="off",
+    )
+    noise = posterior.noise_variance
+    variance = None if noise is None else weights.new_full((1,), noise)
+    return row_losses(posterior.likelihood, outputs, rows.targets[None], variance)
+
+
+@torch.no_grad()
+def total_loss(
+    posterior: NetworkPosterior, weights: Float[Tensor, " parameters"], rows: Split
+) -> float:
+    """Return the summed negative log likelihood of all rows, in nats, a few hundred at a time."""
+    parts = [
+        losses(posterior, weights[None], rows.rows(slice(first, first + POINTS_AT_ONCE)))
+        for first in range(0, len(rows), POINTS_AT_ONCE)
+    ]
+    return float(torch.cat(parts, 1).double().sum())
+
+
+def temperature_of(given: float | None, rows: int) -> float:
+    """Return the temperature: a twentieth of the rows unless given, as the source's code has it."""
+    return rows / 20 if given is None else given

@@ -1,0 +1,49 @@
+"""Stochastic weight averaging: the mean of the iterates of SGD at a high learning rate.
+
+Batch-norm statistics are taken anew, on the training data, at the average.
+
+Source: Izmailov et al. (2018), "Averaging Weights Leads to Wider Optima and Better
+Generalization".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.training import in_stacks, only
+from methods.trajectory.averages import averaged, posterior_of
+from methods.trajectory.collector import Descent, require_iterates
+from methods.trajectory.schedules import HighThenLow
+
+
+@dataclass(frozen=True)
+class Swa:
+    """A point estimate at the average of the iterates that the descent keeps."""
+
+    training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
+
+    def __post_init__(self) -> None:
+        require_iterates(self, self.training, 1)
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the point estimate; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the point estimate of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        stack, moments = averaged(problems, rngs, self.training)
+        details = {"iterates": float(moments.count)}
+        posteriors = [
+            posterior_of(stack, problem, m, moments.mean[m : m + 1], details)
+            for m, problem in enumerate(problems)
+        ]
+        return stack.outcomes(posteriors)

@@ -1,0 +1,90 @@
+r"""SWAG: a Gaussian around the average of SGD's iterates, diagonal plus low rank.
+
+With mean m and variances v of all iterates kept and D the last K deviations of an iterate from
+the mean of those before it and itself, the posterior is
+
+$$ N\bigl(m,\; c\,\mathrm{diag}(v) + \tfrac{c}{K - 1} D D^T\bigr) $$
+
+Source: Maddox et al. (2019), "A Simple Baseline for Bayesian Uncertainty in Deep Learning",
+equation 1 and algorithm 1, where c = 1/2. Its code divides by K - 1 as well when fewer than K
+iterates were kept; here K is their number then.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.randomness import normal
+from methods.settings import require_between, require_count
+from methods.training import in_stacks, only
+from methods.trajectory.averages import averaged, posterior_of
+from methods.trajectory.collector import Descent, require_iterates
+from methods.trajectory.schedules import HighThenLow
+
+
+@dataclass(frozen=True)
+class Swag:
+    """`draws` weight vectors, drawn once; each has batch-norm statistics of its own."""
+
+    training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
+    rank: int = 20
+    """The number of deviations; 0 for a diagonal covariance."""
+    scale: float = 0.5
+    """Of the covariance. 1 is customary without deviations."""
+    draws: int = 30
+
+    def __post_init__(self) -> None:
+        require_iterates(self, self.training, 2)
+        require_count(self, "rank", least=0)
+        require_count(self, "draws")
+        require_between(self, 0.0, math.inf, "scale")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        stack, moments = averaged(problems, rngs, self.training, self.rank)
+        posteriors = []
+        for m, problem in enumerate(problems):
+            columns = moments.deviations(m) if self.rank else moments.mean[:0]
+            std = moments.variance[m].sqrt()
+            draws = gaussian_draws(
+                moments.mean[m], std, columns, self.scale, self.draws, stack.rngs[m]
+            )
+            details = {
+                "iterates": float(moments.count),
+                "mean_weight_std": float(std.mean()),
+            }
+            posteriors.append(posterior_of(stack, problem, m, draws, details))
+        return stack.outcomes(posteriors, moments.variance)
+
+
+def gaussian_draws(
+    mean: Float[Tensor, " parameters"],
+    std: Float[Tensor, " parameters"],
+    deviations: Float[Tensor, "columns parameters"],
+    scale: float,
+    count: int,
+    rng: torch.Generator,
+) -> Float[Tensor, "draws parameters"]:
+    """Return so many draws of SWAG's Gaussian; no deviations, a diagonal one."""
+    (noise,) = normal([rng], count, len(mean), dtype=mean.dtype)
+    noise.mul_(std)
+    if len(deviations):
+        (along,) = normal([rng], count, len(deviations), dtype=mean.dtype)
+        noise.addmm_(along, deviations, alpha=1 / math.sqrt(len(deviations) - 1))
+    return noise.mul_(math.sqrt(scale)).add_(mean)
