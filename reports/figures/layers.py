@@ -14,6 +14,9 @@ from reports.palette import Style
 CROWDED = 8
 """From so many layers on, ticks bear the kind of a layer alone."""
 
+NARROW = 2.2
+"""An axis reaches by this factor below and above its middle at least, to hold several ticks."""
+
 
 @dataclass(frozen=True)
 class Errors:
@@ -65,6 +68,9 @@ def draw(
 def _logarithmic(axes: Axes) -> None:
     axes.set_yscale("log")
     low, high = axes.get_ylim()
+    middle = (low * high) ** 0.5
+    low, high = min(low, middle / NARROW), max(high, middle * NARROW)
+    axes.set_ylim(low, high)
     steps = (1, 2, 5) if high / low < 100 else (1,)
     axes.yaxis.set_major_locator(LogLocator(subs=steps))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))

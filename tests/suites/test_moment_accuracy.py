@@ -22,6 +22,7 @@ from tests.suites.test_cli import call
     [
         ("paper", "2", (1, 28, 28), 103_856),
         ("cifar10", "3", (3, 32, 32), 1_369_738),
+        ("cifar10_quick", "3", (3, 32, 32), 1_369_738),
         ("statistics", "4", (1, 28, 28), 103_856),
     ],
 )
@@ -48,7 +49,7 @@ def test_every_printed_method_is_one_of_the_suite(profile, number):
 
 
 def test_all_methods_of_a_profile_train_alike():
-    for profile in ("quick", "paper", "cifar10"):
+    for profile in ("quick", "paper", "cifar10", "cifar10_quick"):
         assert len({m.training for m in SUITES[profile].methods.values()}) == 1
 
 
