@@ -21,7 +21,7 @@ import torch
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.settings import require_between, require_count, require_positive
 from methods.training import Stack, in_stacks, only
-from methods.trajectory.langevin import chains, evenly, outcomes
+from methods.trajectory.langevin import Rate, chains, evenly, outcomes
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,25 @@ class CyclicalSgld:
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         stack = Stack(problems, rngs, self.batch_size, heteroscedastic=self.heteroscedastic)
-        steps = self.epochs * len(stack.batches)
-        bounds = [steps * cycle // self.cycles for cycle in range(self.cycles + 1)]
-        parts = list(pairwise(bounds))
-        kept = set[int]().union(
-            *(evenly(self._noisy_from(*part), part[1], self.draws_per_cycle) for part in parts)
-        )
-
-        def rate(step: int) -> tuple[float, float]:
-            begin, end = parts[bisect_right(bounds, step) - 1]
-            falling = 0.5 * (1 + math.cos(math.pi * (step - begin) / (end - begin)))
-            noisy = step >= self._noisy_from(begin, end)
-            return self.learning_rate * falling, self.temperature if noisy else 0.0
-
+        rate, kept = self.plan(self.epochs * len(stack.batches))
         return outcomes(stack, problems, chains(stack, self.epochs, self.prior_std, rate, kept))
 
-    def _noisy_from(self, begin: int, end: int) -> int:
-        """Return the first step of a cycle that adds noise."""
-        return begin + math.floor(self.explore * (end - begin))
+    def plan(self, steps: int) -> tuple[Rate, set[int]]:
+        """Return rate and temperature of each step, and the steps whose weights are kept.
+
+        The former are counted from 0, the latter from 1.
+        """
+        bounds = [steps * cycle // self.cycles for cycle in range(self.cycles + 1)]
+        noisy = [
+            begin + math.floor(self.explore * (end - begin)) for begin, end in pairwise(bounds)
+        ]
+
+        def rate(step: int) -> tuple[float, float]:
+            cycle = bisect_right(bounds, step) - 1
+            begin, end = bounds[cycle : cycle + 2]
+            falling = 0.5 * (1 + math.cos(math.pi * (step - begin) / (end - begin)))
+            return self.learning_rate * falling, self.temperature * (step >= noisy[cycle])
+
+        parts = zip(noisy, bounds[1:], strict=True)
+        kept = (evenly(first, behind, self.draws_per_cycle) for first, behind in parts)
+        return rate, set().union(*kept)

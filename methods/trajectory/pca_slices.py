@@ -61,9 +61,9 @@ class PcaSlices:
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         settings = self.training, self.deviations, self.rank
-        return in_subspaces(problems, rngs, *settings, self._states)
+        return in_subspaces(problems, rngs, *settings, self.states)
 
-    def _states(self, task: Task) -> tuple[Tensor, dict[str, float]]:
+    def states(self, task: Task) -> tuple[Tensor, dict[str, float]]:
         """Return the states of the chain in the subspace behind the burn-in."""
         rows = task.problem.train
         temperature = temperature_of(self.temperature, len(rows))

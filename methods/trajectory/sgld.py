@@ -19,13 +19,13 @@ from methods.trajectory.langevin import chains, evenly, outcomes
 class Sgld:
     """One chain, of which up to `draws` weight vectors are kept behind the burn-in.
 
-    They lie evenly between the end of the burn-in and that of the chain. The learning rate is
-    divided by (1 + t)^`decay` after the share t of the burn-in, or of a chain without one.
+    They lie evenly between the end of the burn-in and that of the chain. After t times the steps
+    of the burn-in, or of the chain without one, the learning rate is divided by (1 + t)^`decay`.
     """
 
     learning_rate: float = 0.05
     decay: float = 0.0
-    """0.55 is the original's; 0 keeps the rate, so that all draws weigh alike."""
+    """0.55 is customary; draws weigh alike whatever the rate was."""
     prior_std: float = 1.0
     temperature: float = 1.0
     """Of the posterior: less than 1 is a cold one, and 0 descends without noise."""
@@ -60,9 +60,8 @@ class Sgld:
         burnt = math.floor(self.burn_in * steps)
 
         def rate(step: int) -> tuple[float, float]:
-            return self.learning_rate * (1 + step / (burnt or steps)) ** -self.decay, (
-                self.temperature
-            )
+            fallen = (1 + step / (burnt or steps)) ** -self.decay
+            return self.learning_rate * fallen, self.temperature
 
         kept = evenly(burnt, steps, self.draws)
         return outcomes(stack, problems, chains(stack, self.epochs, self.prior_std, rate, kept))
