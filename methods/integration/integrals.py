@@ -1,0 +1,79 @@
+"""Volume, expectation and density: integrals over boxes of weights, exactly.
+
+Expectations are under the uniform distribution on the box, integrals divided by its volume.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from methods.integration.rectified import RectifiedSum
+from methods.integration.region import Affine, Box, Rectified
+from methods.integration.sums import SumOfUniforms, antiderivative
+from methods.integration.weights import PiecewisePolynomial
+
+
+def volume(box: Box, positive: Affine | None = None) -> Float64[Tensor, "*batch"]:
+    """Return the volume of the box, or of the part on which a function is positive."""
+    if positive is None:
+        return box.volume
+    return box.volume * (1 - positive.on(box).cdf(torch.zeros(())))
+
+
+def expectation(
+    function: Affine | Rectified, box: Box, weight: PiecewisePolynomial | None = None
+) -> Float64[Tensor, "*batch"]:
+    r"""Return the mean of the function over the box, or of the weight as its function.
+
+    $$ E[(f - \kappa)_+^p] = p! \, A^{(p + 1)}(E f - \kappa) $$
+
+    A weight costs accuracy where its pieces are much narrower than the function's range T:
+    they cancel to some 1e-16 (T / width)^p. `density` has no such limit. Raises ValueError for
+    a weight of a rectified function.
+    """
+    if weight is None:
+        return function.on(box).mean
+    if isinstance(function, Rectified):
+        raise ValueError("needed an affine function; got a weight of a rectified one")
+    distribution = function.on(box)
+    total = torch.zeros((), dtype=torch.float64, device=distribution.centre.device)
+    for term, power in enumerate(weight.powers):
+        distance = distribution.centre - weight.knots[..., term]
+        moment = antiderivative(distance, distribution.widths, power + 1)
+        total = total + math.factorial(power) * weight.coefficients[..., term] * moment
+    reach = distribution.widths.sum(-1) / 2
+    low, high = distribution.centre - reach, distribution.centre + reach
+    # Beyond all knots the terms would cancel.
+    total = torch.where(low >= weight.knots.amax(-1), weight.beyond, total)
+    return torch.where(high <= weight.knots.amin(-1), 0.0, total)
+
+
+def with_noise(
+    function: Affine | Rectified, box: Box, half_base: Float[Tensor, "*#batch"]
+) -> SumOfUniforms | RectifiedSum:
+    r"""Return the distribution of a function of the box plus triangular noise on ± half_base.
+
+    A triangle is the density of the sum of two uniforms of half its base: of an affine
+    function, the result is a sum of uniforms.
+    """
+    distribution, noise = function.on(box), torch.stack([half_base.double()] * 2, -1)
+    if isinstance(distribution, RectifiedSum):
+        return distribution.plus(noise)
+    shape = torch.broadcast_shapes(distribution.widths.shape[:-1], noise.shape[:-1])
+    parts = (part.expand(*shape, part.shape[-1]) for part in (distribution.widths, noise))
+    return SumOfUniforms(distribution.centre, torch.cat(list(parts), -1))
+
+
+def density(
+    function: Affine | Rectified,
+    box: Box,
+    half_base: Float[Tensor, "*#batch"],
+    y: Float[Tensor, "*#batch"],
+) -> Float64[Tensor, "*batch"]:
+    r"""Return $E[1/r - |y - f|/r^2]_+$, r = half_base: the likelihood averaged over the box.
+
+    Source: paper 002, section 4, where it is a quotient of two weighted model integrals.
+    """
+    return with_noise(function, box, half_base).density(y)

@@ -1,0 +1,74 @@
+r"""Sums of independent uniforms, exactly: the marginals of affine functions of a box.
+
+The iterated antiderivatives of the density of $X = \sum_i t_i (U_i - 1/2)$, U uniform on
+[0, 1], are $A^{(q)}(x) = E[(x - X)_+^{q-1}] / (q-1)!$, $A^{(0)}$ being the density itself.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from methods.integration import reference
+from methods.kernels import uniform_sums
+
+MOST_ORDERS = 4
+
+
+def antiderivative(
+    x: Float[Tensor, "*#batch"], widths: Float[Tensor, "*#batch uniforms"], order: int
+) -> Float64[Tensor, "*batch"]:
+    """Return the antiderivative of this order at `x`: 0 is the density, 1 the cdf.
+
+    The error is below 1e-8 of the largest density in any case, and some 1e-13 as a rule,
+    whatever the widths; those of 0 are left out. A sum of no width at all has no density, and
+    that of a single one jumps: both are continued from the right. Compiled on a CPU; with
+    gradients, or on a GPU, in PyTorch. NaN and infinite widths give NaN.
+    """
+    if not 0 <= order <= MOST_ORDERS:
+        raise ValueError(f"needed an order from 0 to {MOST_ORDERS}; got {order}")
+    x, widths = x.double(), widths.double()
+    follows = torch.is_grad_enabled() and (x.requires_grad or widths.requires_grad)
+    shape = torch.broadcast_shapes(x.shape, widths.shape[:-1])
+    if follows or x.is_cuda:
+        return reference.antiderivative(
+            x.expand(shape), widths.expand(*shape, widths.shape[-1]), order
+        )
+    # Points that share their widths stand side by side, and what these cost is paid once.
+    shares = len(shape) > 0 and (widths.ndim == 1 or widths.shape[-2] == 1)
+    rows = widths[..., 0, :] if shares and widths.ndim > 1 else widths
+    leading, columns = (shape[:-1], shape[-1]) if shares else (shape, 1)
+    count, uniforms = math.prod(leading), widths.shape[-1]
+    points = x.expand(shape).reshape(count, columns).contiguous().detach().numpy()
+    given = rows.expand(*leading, uniforms).reshape(count, uniforms).contiguous()
+    values = uniform_sums.antiderivatives(points, given.detach().numpy(), order)
+    return torch.from_numpy(values).view(shape)
+
+
+@dataclass(frozen=True)
+class SumOfUniforms:
+    """The distribution of a centre and independent uniforms around 0."""
+
+    centre: Float[Tensor, "*#batch"]
+    widths: Float[Tensor, "*#batch uniforms"]
+
+    @property
+    def mean(self) -> Float[Tensor, "*batch"]:
+        """The centre."""
+        return self.centre
+
+    @cached_property
+    def variance(self) -> Float64[Tensor, "*batch"]:
+        """The sum of t²/12."""
+        return self.widths.double().square().sum(-1) / 12
+
+    def density(self, y: Float[Tensor, "*#batch"]) -> Float64[Tensor, "*batch"]:
+        """Return the density at `y`."""
+        return antiderivative(y.double() - self.centre.double(), self.widths, 0)
+
+    def cdf(self, y: Float[Tensor, "*#batch"]) -> Float64[Tensor, "*batch"]:
+        """Return the probability of at most `y`."""
+        return antiderivative(y.double() - self.centre.double(), self.widths, 1)
