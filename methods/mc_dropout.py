@@ -18,6 +18,7 @@ from methods.point_estimate import descend
 from methods.predictive import Predictive
 from methods.randomness import spawn
 from methods.settings import require_between, require_count, require_positive
+from methods.sgd import Sgd
 from methods.training import in_stacks, only
 
 
@@ -55,11 +56,11 @@ class McDropoutPosterior:
 
 @dataclass(frozen=True)
 class McDropout:
-    """AdamW with dropout in front of every linear layer, in training and in prediction."""
+    """A point estimate with dropout in front of every linear layer, in prediction too."""
 
     rate: float = 0.1
     draws: int = 32
-    training: AdamW = field(default_factory=AdamW)
+    training: AdamW | Sgd = field(default_factory=AdamW)
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, 1.0, "rate")
@@ -80,7 +81,7 @@ class McDropout:
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         architecture = with_dropout(problems[0].architecture, self.rate)
-        if architecture == problems[0].architecture:
+        if not has_dropout(architecture):
             raise ValueError("McDropout needs a network with a linear layer; got none")
         stack = descend(self.training, problems, rngs, architecture=architecture)
         posteriors = [
@@ -90,12 +91,24 @@ class McDropout:
 
 
 def with_dropout(architecture: Architecture, rate: float) -> Architecture:
-    """Return the network with dropout in front of every linear layer, the first included."""
+    """Return the network with dropout in front of every linear layer, the first included.
+
+    A layer that has some already gets no more.
+    """
     dropped: list[Layer] = []
     for layer in architecture:
-        if isinstance(layer, Linear):
+        if isinstance(layer, Linear) and not isinstance(dropped[-1] if dropped else None, Dropout):
             dropped.append(Dropout(rate))
         elif isinstance(layer, Residual):
             layer = Residual(with_dropout(layer.body, rate), with_dropout(layer.shortcut, rate))
         dropped.append(layer)
     return tuple(dropped)
+
+
+def has_dropout(architecture: Architecture) -> bool:
+    """Return whether dropout is somewhere in a network."""
+    return any(
+        isinstance(layer, Dropout)
+        or (isinstance(layer, Residual) and has_dropout((*layer.body, *layer.shortcut)))
+        for layer in architecture
+    )
