@@ -15,7 +15,7 @@ from torch import Tensor
 from methods.architecture_shapes import ParameterSlice
 from methods.architectures import Architecture, Conv2d, Layer, Linear
 from methods.base import Posterior, Unsupported
-from methods.mc_dropout import McDropoutPosterior, with_dropout
+from methods.mc_dropout import McDropoutPosterior, has_dropout, with_dropout
 from methods.mfvi import SAMPLING_RULES, kl_to_prior
 from methods.network_posterior import DiagonalGaussianPosterior, NetworkPosterior
 from methods.predictive import Predictive
@@ -185,7 +185,7 @@ class Dropout(Map):
     def architecture(self, architecture: Architecture) -> Architecture:
         """Return it with dropout; raises `Unsupported` where it has no linear layer."""
         dropped = with_dropout(architecture, self.rate)
-        if dropped == architecture:
+        if not has_dropout(dropped):
             raise Unsupported("needed a network with a linear layer for dropout; got none")
         return dropped
 
