@@ -37,7 +37,6 @@ class RotatedCopies:
     angles: tuple[int | float, ...] = (90,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "angles", tuple(self.angles))
         if not self.angles:
             raise ValueError("RotatedCopies needs at least one angle; got none")
 
@@ -70,8 +69,6 @@ class Grid:
     step: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", tuple(self.low))
-        object.__setattr__(self, "high", tuple(self.high))
         sides = zip(self.low, self.high, strict=False)
         if len(self.low) != len(self.high) or self.step <= 0 or any(b < a for a, b in sides):
             raise ValueError(f"Grid needs low <= high of equal length and a step > 0; got {self}")

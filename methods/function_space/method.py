@@ -40,14 +40,11 @@ class FunctionSpace:
     training: Training = field(default_factory=_without_decay)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "index", tuple(self.index))
         require_between(self, 0.0, math.inf, "kl_weight")
         if not self.index:
             raise ValueError("FunctionSpace needs an index set; got none")
-        if self.prior is not None:
-            object.__setattr__(self, "prior", tuple(map(float, self.prior)))
-            if not all(0 < beta < math.inf for beta in self.prior):
-                raise ValueError(f"FunctionSpace needs concentrations above 0; got {self.prior}")
+        if not all(0 < beta < math.inf for beta in self.prior or ()):
+            raise ValueError(f"FunctionSpace needs concentrations above 0; got {self.prior}")
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `InferenceDiverged` if weights overflow."""

@@ -7,12 +7,11 @@ over a batch of B examples and an index set of points s. Source: paper 003, eqs.
 appendix B.1; the second 1/B is the one by which its printed numbers are reproduced.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-from jaxtyping import Float64, Int
+from jaxtyping import Float, Float64, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -63,12 +62,18 @@ class IndexPoints:
     """The points of several index sets for one stack of problems."""
 
     def __init__(self, index: Sequence[IndexSet], problems: Sequence[Problem]) -> None:
-        self.with_batch = any(isinstance(one, TrainingData) for one in index)
+        self._with_batch = any(isinstance(one, TrainingData) for one in index)
         self._others = [one.points(problems) for one in index if not isinstance(one, TrainingData)]
 
-    def log_probs(self, of_batch: LogProbs, inputs: Tensor, rngs: Any, predict: Any) -> LogProbs:
+    def log_probs(
+        self,
+        of_batch: Float64[Tensor, "draws problems batch classes"],
+        inputs: Float[Tensor, "problems batch_rows *features"],
+        rngs: Sequence[torch.Generator],
+        predict: Callable[[Tensor], LogProbs],
+    ) -> LogProbs:
         """Return the log probabilities at all points; those of the batch are known."""
-        known = [of_batch] if self.with_batch else []
+        known = [of_batch] if self._with_batch else []
         if self._others:
             known.append(predict(torch.cat([points(inputs, rngs) for points in self._others], 1)))
         return known[0] if len(known) == 1 else torch.cat(known, 2)

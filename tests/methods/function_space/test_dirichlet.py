@@ -1,6 +1,7 @@
 """Truth: 30-digit values, scipy's distribution and its optimum, bisection, differences."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,7 +110,8 @@ def by_bisection(mean, mean_log, lowest, highest):
         return lowest
     if slope(high) >= 0:
         return highest
-    return math.exp(optimize.brentq(slope, low, high, xtol=1e-13, rtol=1e-14))
+    root: Any = optimize.brentq(slope, low, high, xtol=1e-13)
+    return math.exp(root)
 
 
 @pytest.mark.parametrize("name", DRAWS)
@@ -167,7 +169,7 @@ def test_uncertainty_is_that_of_sampled_probabilities():
 def test_no_other_precision_is_more_likely(name):
     draws = smoothed(float64(DRAWS[name])).numpy()
     mean, mean_log = draws.mean(0), np.log(draws).mean(0)
-    best = optimize.minimize_scalar(
+    best: Any = optimize.minimize_scalar(
         lambda log_z: -log_likelihood(mean, mean_log, math.exp(log_z)),
         bounds=(math.log(1e-3), math.log(1e8)),
         method="bounded",
@@ -280,7 +282,9 @@ def test_the_gradient_of_one_smoothed_draw_is_that_of_two_densities_of_fixed_con
         own, other = (stats.dirichlet.logpdf(probs.numpy(), a.numpy()) for a in (alpha, prior))
         return own - other
 
-    assert float(estimate.detach()) == pytest.approx(difference_of_densities(logits.detach()), rel=1e-9)
+    assert float(estimate.detach()) == pytest.approx(
+        difference_of_densities(logits.detach()), rel=1e-9
+    )
     for k in range(3):
         nudge = torch.zeros_like(logits)
         nudge[0, 0, k] = step
