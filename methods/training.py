@@ -73,7 +73,9 @@ class Stack:
         self.likelihood = first.likelihood
         self.heteroscedastic = heteroscedastic and first.likelihood == Gaussian(None)
         kind = HeteroscedasticNetwork if self.heteroscedastic else TorchNetwork
-        self.network = kind(architecture or first.architecture, first.input_shape, rules)
+        self.network: TorchNetwork = kind(
+            architecture or first.architecture, first.input_shape, rules
+        )
         self.weights = self.network.initial_weights(self.rngs, dtype=first.train.inputs.dtype)
         self.buffers = self.network.initial_buffers(
             self.weights, [problem.train.inputs for problem in problems]
