@@ -28,6 +28,7 @@ METHODS: Mapping[str, str] = {
     "cyclical_sgld": "methods.trajectory.cyclical_sgld:CyclicalSgld",
     "pca_slices": "methods.trajectory.pca_slices:PcaSlices",
     "pca_vi": "methods.trajectory.pca_vi:PcaVi",
+    "ciber": "methods.ciber.method:Ciber",
     "laplace_diagonal": "methods.laplace_diagonal:LaplaceDiagonal",
 }
 

@@ -25,19 +25,28 @@ def volume(box: Box, positive: Affine | None = None) -> Float64[Tensor, "*batch"
 def expectation(
     function: Affine | Rectified, box: Box, weight: PiecewisePolynomial | None = None
 ) -> Float64[Tensor, "*batch"]:
-    r"""Return the mean of the function over the box, or of the weight as its function.
+    """Return the mean of the function over the box, or of the weight as its function.
+
+    Raises ValueError for a weight of a rectified function.
+    """
+    distribution = function.on(box)
+    if weight is None:
+        return distribution.mean
+    if isinstance(distribution, RectifiedSum):
+        raise ValueError("needed an affine function; got a weight of a rectified one")
+    return mean_weight(distribution, weight)
+
+
+def mean_weight(
+    distribution: SumOfUniforms, weight: PiecewisePolynomial
+) -> Float64[Tensor, "*batch"]:
+    r"""Return the mean of a weight of a sum of uniforms f.
 
     $$ E[(f - \kappa)_+^p] = p! \, A^{(p + 1)}(E f - \kappa) $$
 
-    A weight costs accuracy where its pieces are much narrower than the function's range T:
-    they cancel to some 1e-16 (T / width)^p. `density` has no such limit. Raises ValueError for
-    a weight of a rectified function.
+    Pieces that are much narrower than the range T of f cancel to some 1e-16 (T / width)^p;
+    `density` has no such limit.
     """
-    if weight is None:
-        return function.on(box).mean
-    if isinstance(function, Rectified):
-        raise ValueError("needed an affine function; got a weight of a rectified one")
-    distribution = function.on(box)
     total = torch.zeros((), dtype=torch.float64, device=distribution.centre.device)
     for term, power in enumerate(weight.powers):
         distance = distribution.centre - weight.knots[..., term]

@@ -7,7 +7,7 @@ import torch
 
 from datasets import cache
 from datasets.base import Split
-from methods.predictive import GaussianPredictive, Predictive
+from methods.predictive import ClassPredictive, GaussianPredictive, Predictive
 
 PROBABILITY_TOLERANCE = 1e-2
 """How far class probabilities may be from a sum of 1; half precision gets this far."""
@@ -31,11 +31,13 @@ def unchanged(*splits: Split) -> Iterator[None]:
 
 def check(prediction: Predictive) -> None:
     """Raise ValueError unless variances are not negative and class probabilities sum to 1."""
-    if isinstance(prediction, GaussianPredictive):
-        if (prediction.variances < 0).any():
+    if not isinstance(prediction, ClassPredictive):
+        each = isinstance(prediction, GaussianPredictive)
+        variance = prediction.variances if each else prediction.variance
+        if (variance < 0).any():
             raise ValueError("a predicted variance is negative")
         return
-    log_sum = prediction.mixture_log_probs.logsumexp(1)  # type: ignore[union-attr]
+    log_sum = prediction.mixture_log_probs.logsumexp(1)
     if not torch.all(log_sum.abs() <= PROBABILITY_TOLERANCE):
         worst = float(log_sum[log_sum.abs().argmax()].exp())
         raise ValueError(

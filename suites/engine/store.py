@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from methods.ciber.predictive import AffinePredictive, RectifiedPredictive
 from methods.predictive import (
     CategoricalPredictive,
     CategoricalSummary,
@@ -37,7 +38,8 @@ KEPT_ROUND_BYTES = 64 * 2**10
 """Active learning keeps a regression's draws of a round before the last up to this size."""
 
 SHAPES: Mapping[str, Any] = {kind.__name__: kind for kind in
-          (CategoricalPredictive, CategoricalSummary, GaussianPredictive)}  # fmt: skip
+          (CategoricalPredictive, CategoricalSummary, GaussianPredictive, AffinePredictive,
+           RectifiedPredictive)}  # fmt: skip
 
 
 class Damaged(ValueError):

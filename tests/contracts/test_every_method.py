@@ -26,12 +26,13 @@ from methods.base import (
     Unsupported,
     differentiable,
 )
+from methods.ciber.method import CLEAN_SECOND, PAPER_LAST
 from methods.function_space.method import FunctionSpace, WeightSpace
 from methods.function_space.models import Dropout, MeanField, Members
 from methods.function_space.radial import Radial
 from methods.function_space.rank1 import Rank1
 from methods.marginal import MarginalPosterior
-from methods.predictive import CategoricalPredictive, Predictive
+from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
 from suites.engine.description import canonical_json, describe
 from suites.engine.store import kept, pack, unpack, vars_of
 from tests.methods.problems import classification, images, regression, stream, streams
@@ -43,7 +44,7 @@ VARIANTS: dict[str, Method] = {
         *map(FunctionSpace, (Dropout(), Members(), MeanField(), Radial(), Rank1())),
         WeightSpace(Rank1()),
     )
-}
+} | {"Ciber of the second layer": CLEAN_SECOND, "Ciber of the paper": PAPER_LAST}
 """Methods that a class has beside its default, and that share little code with that."""
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "mlp regression": regression,
@@ -203,7 +204,9 @@ def test_predictions_have_a_row_for_every_point_and_are_finite(posterior, proble
         categorical = isinstance(problem.likelihood, Categorical)
         width = problem.likelihood.classes if categorical else 1
         for tensor in vars_of(prediction).values():
-            assert tensor.shape[1:] == (count, width)
+            if isinstance(prediction, CategoricalPredictive | GaussianPredictive):
+                assert tensor.shape[1:] == (count, width)
+            assert tensor.shape[1] == count
             assert tensor.isfinite().all()
             assert not tensor.requires_grad
 
@@ -214,7 +217,9 @@ def test_class_probabilities_sum_to_one_and_variances_are_positive(posterior, pr
         sums = prediction.log_probs.double().exp().sum(-1)
         torch.testing.assert_close(sums, torch.ones_like(sums), rtol=0, atol=1e-5)
     else:
-        assert (prediction.variances > 0).all()
+        gaussian = isinstance(prediction, GaussianPredictive)
+        variance = prediction.variances if gaussian else prediction.variance
+        assert (variance > 0).all()
 
 
 def test_class_probabilities_can_be_followed_back_to_the_inputs(method, make):

@@ -1,0 +1,47 @@
+"""The box of weights, out of the iterates of a trajectory."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Bounds = Literal["minmax", "moment"]
+"""From the least to the largest iterate, or the uniform of their mean and variance."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Bounds of every weight of a network."""
+
+    lower: Float[Tensor, "*shape"]
+    upper: Float[Tensor, "*shape"]
+    variance: Float[Tensor, "*shape"]
+    """Of the iterates."""
+
+    @property
+    def middle(self) -> Float[Tensor, "*shape"]:
+        """The centre of the box."""
+        return (self.lower + self.upper) / 2
+
+    @property
+    def width(self) -> Float[Tensor, "*shape"]:
+        """The lengths of its edges."""
+        return self.upper - self.lower
+
+    def part(self, offset: int, shape: tuple[int, ...]) -> "Sides":
+        """Return those of one parameter, from its place in flat vectors."""
+        place = slice(offset, offset + math.prod(shape))
+        return Sides(*(t[place].view(shape) for t in (self.lower, self.upper, self.variance)))
+
+
+def sides(samples: Float[Tensor, "samples parameters"], bounds: Bounds) -> Sides:
+    """Return the box around the iterates."""
+    variance = samples.var(0)
+    if bounds == "minmax":
+        return Sides(samples.amin(0), samples.amax(0), variance)
+    reach = (3 * variance).sqrt()
+    mean = samples.mean(0)
+    return Sides(mean - reach, mean + reach, torch.as_tensor(variance))

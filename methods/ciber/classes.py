@@ -1,0 +1,99 @@
+r"""Class probabilities, exact over a box of last-layer weights.
+
+Of class k the probability is the logistic function of its logit less the log of the sum of the
+others' exponentials; the box moves the logit alone.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.base import Unsupported
+from methods.ciber.samples import Dense, Samples
+from methods.integration.integrals import mean_weight
+from methods.integration.logistic import log_mean_logistic
+from methods.integration.sums import SumOfUniforms
+from methods.integration.weights import SMOOTHSTEP_REACH, smoothstep
+from methods.settings import require_choice
+
+Logistic = Literal["exact", "cubic"]
+
+
+@dataclass(frozen=True)
+class ClassWeights:
+    """Which weights of the last layer a classifier collapses, and by which integral.
+
+    "exact": of every class the weight whose range times magnitude is largest, for each point and
+    sample, under the logistic function itself. "cubic": the weights of greatest variance along
+    the trajectory, as many as classes, under the smoothstep cubic.
+    """
+
+    logistic: Logistic = "exact"
+    normalised: bool = True
+    """Whether the probabilities of a sample are divided by their sum. Else they are no
+    distribution, and suites refuse them."""
+
+    def __post_init__(self) -> None:
+        require_choice(self, "logistic", get_args(Logistic))
+
+
+def require_few_classes(chosen: ClassWeights, classes: int) -> None:
+    """Raise `Unsupported` where the cubic may give every class a probability of 0."""
+    most = int(torch.tensor(SMOOTHSTEP_REACH).exp()) + 1
+    if chosen.logistic == "cubic" and classes > most:
+        raise Unsupported(
+            f'needed at most {most} classes for the cubic, or logistic="exact"; got {classes}'
+        )
+
+
+def log_probabilities(
+    samples: Samples, chosen: ClassWeights, inputs: Float[Tensor, "points *features"]
+) -> Float[Tensor, "samples points classes"]:
+    """Return the log probabilities of each sample, with gradient, in the weights' precision."""
+    layer, hidden = samples.dense(-1), samples.features(inputs, -1)
+    logits = layer(hidden)
+    against = logits - _log_sum_of_others(logits)
+    means = _exact if chosen.logistic == "exact" else _cubic
+    found = means(layer, hidden, against)
+    if chosen.normalised:
+        found = found - found.logsumexp(-1, keepdim=True)
+    return found.to(logits.dtype)
+
+
+def _exact(layer: Dense, hidden: Tensor, against: Tensor) -> Tensor:
+    lower, upper = layer.weight_box.lower, layer.weight_box.upper
+    ends = []
+    for k in range(against.shape[-1]):
+        place = (hidden.abs() * (upper - lower)[k]).argmax(-1, keepdim=True)
+        z = hidden.gather(-1, place)
+        own = layer.weight[:, None, k].expand(*hidden.shape).gather(-1, place)
+        ends.append(against[..., k : k + 1] + z * (torch.cat([lower[k][place], upper[k][place]], -1)
+                                                   - own))  # fmt: skip
+    both = torch.stack(ends, -2)
+    return log_mean_logistic(both.amin(-1), both.amax(-1))
+
+
+def _cubic(layer: Dense, hidden: Tensor, against: Tensor) -> Tensor:
+    box = layer.weight_box
+    classes, width = box.variance.shape
+    best = box.variance.flatten().topk(min(classes, classes * width)).indices
+    rows, columns = best // width, best % width
+    means = []
+    for k in range(classes):
+        mine = columns[rows == k]
+        z = hidden[..., mine]
+        moves = z * (box.middle[k, mine] - layer.weight[:, None, k, mine])
+        own = SumOfUniforms(against[..., k] + moves.sum(-1), z.abs() * box.width[k, mine])
+        means.append(mean_weight(own, smoothstep()).clamp(0.0, 1.0))
+    return torch.stack(means, -1).log()
+
+
+def _log_sum_of_others(logits: Tensor) -> Tensor:
+    """Return the log of the sum of the exponentials of all other classes' logits."""
+    none = torch.full_like(logits[..., :1], -torch.inf)
+    before = torch.cat([none, logits.logcumsumexp(-1)[..., :-1]], -1)
+    behind = torch.cat([logits.flip(-1).logcumsumexp(-1).flip(-1)[..., 1:], none], -1)
+    return torch.logaddexp(before, behind)

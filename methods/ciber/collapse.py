@@ -1,0 +1,131 @@
+"""Which weights form the box: what a regression's network makes of them, sample by sample."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from methods.ciber.predictive import AffinePredictive, RectifiedPredictive
+from methods.ciber.samples import Dense, Samples
+from methods.settings import require_count
+
+NO_FLOOR = (0.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """Weights and bias of the last layer: all, or some for each point and each sample.
+
+    The latter are those whose range, times the magnitude of what they multiply, is largest.
+    """
+
+    weights: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            require_count(self, "weights")
+
+
+@dataclass(frozen=True)
+class SecondLayer:
+    """Weights of the layer before the last: those of greatest variance along the trajectory.
+
+    With a `unit`, only weights that enter this hidden unit, chosen for each point and each
+    sample by range times magnitude, and the unit's bias with them.
+    """
+
+    weights: int = 3
+    unit: int | None = None
+
+    def __post_init__(self) -> None:
+        require_count(self, "weights")
+        if self.unit is None and self.weights > 3:
+            raise ValueError(
+                f"SecondLayer needs at most 3 weights of greatest variance, of which no two "
+                f"units then have several; got {self.weights}"
+            )
+        if self.unit is not None:
+            require_count(self, "unit", least=0)
+
+
+Collapse = LastLayer | SecondLayer
+
+
+def collapsed(
+    samples: Samples, collapse: Collapse, inputs: Float[Tensor, "points *features"], ratio: float
+) -> AffinePredictive | RectifiedPredictive:
+    """Return the predictive, without a floor; `ratio` is r/σ of the triangular noise."""
+    last = samples.dense(-1)
+    hidden = samples.features(inputs, -1)
+    raw = last(hidden)
+    half_bases = ratio * samples.noise(raw).sqrt()
+    floor = half_bases.new_tensor(NO_FLOOR).expand(1, len(inputs), 4)
+    if isinstance(collapse, LastLayer):
+        return AffinePredictive(half_bases, floor, *_last(last, hidden, collapse.weights))
+    features, second = samples.features(inputs, -3), samples.dense(-3)
+    parts = (
+        _variable(second, features, collapse.weights)
+        if collapse.unit is None
+        else _unit(second, features, collapse.weights, collapse.unit)
+    )
+    outgoing = last.weight[:, 0, parts.units]
+    on = second(features)[..., parts.units].clamp(min=0.0)
+    offsets = raw[..., :1] - (on * outgoing[:, None]).sum(-1, keepdim=True)
+    outgoing = outgoing[:, None].expand(-1, len(inputs), -1)
+    return RectifiedPredictive(half_bases, floor, offsets, outgoing, parts.centres, parts.widths)
+
+
+def _last(layer: Dense, hidden: Tensor, count: int | None) -> tuple[Tensor, Tensor]:
+    """Return centres and widths of the first output, weights and bias collapsed."""
+    middle, width = layer.weight_box.middle[0], layer.weight_box.width[0]
+    bias, bias_width = layer.bias_box.middle[0], layer.bias_box.width[0]
+    widths = hidden.abs() * width
+    if count is None or count >= widths.shape[-1]:
+        centres = (hidden @ middle)[..., None] + bias
+    else:
+        widths, chosen = widths.topk(count, dim=-1)
+        moves = hidden * (middle - layer.weight[:, :1])
+        others = hidden @ layer.weight[:, 0, :, None]
+        centres = others + moves.gather(-1, chosen).sum(-1, keepdim=True) + bias
+    return centres, torch.cat([widths, bias_width.expand(*widths.shape[:-1], 1)], -1)
+
+
+@dataclass(frozen=True)
+class _Units:
+    """The hidden units that collapsed weights enter, and their inputs."""
+
+    units: Int[Tensor, " units"]
+    centres: Float[Tensor, "samples points units"]
+    widths: Float[Tensor, "samples points units uniforms"]
+
+
+def _unit(layer: Dense, features: Tensor, count: int, unit: int) -> _Units:
+    """Return the input of one unit, some weights and the bias collapsed."""
+    row = torch.tensor([unit], device=features.device)
+    box = layer.weight_box
+    widths, chosen = (features.abs() * box.width[unit]).topk(min(count, features.shape[-1]), dim=-1)
+    moves = features * (box.middle[unit] - layer.weight[:, unit, None])
+    others = features @ layer.weight[:, unit, :, None]
+    bias, bias_width = layer.bias_box.middle[unit], layer.bias_box.width[unit]
+    centres = others + moves.gather(-1, chosen).sum(-1, keepdim=True) + bias
+    widths = torch.cat([widths, bias_width.expand(*widths.shape[:-1], 1)], -1)
+    return _Units(row, centres, widths[:, :, None])
+
+
+def _variable(layer: Dense, features: Tensor, count: int) -> _Units:
+    """Return the inputs of the units that the weights of greatest variance enter."""
+    variance = layer.weight_box.variance
+    best = variance.flatten().topk(min(count, variance.numel())).indices
+    rows, columns = best // variance.shape[1], best % variance.shape[1]
+    found, entries = rows.unique(return_counts=True)
+    units = found[entries.argsort(descending=True, stable=True)]  # one with several weights first
+    centres = layer(features)[..., units]
+    widths = features.new_zeros(*features.shape[:2], len(units), len(best))
+    box = layer.weight_box
+    for place, (row, column) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
+        unit = int((units == row).nonzero())
+        value = features[..., column]
+        centres[..., unit] += value * (box.middle[row, column] - layer.weight[:, row, column, None])
+        widths[..., unit, place] = value.abs() * box.width[row, column]
+    return _Units(units, centres, widths)

@@ -1,0 +1,199 @@
+r"""CIBER: collapsed inference by exact integrals over a box of weights.
+
+The iterates of SGD are samples of all weights but a few, which are uniform on a box that the
+iterates span. The Gaussian likelihood becomes triangular, and the integral over the box exact.
+
+Source: seed paper 002, and its public code where that differs (`reference`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from datasets.base import Categorical, Split
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.ciber.boxes import Bounds, sides
+from methods.ciber.classes import ClassWeights, require_few_classes
+from methods.ciber.collapse import Collapse, LastLayer, SecondLayer, collapsed
+from methods.ciber.posterior import CollapsedPosterior
+from methods.ciber.samples import Samples, require_layers
+from methods.settings import require_between, require_choice, require_count, require_positive
+from methods.training import Stack, in_stacks, only
+from methods.trajectory.collector import Descent, collect, require_iterates
+from methods.trajectory.schedules import HighThenLow, Plateau
+from methods.validation_search import held_out
+
+NEAREST = 2.297003764578613
+"""r/σ of the triangle that is nearest to a Gaussian in L2."""
+EQUAL_VARIANCE = math.sqrt(6)
+MARGIN = 1e-3
+FloorRange = Literal["training", "scored"]
+
+
+@dataclass(frozen=True)
+class Ciber:
+    """Collapsed inference with the iterates of a descent.
+
+    A regression's density has a compact support: `epsilons` are the heights of a constant
+    density beside it, of which held-out training rows choose one if there are several. It
+    extends over the training targets and three of their standard deviations on both sides, or,
+    with `floor_range` "scored", over the targets that are scored: the code of the paper does
+    that, and so tells the prediction their range.
+    """
+
+    training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
+    samples: int | None = 40
+    """The last iterates, of those that are kept; None: all."""
+    collapse: Collapse = LastLayer()  # noqa: RUF009 (a frozen value)
+    classes: ClassWeights = ClassWeights()  # noqa: RUF009 (a frozen value)
+    bounds: Bounds = "moment"
+    ratio: float = EQUAL_VARIANCE
+    """Half the base of the triangular noise, in standard deviations of the Gaussian."""
+    epsilons: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1)
+    """In inverse standard deviations of the target; 0 for no floor."""
+    floor_range: FloorRange = "training"
+    validation_share: float = 1 / 9
+    """Of the training rows, held out where there are several epsilons."""
+
+    def __post_init__(self) -> None:
+        require_iterates(self, self.training, 2)
+        if self.samples is not None:
+            require_count(self, "samples", least=2)
+        require_choice(self, "bounds", get_args(Bounds))
+        require_choice(self, "floor_range", get_args(FloorRange))
+        require_positive(self, "ratio", "validation_share")
+        require_between(self, 0.0, 1.0, "validation_share")
+        if not self.epsilons or not all(0 <= e < math.inf for e in self.epsilons):
+            raise ValueError(f"Ciber needs finite epsilons of at least 0; got {self.epsilons}")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        first = problems[0]
+        require_layers(first, isinstance(self.collapse, SecondLayer))
+        if isinstance(first.likelihood, Categorical):
+            require_few_classes(self.classes, first.likelihood.classes)
+        fitted, validation = self._parts(problems, rngs)
+        trajectory = collect(fitted, rngs, self.training, self.samples)
+        stack, weights = trajectory.stack, trajectory.samples
+        finite = weights.isfinite().flatten(1).all(1).tolist()
+        posteriors: list[Posterior | InferenceDiverged] = [
+            self._posterior(stack, m, weights[m], trajectory.buffers[m], problem, rows)
+            if finite[m]
+            else InferenceDiverged("the iterates are no longer of finite numbers")
+            for m, (problem, rows) in enumerate(zip(problems, validation, strict=True))
+        ]
+        return stack.outcomes(posteriors, weights.flatten(1))
+
+    def _parts(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> tuple[Sequence[Problem], list[Split | None]]:
+        """Return the problems to follow, and the rows of each that choose epsilon."""
+        if isinstance(problems[0].likelihood, Categorical) or len(self.epsilons) == 1:
+            return problems, [None] * len(problems)
+        schedule = self.training.schedule
+        if isinstance(schedule, Plateau):
+            # The descent holds rows out itself: these, since its streams stand where ours do.
+            share = schedule.validation_share
+            return problems, [
+                held_out(p.train, share, _twin(rng))[1]
+                for p, rng in zip(problems, rngs, strict=True)
+            ]
+        parts = [
+            held_out(p.train, self.validation_share, rng)
+            for p, rng in zip(problems, rngs, strict=True)
+        ]
+        fitted = [replace(p, train=rest) for p, (rest, _) in zip(problems, parts, strict=True)]
+        return fitted, [rows for _, rows in parts]
+
+    def _posterior(
+        self,
+        stack: Stack,
+        member: int,
+        weights: Tensor,
+        buffers: Tensor,
+        problem: Problem,
+        validation: Split | None,
+    ) -> CollapsedPosterior:
+        noise = float(stack.noise.variance[member]) if stack.noise else None
+        box = sides(weights, self.bounds)
+        samples = Samples(stack.network, stack.likelihood, weights, buffers, noise, box)
+        details = stack.posterior(member).diagnostics | {
+            "samples": float(len(weights)),
+            "mean_box_width": float(box.width.mean()),
+        }
+        posterior = CollapsedPosterior(
+            samples, self.collapse, self.classes, self.ratio, diagnostics=details
+        )
+        if isinstance(problem.likelihood, Categorical):
+            return posterior
+        low, high, margin = self._floor_range(problem.train.targets)
+        floors = [(epsilon, low, high, margin) for epsilon in self.epsilons]
+        if validation is None:
+            return replace(posterior, floor=floors[0])
+        floor, chosen = self._chosen(samples, floors, validation)
+        return replace(posterior, floor=floor, diagnostics=details | chosen)
+
+    def _floor_range(self, targets: Tensor) -> tuple[float, float, float]:
+        if self.floor_range == "scored":
+            return -math.inf, math.inf, MARGIN
+        reach = 3 * float(targets.std(correction=0))
+        return float(targets.min()) - reach, float(targets.max()) + reach, 0.0
+
+    @torch.no_grad()
+    def _chosen(
+        self, samples: Samples, floors: list[tuple[float, float, float, float]], rows: Split
+    ) -> tuple[tuple[float, float, float, float], dict[str, float]]:
+        """Return the floor of the best likelihood of held-out rows, and how it went."""
+        plain = collapsed(samples, self.collapse, rows.inputs, self.ratio)
+        likelihoods = [
+            float(plain.with_floor(*floor).log_prob(rows.targets).mean()) for floor in floors
+        ]
+        best = max(range(len(floors)), key=lambda i: likelihoods[i])
+        outside = (plain.density(rows.targets) <= 0).double().mean()
+        details = {"epsilon": floors[best][0], "validation_zero_density": float(outside)}
+        if math.isfinite(likelihoods[best]):
+            details["validation_log_likelihood"] = likelihoods[best]
+        return floors[best], details
+
+
+def _twin(rng: torch.Generator) -> torch.Generator:
+    twin = torch.Generator(rng.device)
+    twin.set_state(rng.get_state())
+    return twin
+
+
+PAPER_LAST = Ciber(
+    bounds="minmax", ratio=NEAREST, epsilons=(0.0,), classes=ClassWeights("cubic")
+)  # fmt: skip
+"""What the paper's text says; it gives no floor, and so a density of 0 beyond the support."""
+PAPER_SECOND = replace(PAPER_LAST, collapse=SecondLayer())
+REFERENCE_LAST = Ciber(
+    bounds="minmax", ratio=2.45, floor_range="scored", epsilons=(0.0, 1e-4, 1e-3, 1e-2, 1e-1),
+    collapse=LastLayer(2), classes=ClassWeights(normalised=False),
+)  # fmt: skip
+"""What its code does; the epsilon of the printed numbers is not stated."""
+REFERENCE_SECOND = replace(REFERENCE_LAST, collapse=SecondLayer(2, unit=0))
+CLEAN_LAST = Ciber()
+CLEAN_SECOND = replace(CLEAN_LAST, collapse=SecondLayer())
+
+VARIANTS = {
+    "paper": {"last": PAPER_LAST, "second": PAPER_SECOND},
+    "reference": {"last": REFERENCE_LAST, "second": REFERENCE_SECOND},
+    "clean": {"last": CLEAN_LAST, "second": CLEAN_SECOND},
+}
+"""By variant and collapsed layer, with the default descent."""

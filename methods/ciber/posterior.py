@@ -1,0 +1,45 @@
+"""Samples of some weights beside a box of the others: a posterior ready to predict."""
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Categorical
+from methods.base import require_classifier
+from methods.ciber.classes import ClassWeights, log_probabilities
+from methods.ciber.collapse import NO_FLOOR, Collapse, collapsed
+from methods.ciber.samples import Samples
+from methods.predictive import CategoricalPredictive, Predictive
+
+
+@dataclass(frozen=True)
+class CollapsedPosterior:
+    """Samples, exact integrals over the box that is chosen, and the floor of a regression."""
+
+    samples: Samples
+    collapse: Collapse
+    classes: ClassWeights
+    ratio: float
+    """Half the base of the triangular noise, in its standard deviations as the network has it."""
+    floor: tuple[float, float, float, float] = NO_FLOOR
+    diagnostics: dict[str, float] = field(default_factory=dict)
+
+    @torch.no_grad()
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the mixture over samples; the stream is not used."""
+        if isinstance(self.samples.likelihood, Categorical):
+            return CategoricalPredictive(log_probabilities(self.samples, self.classes, inputs))
+        return collapsed(self.samples, self.collapse, inputs, self.ratio).with_floor(*self.floor)
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the mean probabilities, with gradient; the stream is not used."""
+        require_classifier(self.samples.likelihood)
+        each = log_probabilities(self.samples, self.classes, inputs).double()
+        return each.logsumexp(0) - math.log(len(each))

@@ -1,0 +1,189 @@
+"""Predictive distributions that are exact over a box of weights, mixed over samples.
+
+Every component is that of one sample of the weights outside the box, with triangular noise; a
+floor adds a constant density, since the sum of all that has a compact support.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from methods.integration.rectified import RectifiedSum
+from methods.integration.sums import SumOfUniforms
+
+Kind = TypeVar("Kind", bound="_Collapsed")
+CHUNK_VALUES = 2**22
+"""Points are taken in chunks of about this many values, to bound memory."""
+
+
+@dataclass(frozen=True)
+class _Collapsed:
+    """What predictives have in common, whatever the box does to a network's output."""
+
+    half_bases: Float[Tensor, "draws points 1"]
+    """Of the triangular noise, whose variance is r²/6."""
+    floor: Float[Tensor, "1 points 4"]
+    """epsilon, low, high and margin.
+
+    The density is (p + epsilon 1[low ≤ y ≤ high]) / (1 + epsilon (high - low)), a mixture with
+    a uniform. Of infinite bounds it is the mean over draws of (p_s + epsilon) / (P_s + epsilon
+    (high - low)), truncated to the targets that are scored and a margin around them, P_s being
+    the mass there: a row's density then depends on the other rows, and mean, variance and cdf
+    know no floor.
+    """
+
+    def __len__(self) -> int:
+        return self.half_bases.shape[1]
+
+    @property
+    def components(self) -> SumOfUniforms | RectifiedSum:
+        """The distribution of each draw at each point, noise included."""
+        raise NotImplementedError
+
+    @property
+    def _noise(self) -> Float64[Tensor, "draws points 2"]:
+        return self.half_bases.double().expand(-1, -1, 2)
+
+    def with_floor(self: Kind, *numbers: float) -> Kind:
+        """Return the distribution with another floor: epsilon, low, high, margin."""
+        floor = self.floor.new_tensor(numbers, dtype=torch.float64)
+        return replace(self, floor=floor.expand(1, len(self), 4))
+
+    def density(self, target: Float[Tensor, "points 1"]) -> Float64[Tensor, " points"]:
+        """Return the mean density of all draws, without floor; 0 outside their support."""
+        return self._of_components(target, "density").mean(0)
+
+    def log_prob(self, target: Float[Tensor, "points 1"]) -> Float64[Tensor, " points"]:
+        """Return the log density of each target, floor included."""
+        epsilon, low, high, margin = self.floor[0].double().unbind(-1)
+        y = target[:, 0].double()
+        if not self._truncates:
+            inside = (low <= y) & (y <= high)
+            constant = torch.where(epsilon > 0, epsilon * inside, 0.0)
+            return ((self.density(target) + constant) / self._total).log()
+        low, high = (y.min() - margin)[:, None], (y.max() + margin)[:, None]
+        mass = self._of_components(high, "cdf") - self._of_components(low, "cdf")
+        shares = self._of_components(target, "density") + epsilon
+        return (shares / (mass + epsilon * (high - low)[:, 0])).mean(0).log()
+
+    def cdf(self, target: Float[Tensor, "points 1"]) -> Float64[Tensor, "points 1"]:
+        """Return P(y ≤ target)."""
+        below = self._of_components(target, "cdf").mean(0)
+        if self._truncates:
+            return below[:, None]
+        epsilon, low, high, _ = self.floor[0].double().unbind(-1)
+        uniform = torch.minimum(target[:, 0].double(), high).sub(low).clamp(min=0.0)
+        constant = torch.where(epsilon > 0, epsilon * uniform, 0.0)
+        return ((below + constant) / self._total)[:, None]
+
+    @property
+    def mean(self) -> Float64[Tensor, "points 1"]:
+        """The mean of the mixture, floor included."""
+        return self._moments[0][:, None]
+
+    @property
+    def variance(self) -> Float64[Tensor, "points 1"]:
+        """The variance of the mixture, floor included."""
+        return self._moments[1][:, None]
+
+    @cached_property
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        components = self.components
+        means = components.mean.double()
+        mean = means.mean(0)
+        variance = components.variance.mean(0) + means.var(0, correction=0)
+        if self._truncates:
+            return mean, variance
+        epsilon, low, high, _ = self.floor[0].double().unbind(-1)
+        share = 1 - 1 / self._total
+        middle = torch.where(epsilon > 0, (low + high) / 2, mean)
+        spread = torch.where(epsilon > 0, (high - low).square() / 12, 0.0)
+        apart = share * (1 - share) * (middle - mean).square()
+        return mean + share * (middle - mean), (1 - share) * variance + share * spread + apart
+
+    @property
+    def _truncates(self) -> bool:
+        return bool(self.floor[..., 1:3].isinf().any())
+
+    @cached_property
+    def _total(self) -> Float64[Tensor, " points"]:
+        """The mass of density and floor together."""
+        epsilon, low, high, _ = self.floor[0].double().unbind(-1)
+        return torch.where(epsilon > 0, 1 + epsilon * (high - low), 1.0)
+
+    def _of_components(self, target: Tensor, name: str) -> Float64[Tensor, "draws points"]:
+        """Return the density or the cdf of every draw, some points at a time."""
+        per_point = sum(self._field(f)[:, :1].numel() for f in self._names)
+        size = max(1, CHUNK_VALUES // (32 * per_point))
+        chunks = []
+        for start in range(0, len(self), size):
+            rows = slice(start, start + size)
+            part = replace(self, **{f: self._field(f)[:, rows] for f in self._names})
+            chunks.append(getattr(part.components, name)(target[rows, 0]))
+        return torch.cat(chunks, 1)
+
+    @property
+    def _names(self) -> list[str]:
+        return [field.name for field in fields(self)]
+
+    def _field(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def _rescaled_noise(self, mean: float, std: float) -> dict[str, Tensor]:
+        epsilon, low, high, margin = self.floor.double().unbind(-1)
+        floor = torch.stack([epsilon / std, mean + std * low, mean + std * high, std * margin], -1)
+        return {"half_bases": std * self.half_bases.double(), "floor": floor}
+
+
+@dataclass(frozen=True)
+class AffinePredictive(_Collapsed):
+    """Of networks that are affine in the box: sums of uniforms, noise included."""
+
+    centres: Float[Tensor, "draws points 1"]
+    widths: Float[Tensor, "draws points uniforms"]
+
+    @property
+    def components(self) -> SumOfUniforms:
+        """The distribution of each draw at each point, noise included."""
+        widths = torch.cat([self.widths.double(), self._noise], -1)
+        return SumOfUniforms(self.centres[..., 0], widths)
+
+    def rescaled(self, mean: float, std: float) -> "AffinePredictive":
+        """Return the distribution of mean + std * y."""
+        return AffinePredictive(
+            **self._rescaled_noise(mean, std),
+            centres=mean + std * self.centres.double(),
+            widths=std * self.widths.double(),
+        )
+
+
+@dataclass(frozen=True)
+class RectifiedPredictive(_Collapsed):
+    """Of networks that see the box through ReLUs; the first unit may have several weights."""
+
+    offsets: Float[Tensor, "draws points 1"]
+    outgoing: Float[Tensor, "draws points units"]
+    centres: Float[Tensor, "draws points units"]
+    """Of the units' inputs."""
+    widths: Float[Tensor, "draws points units uniforms"]
+
+    @property
+    def components(self) -> RectifiedSum:
+        """The distribution of each draw at each point, noise included."""
+        return RectifiedSum(
+            self.offsets[..., 0], self.outgoing, self.centres, self.widths, self._noise
+        )
+
+    def rescaled(self, mean: float, std: float) -> "RectifiedPredictive":
+        """Return the distribution of mean + std * y."""
+        return RectifiedPredictive(
+            **self._rescaled_noise(mean, std),
+            offsets=mean + std * self.offsets.double(),
+            outgoing=std * self.outgoing.double(),
+            centres=self.centres,
+            widths=self.widths,
+        )

@@ -1,0 +1,105 @@
+"""Samples of a network's weights with its last layers taken apart."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Categorical, Likelihood
+from methods.architecture_shapes import ParameterSlice
+from methods.architectures import Linear, ReLU
+from methods.base import Problem, Unsupported
+from methods.ciber.boxes import Sides
+from methods.heteroscedastic import softplus
+from methods.network_posterior import POINTS_AT_ONCE
+from methods.torch_network import TorchNetwork
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A linear layer: the weights and biases of every sample, and their boxes."""
+
+    weight: Float[Tensor, "samples outputs inputs"]
+    bias: Float[Tensor, "samples outputs"]
+    """Zero, with a box of zero width, for a layer without."""
+    weight_box: Sides
+    bias_box: Sides
+
+    def __call__(
+        self, inputs: Float[Tensor, "samples points inputs"]
+    ) -> Float[Tensor, "samples points outputs"]:
+        """Return the outputs of every sample."""
+        return inputs @ self.weight.mT + self.bias[:, None]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The iterates that a trajectory kept, and the box around them."""
+
+    network: TorchNetwork
+    likelihood: Likelihood
+    weights: Float[Tensor, "samples parameters"]
+    buffers: Float[Tensor, "samples buffers"]
+    noise_variance: float | None
+    """None for a classifier, and where it depends on the input."""
+    box: Sides
+
+    def dense(self, place: int) -> Dense:
+        """Return a linear layer, counted from the end: -1 is the last."""
+        index = len(self.network.architecture) + place
+        parts = {part.path: part for part in self.network.parameters}
+        weight = parts[f"{index}.weight"]
+        bias = parts.get(f"{index}.bias")
+        if bias is None:
+            zeros = self.weights.new_zeros(weight.shape[0])
+            none = self.weights.new_zeros(len(self.weights), weight.shape[0])
+            return Dense(self._own(weight), none, self._box(weight), Sides(zeros, zeros, zeros))
+        return Dense(self._own(weight), self._own(bias), self._box(weight), self._box(bias))
+
+    def _own(self, part: ParameterSlice) -> Tensor:
+        return self.weights[:, part.offset : part.stop].view(-1, *part.shape)
+
+    def _box(self, part: ParameterSlice) -> Sides:
+        return self.box.part(part.offset, part.shape)
+
+    def features(
+        self, inputs: Float[Tensor, "points *features"], before: int
+    ) -> Float[Tensor, "samples points units"]:
+        """Return what enters a layer, counted from the end, with gradient to the inputs."""
+        body = self._bodies[before]
+        weights = self.weights[:, : body.parameter_count]
+        buffers = self.buffers[:, : body.buffer_count]
+        chunks = [
+            body(weights, points[None], buffers=buffers) for points in inputs.split(POINTS_AT_ONCE)
+        ]
+        return torch.cat(chunks, 1)
+
+    @cached_property
+    def _bodies(self) -> dict[int, TorchNetwork]:
+        network = self.network
+        places = (place for place in (-1, -3) if len(network.architecture) + place >= 0)
+        return {p: TorchNetwork(network.architecture[:p], network.input_shape) for p in places}
+
+    def noise(
+        self, raw: Float[Tensor, "samples points outputs"]
+    ) -> Float[Tensor, "samples points 1"]:
+        """Return the noise variance of each sample at each point, from the network's outputs."""
+        if self.noise_variance is not None:
+            return torch.full_like(raw[..., :1], self.noise_variance)
+        return softplus(raw[..., 1:]) + softplus(self.weights[:, -1:, None])
+
+
+def require_layers(problem: Problem, second: bool) -> None:
+    """Raise `Unsupported` unless the last layers have the form that collapsing them takes."""
+    architecture, classifier = problem.architecture, isinstance(problem.likelihood, Categorical)
+    if not architecture or not isinstance(architecture[-1], Linear):
+        raise Unsupported("needed a network that ends in a linear layer, whose weights to collapse")
+    if not classifier and problem.train.targets.shape[1:] != (1,):
+        raise Unsupported("needed a regression of one target; got several")
+    if second and classifier:
+        raise Unsupported("needed a regression, to collapse the layer before the last")
+    ends = tuple(type(layer) for layer in architecture[-3:])
+    if second and ends != (Linear, ReLU, Linear):
+        raise Unsupported("needed a network that ends in a linear layer, ReLU and a linear layer")
