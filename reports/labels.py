@@ -9,6 +9,7 @@ METRICS = {
     "accuracy": "Accuracy",
     "top5_accuracy": "Top-5",
     "log_likelihood": "Log likelihood",
+    "log_likelihood_smoothed": "Log likelihood, smoothed",
     "nll": "NLL",
     "brier": "Brier",
     "ece": "ECE",
@@ -20,6 +21,8 @@ METRICS = {
     "auroc_ood": "AUROC",
     "auroc_ood_confidence": "AUROC (confidence)",
     "auroc_ood_mutual_information": "AUROC (mutual information)",
+    "auroc_ood_dirichlet_precision": "AUROC (Dirichlet precision)",
+    "auroc_ood_dirichlet_mutual_information": "AUROC (Dirichlet mutual information)",
     "aupr_out": "AUPR out",
     "aupr_in": "AUPR in",
     "fpr95_in": "FPR95",
@@ -97,6 +100,8 @@ SUITES = {
     "mnist": "MNIST benchmark",
     "stability": "Stability on MNIST: noise and attacks",
     "moment_accuracy": "Accuracy of propagated moments",
+    "rotated_mnist": "Rotated MNIST",
+    "two_moons": "Two moons",
     "toy": "Noisy curves: the posterior of HMC, depth, coverage",
 }
 
@@ -132,6 +137,8 @@ MINOR = frozenset({
     "entropy", "expected_entropy", "mutual_information",
     "log_odds_of_errors", "log_odds_of_errors_median",
     "auroc_ood_confidence", "auroc_ood_mutual_information", "aupr_in", "fpr95_out",
+    "auroc_ood_dirichlet_precision", "auroc_ood_dirichlet_mutual_information",
+    "dirichlet_precision", "dirichlet_mutual_information", "log_likelihood_smoothed",
     "mae", "log_likelihood_standardised", "log_likelihood_gaussian", "calibration_mae",
     "picp_50", "picp_90", "mpiw_50", "mpiw_90", "sharpness", "sharpness_root",
 })  # fmt: skip
