@@ -11,7 +11,7 @@ from torch import Tensor
 from datasets.base import Categorical
 from methods.adamw import AdamW
 from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
-from methods.function_space.models import Model
+from methods.function_space.base import Model
 from methods.function_space.objective import LogProbs, expected_loss
 from methods.network_posterior import NetworkPosterior
 from methods.randomness import spawn

@@ -12,9 +12,10 @@ from torch import Tensor
 
 from methods.adamw import AdamW
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.function_space.base import Model
 from methods.function_space.fit import Step, Training, fit_model
 from methods.function_space.index_sets import IndexSet, TrainingData
-from methods.function_space.models import Map, Model
+from methods.function_space.models import Map
 from methods.function_space.objective import DirichletPrior, IndexPoints
 from methods.function_space.radial import Radial
 from methods.settings import require_between

@@ -1,87 +1,20 @@
-"""What is trained: distributions over networks whose functions a classifier averages.
+"""Models of a point, of several, of dropout and of independent Gaussian weights."""
 
-A model keeps its numbers in one flat vector per problem and makes weights of them, anew for
-every step where they are random. Source: paper 003, appendix A.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from methods.architecture_shapes import ParameterSlice
-from methods.architectures import Architecture, Conv2d, Layer, Linear
+from methods.architectures import Architecture
 from methods.base import Posterior, Unsupported
+from methods.function_space.base import At, Numbers, Rngs
+from methods.function_space.weights import repeated, softplus
 from methods.mc_dropout import McDropoutPosterior, has_dropout, with_dropout
 from methods.mfvi import SAMPLING_RULES, kl_to_prior
-from methods.network_posterior import DiagonalGaussianPosterior, NetworkPosterior
-from methods.predictive import Predictive
+from methods.network_posterior import DiagonalGaussianPosterior
 from methods.randomness import spawn
 from methods.settings import require_between, require_count, require_positive
-from methods.torch_layers import Rule
 from methods.torch_network import TorchNetwork
-
-Numbers = Float[Tensor, "problems numbers"]
-Rngs = Sequence[torch.Generator]
-At = Callable[[Float[Tensor, "networks parameters"]], NetworkPosterior]
-
-
-@runtime_checkable
-class Model(Protocol):
-    """A frozen dataclass that says how weights come about."""
-
-    @property
-    def networks(self) -> int:
-        """How many networks a problem has in training, side by side."""
-        ...
-
-    @property
-    def rules(self) -> Mapping[type[Layer], Rule] | None:
-        """How layers compute in training, where they do so in a way of their own."""
-        ...
-
-    def architecture(self, architecture: Architecture) -> Architecture:
-        """Return the architecture as it is trained."""
-        ...
-
-    def initial(
-        self, network: TorchNetwork, weights: Float[Tensor, "problems parameters"], rngs: Rngs
-    ) -> Numbers:
-        """Return the numbers to start from, given initial weights."""
-        ...
-
-    def weights(
-        self, network: TorchNetwork, numbers: Numbers, rngs: Rngs
-    ) -> Tensor | tuple[Tensor, ...]:
-        """Return the weights of every problem's networks for one step, drawn if random."""
-        ...
-
-    def shown(
-        self, batch: Shaped[Tensor, "problems batch *rest"]
-    ) -> Shaped[Tensor, "networks part *rest"]:
-        """Return what every network sees of its problem's batch."""
-        ...
-
-    def gathered(
-        self, outputs: Shaped[Tensor, "networks part outputs"]
-    ) -> Shaped[Tensor, "draws problems points outputs"]:
-        """Return the draws of each problem's function out of what its networks were shown."""
-        ...
-
-    def penalty(
-        self, network: TorchNetwork, numbers: Numbers, rows: int
-    ) -> Float[Tensor, " problems"]:
-        """Return the divergence of the weights from their prior, in nats per training row."""
-        ...
-
-    def posterior(
-        self, network: TorchNetwork, at: At, numbers: Float[Tensor, " numbers"]
-    ) -> Posterior:
-        """Return the posterior of one problem; `at` gives that of weights of its networks."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -233,74 +166,3 @@ class MeanField(Map):
         """Return the Gaussian."""
         mean, rho = numbers.chunk(2)
         return DiagonalGaussianPosterior(at(mean.unsqueeze(0)), softplus(rho), self.draws)
-
-
-@dataclass(frozen=True)
-class SampledPosterior:
-    """A model whose weights are drawn anew for a prediction, `draws` times for each network."""
-
-    model: Model
-    numbers: Float[Tensor, "1 numbers"]
-    at_mean: NetworkPosterior
-    draws: int
-
-    @property
-    def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself."""
-        return self.at_mean.diagnostics
-
-    def predict(
-        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
-    ) -> Predictive:
-        """Return the mixture over drawn weights."""
-        return self._drawn(rng).predict(inputs, rng)
-
-    def log_probs(
-        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
-    ) -> Float[Tensor, "points classes"]:
-        """Return the log of the mean probabilities over drawn weights, with gradient."""
-        return self._drawn(rng).log_probs(inputs, rng)
-
-    def _drawn(self, rng: torch.Generator) -> NetworkPosterior:
-        network = self.at_mean.network
-        drawn = [self.model.weights(network, self.numbers, [rng]) for _ in range(self.draws)]
-        buffers = self.at_mean.buffers.repeat(self.draws, 1)
-        return replace(self.at_mean, weights=torch.cat(drawn), buffers=buffers)  # type: ignore[arg-type]
-
-
-def repeated(stacked: Tensor, times: int) -> Tensor:
-    """Return every problem's part `times` times in a row."""
-    return stacked if times == 1 else stacked.repeat_interleave(times, 0)
-
-
-def softplus(rho: Tensor) -> Tensor:
-    """Return log(1 + exp(ρ)); unlike the library's, it rounds an element alike in any place."""
-    return rho.exp().log1p()
-
-
-def hidden_weights(network: TorchNetwork) -> list[ParameterSlice]:
-    """Return where the weights, not biases, of all layers but the last lie.
-
-    Raises `Unsupported` for a network of a single layer.
-    """
-    weights = [
-        part
-        for part in network.parameters
-        if isinstance(part.layer, Linear | Conv2d) and part.name == "weight"
-    ]
-    if len(weights) < 2:
-        raise Unsupported("needed a hidden layer, whose weights are random; got a single layer")
-    return weights[:-1]
-
-
-def replaced(
-    weights: Float[Tensor, "networks parameters"],
-    parts: Sequence[ParameterSlice],
-    values: Sequence[Float[Tensor, "networks _"]],
-) -> Float[Tensor, "networks parameters"]:
-    """Return the weights with other values in some places."""
-    pieces, done = [], 0
-    for part, value in zip(parts, values, strict=True):
-        pieces += [weights[:, done : part.offset], value]
-        done = part.stop
-    return torch.cat([*pieces, weights[:, done:]], 1)

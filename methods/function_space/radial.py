@@ -12,16 +12,9 @@ import torch
 from torch import Tensor
 
 from methods.base import Posterior
-from methods.function_space.models import (
-    At,
-    Map,
-    Numbers,
-    Rngs,
-    SampledPosterior,
-    hidden_weights,
-    replaced,
-    softplus,
-)
+from methods.function_space.base import At, Numbers, Rngs, SampledPosterior
+from methods.function_space.models import Map
+from methods.function_space.weights import hidden_weights, replaced, softplus
 from methods.mfvi import kl_to_prior
 from methods.randomness import normal
 from methods.settings import require_count, require_positive

@@ -20,7 +20,7 @@ def test_the_first_fold_is_that_of_the_paper():
     inputs, labels = make_moons(n_samples=100, noise=0.2, random_state=456)
     train = TwoMoons().load(0).train
     np.testing.assert_allclose(train.inputs, inputs, atol=1e-6)
-    assert train.targets.tolist() == labels.tolist()
+    assert train.targets.tolist() == list(labels)
 
 
 def test_folds_and_parts_are_drawn_apart():

@@ -8,17 +8,11 @@ from torch.distributions import Normal, kl_divergence
 
 from methods.architectures import BatchNorm, Conv2d, Flatten, Linear, ReLU
 from methods.base import Unsupported
-from methods.function_space.models import (
-    Dropout,
-    Map,
-    MeanField,
-    Members,
-    Model,
-    hidden_weights,
-    softplus,
-)
+from methods.function_space.base import Model
+from methods.function_space.models import Dropout, Map, MeanField, Members
 from methods.function_space.radial import Radial
 from methods.function_space.rank1 import Rank1
+from methods.function_space.weights import hidden_weights, softplus
 from methods.torch_network import TorchNetwork
 from tests.methods.problems import stream, streams
 

@@ -1,0 +1,112 @@
+"""What a model is, and the posterior of one whose weights are drawn for every prediction.
+
+A model keeps its numbers in one flat vector per problem and makes weights of them, anew for
+every step where they are random. Source: paper 003, appendix A.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from methods.architectures import Architecture, Layer
+from methods.base import Posterior
+from methods.network_posterior import NetworkPosterior
+from methods.predictive import Predictive
+from methods.torch_layers import Rule
+from methods.torch_network import TorchNetwork
+
+Numbers = Float[Tensor, "problems numbers"]
+Rngs = Sequence[torch.Generator]
+At = Callable[[Float[Tensor, "networks parameters"]], NetworkPosterior]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A frozen dataclass that says how weights come about."""
+
+    @property
+    def networks(self) -> int:
+        """How many networks a problem has in training, side by side."""
+        ...
+
+    @property
+    def rules(self) -> Mapping[type[Layer], Rule] | None:
+        """How layers compute in training, where they do so in a way of their own."""
+        ...
+
+    def architecture(self, architecture: Architecture) -> Architecture:
+        """Return the architecture as it is trained."""
+        ...
+
+    def initial(
+        self, network: TorchNetwork, weights: Float[Tensor, "problems parameters"], rngs: Rngs
+    ) -> Numbers:
+        """Return the numbers to start from, given initial weights."""
+        ...
+
+    def weights(
+        self, network: TorchNetwork, numbers: Numbers, rngs: Rngs
+    ) -> Tensor | tuple[Tensor, ...]:
+        """Return the weights of every problem's networks for one step, drawn if random."""
+        ...
+
+    def shown(
+        self, batch: Shaped[Tensor, "problems batch *rest"]
+    ) -> Shaped[Tensor, "networks part *rest"]:
+        """Return what every network sees of its problem's batch."""
+        ...
+
+    def gathered(
+        self, outputs: Shaped[Tensor, "networks part outputs"]
+    ) -> Shaped[Tensor, "draws problems points outputs"]:
+        """Return the draws of each problem's function out of what its networks were shown."""
+        ...
+
+    def penalty(
+        self, network: TorchNetwork, numbers: Numbers, rows: int
+    ) -> Float[Tensor, " problems"]:
+        """Return the divergence of the weights from their prior, in nats per training row."""
+        ...
+
+    def posterior(
+        self, network: TorchNetwork, at: At, numbers: Float[Tensor, " numbers"]
+    ) -> Posterior:
+        """Return the posterior of one problem; `at` gives that of weights of its networks."""
+        ...
+
+
+@dataclass(frozen=True)
+class SampledPosterior:
+    """A model whose weights are drawn anew for a prediction, `draws` times for each network."""
+
+    model: Model
+    numbers: Float[Tensor, "1 numbers"]
+    at_mean: NetworkPosterior
+    draws: int
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """What the fit says about itself."""
+        return self.at_mean.diagnostics
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the mixture over drawn weights."""
+        return self._drawn(rng).predict(inputs, rng)
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the mean probabilities over drawn weights, with gradient."""
+        return self._drawn(rng).log_probs(inputs, rng)
+
+    def _drawn(self, rng: torch.Generator) -> NetworkPosterior:
+        network = self.at_mean.network
+        drawn = [self.model.weights(network, self.numbers, [rng]) for _ in range(self.draws)]
+        buffers = self.at_mean.buffers.repeat(self.draws, 1)
+        return replace(self.at_mean, weights=torch.cat(drawn), buffers=buffers)  # type: ignore[arg-type]

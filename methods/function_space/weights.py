@@ -1,0 +1,50 @@
+"""Flat weight vectors: which of their numbers are random, and how those are put in place."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.architecture_shapes import ParameterSlice
+from methods.architectures import Conv2d, Linear
+from methods.base import Unsupported
+from methods.torch_network import TorchNetwork
+
+
+def repeated(stacked: Tensor, times: int) -> Tensor:
+    """Return every problem's part `times` times in a row."""
+    return stacked if times == 1 else stacked.repeat_interleave(times, 0)
+
+
+def softplus(rho: Tensor) -> Tensor:
+    """Return log(1 + exp(ρ)); unlike the library's, it rounds an element alike in any place."""
+    return rho.exp().log1p()
+
+
+def hidden_weights(network: TorchNetwork) -> list[ParameterSlice]:
+    """Return where the weights, not biases, of all layers but the last lie.
+
+    Raises `Unsupported` for a network of a single layer.
+    """
+    weights = [
+        part
+        for part in network.parameters
+        if isinstance(part.layer, Linear | Conv2d) and part.name == "weight"
+    ]
+    if len(weights) < 2:
+        raise Unsupported("needed a hidden layer, whose weights are random; got a single layer")
+    return weights[:-1]
+
+
+def replaced(
+    weights: Float[Tensor, "networks parameters"],
+    parts: Sequence[ParameterSlice],
+    values: Sequence[Float[Tensor, "networks _"]],
+) -> Float[Tensor, "networks parameters"]:
+    """Return the weights with other values in some places."""
+    pieces, done = [], 0
+    for part, value in zip(parts, values, strict=True):
+        pieces += [weights[:, done : part.offset], value]
+        done = part.stop
+    return torch.cat([*pieces, weights[:, done:]], 1)
