@@ -5,7 +5,7 @@ RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help cifar10 mnist moments uci active toy depth coverage stability report test benchmark lint clean
+.PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report test benchmark lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ coverage: $(STAMP) ## how often many networks cover a known function far outside
 
 stability: $(STAMP) ## digits under noise and attack: networks trained on moments and others
 	$(RUN) -m suites.stability $(ARGS)
+
+shift: $(STAMP) ## CIFAR-10 under 19 corruptions and under attack, in function space and others
+	$(RUN) -m suites.cifar10_shift $(ARGS)
 
 report: $(STAMP) ## rebuild every report from results/ without fitting
 	$(RUN) -m reports results $(ARGS)

@@ -1,6 +1,7 @@
 """The test images under one of the nineteen corruptions of CIFAR-10-C."""
 
 import contextlib
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,3 +92,21 @@ ALL_19 = tuple(Corrupted(name, severity) for name in CORRUPTIONS for severity in
 
 TEST_15 = tuple(Corrupted(name, severity) for name in TEST for severity in SEVERITIES)
 """Those that most papers take the mean of; the other four are for choosing settings."""
+
+MEANS = {"corrupted": tuple(CORRUPTIONS), "corrupted_test15": TEST}
+"""The first word of a mean over corruptions → which are its parts."""
+
+
+def means(conditions: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the mean over corruptions at each severity, by name → the conditions it is of.
+
+    "corrupted_3" is of all nineteen, "corrupted_test15_3" of the fifteen. A mean that lacks some
+    of its parts is none.
+    """
+    found = {}
+    for word, corruptions in MEANS.items():
+        for severity in SEVERITIES:
+            parts = tuple(Corrupted(name, severity).name for name in corruptions)
+            if all(part in conditions for part in parts):
+                found[f"{word}_{severity}"] = parts
+    return found

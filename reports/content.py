@@ -24,9 +24,10 @@ from reports.load import Damage, Results
 from reports.numbers import duration
 from reports.palette import Style, method_order, styles
 from reports.reproduction import Reproduction, reproductions
-from reports.sizes import Family, size_tables, sized_families
+from reports.sizes import Family, part_tables, size_tables, sized_families
 from reports.steps import step_tables
 from reports.table import Table, condition_table, diagnostics_table, overview
+from suites.engine.means import with_means
 from suites.engine.record import Record
 
 OVERVIEWS = (
@@ -48,6 +49,10 @@ class Section:
     """Families of conditions that differ in size alone, with a table for each metric."""
     minor_by_size: tuple[tuple[str, Table], ...] = ()
     """Condition and table of the metrics folded away, of the families' conditions."""
+    parts: tuple[tuple[Family, tuple[Table, ...]], ...] = ()
+    """Families that a mean stands for, with their tables."""
+    part_tables: tuple[Table, ...] = ()
+    """Of these side by side."""
 
     @property
     def shown(self) -> tuple[Table, ...]:
@@ -55,15 +60,25 @@ class Section:
         return tuple(table for table in self.tables if table.columns)
 
     @property
+    def families(self) -> tuple[tuple[Family, tuple[Table, ...]], ...]:
+        """All families with their tables."""
+        return (*self.sized, *self.parts)
+
+    @property
     def named_tables(self) -> list[tuple[str, Table]]:
         """Condition and table, without empty tables and without the families' conditions."""
-        in_families = {c for family, _ in self.sized for c in family.sizes} - {self.benchmark.main}
+        in_families = {c for family, _ in self.families for c in family.sizes}
+        in_families -= {self.benchmark.main}
         return [(c, t) for c, t in self._with_conditions if c not in in_families]
 
     @property
     def tables_by_size(self) -> list[tuple[str, Table]]:
-        """Condition and tables of the families' conditions, those of minor metrics too."""
+        """Condition and tables of the families' conditions, those of minor metrics too.
+
+        But for the parts of a mean, of which a page would have a hundred.
+        """
         shown = {condition for condition, _ in self.named_tables}
+        shown |= {condition for family, _ in self.parts for condition in family.sizes}
         found = [(c, t) for c, t in self._with_conditions if c not in shown]
         return found + list(self.minor_by_size)
 
@@ -105,7 +120,8 @@ class Part:
         found += map(coverage_table, self.covered)
         found += map(layer_table, self.layered)
         for section in self.sections:
-            found += [table for _, tables in section.sized for table in tables]
+            found += [table for _, tables in section.families for table in tables]
+            found += section.part_tables
             found += [*section.shown, *section.minor]
             found += [table for _, table in section.minor_by_size]
         return found
@@ -132,7 +148,7 @@ class Part:
             benchmark = section.benchmark
             for family, _ in section.sized:
                 found.setdefault(family.words, benchmark.origin_of(family.last))
-            in_families = {c for family, _ in section.sized for c in family.sizes}
+            in_families = {c for family, _ in section.families for c in family.sizes}
             for condition in benchmark.conditions:
                 if condition != benchmark.main and condition not in in_families:
                     words = labels.sentence(labels.condition(condition))
@@ -213,7 +229,7 @@ class Content:
 
 def content(results: Results) -> Content:
     """Return what the page of a suite shows, from its records and predictions."""
-    found = benchmarks(results.records)
+    found = benchmarks(map(with_means, results.records))
     arms = {label: arm for b in found for label, arm in b.arms.items()}
     looks = styles((method for b in found for method in b.runs), arms)
     profiles = dict.fromkeys(b.profile for b in found)
@@ -272,15 +288,24 @@ def _section(benchmark: Benchmark, methods: Sequence[str]) -> Section:
     conditions = benchmark.conditions or ("clean",)
     sized = tuple((f, tuple(size_tables(f, methods))) for f in sized_families(benchmark))
     in_families = {c for family, _ in sized for c in family.sizes} - {benchmark.main}
-    minor = {c: condition_table(benchmark, c, methods, minor=True) for c in conditions}
+    in_parts = {c for family, _ in sized if family.is_part for c in family.sizes}
+    in_parts -= {benchmark.main}
+    parts = tuple((family, tables) for family, tables in sized if family.is_part)
+    minor = {
+        c: condition_table(benchmark, c, methods, minor=True)
+        for c in conditions
+        if c not in in_parts
+    }
     minor = {c: table for c, table in minor.items() if table.columns}
     return Section(
         benchmark,
         tuple(condition_table(benchmark, c, methods) for c in conditions),
         tuple(table for c, table in minor.items() if c not in in_families),
         diagnostics_table(benchmark, methods),
-        sized,
+        tuple((family, tables) for family, tables in sized if not family.is_part),
         tuple((c, table) for c, table in minor.items() if c in in_families),
+        parts,
+        tuple(part_tables([family for family, _ in parts], methods)),
     )
 
 

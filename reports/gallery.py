@@ -214,7 +214,7 @@ def _sizes(
 ) -> list[Gallery]:
     found = []
     for i, benchmark in enumerate(benchmarks):
-        for k, family in enumerate(sized_families(benchmark)):
+        for k, family in enumerate(f for f in sized_families(benchmark) if not f.is_part):
             where = _where(benchmark, benchmark.origin_of(family.last))
             name = identifier(part, i, f"sizes-{k}")
             drawings = tuple(size_drawings(family, styles, name, where))

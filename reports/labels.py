@@ -98,6 +98,7 @@ SUITES = {
     "active_learning": "Active learning on UCI regression sets",
     "active_learning_mnist": "Active learning on MNIST",
     "mnist": "MNIST benchmark",
+    "cifar10_shift": "CIFAR under corruption and attack",
     "stability": "Stability on MNIST: noise and attacks",
     "moment_accuracy": "Accuracy of propagated moments",
     "rotated_mnist": "Rotated MNIST",
@@ -105,7 +106,14 @@ SUITES = {
     "toy": "Noisy curves: the posterior of HMC, depth, coverage",
 }
 
+MEANS = {
+    "corrupted": "Mean over the 19 corruptions",
+    "corrupted_test15": "Mean over the 15 test corruptions",
+}
+"""What is done to test inputs in the mean; its size is a severity."""
+
 FAMILIES = {
+    "corrupted": ("Corruption", "severity"),
     "noise": ("Gaussian noise", "standard deviation"),
     "sign_noise": ("Random signs", "size"),
     "fgsm": ("Gradient signs (FGSM)", "ε"),
@@ -189,6 +197,8 @@ def condition(name: str) -> str:
 
 def family(name: str) -> tuple[str, str]:
     """Return what was done to test inputs, with its settings, and what a size is."""
+    if name in MEANS:
+        return MEANS[name], FAMILIES["corrupted"][1]
     kinds = [kind for kind in FAMILIES if name == kind or name.startswith(f"{kind}_")]
     if not kinds:
         return name.replace("_", " "), "size"

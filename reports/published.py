@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from metrics import PROBED
+from suites.engine.attacks import Fgsm
 
 FOLDER = Path(__file__).parent / "published"
 
@@ -159,6 +160,10 @@ def _condition(printed: str) -> str | None:
             return "clean"
         if set(tested) == {"angle"}:
             return f"rotated_{tested['angle']}"
+        if set(tested) == {"severity"}:
+            return f"corrupted_{tested['severity']}"
+        if set(tested) == {"epsilon"}:
+            return Fgsm(float(tested["epsilon"])).name
     return None
 
 

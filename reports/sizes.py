@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 
+from datasets.conditions import ORIGINS
+from datasets.corrupted import means
 from datasets.perturbations import families
 from metrics import ATTACKED, METRICS
 from reports import labels
@@ -40,6 +44,11 @@ class Family:
     def axis(self) -> str:
         """What a size is."""
         return labels.family(self.name)[1]
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a mean over families stands for it."""
+        return any(self.last in parts for parts in means(self.benchmark.conditions).values())
 
     @property
     def last(self) -> str:
@@ -140,6 +149,27 @@ def size_tables(family: Family, methods: Sequence[str]) -> list[Table]:
         origin = benchmark.origin_of(family.last)
         tables.append(table_of(title, pairs, benchmark, methods, origin))
     return tables
+
+
+def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Table]:
+    """Return a table for each metric: methods by families, the mean over sizes above 0."""
+    tables = []
+    for name in families[0].metrics if families else ():
+        benchmark, pairs = families[0].benchmark, []
+        for family in families:
+            moved = [condition for condition, size in family.sizes.items() if size]
+            column = replace(score_column(benchmark, name), heading=family.title.split(": ")[-1])
+            pairs.append(filled(column, benchmark, methods, partial(_mean, moved, name)))
+        title = f"{labels.dataset(benchmark.title)}, mean over {families[0].axis}: "
+        origin = max((benchmark.origin_of(f.last) for f in families), key=ORIGINS.index)
+        tables.append(table_of(title + labels.metric(name), pairs, benchmark, methods, origin))
+    return tables
+
+
+def _mean(conditions: Sequence[str], name: str, record: Record) -> float | None:
+    """Return the mean of a run's scores, None where it lacks one."""
+    values = [record.scores.get(condition, {}).get(name) for condition in conditions]
+    return None if None in values else fmean(values)  # type: ignore[arg-type]
 
 
 def size_drawings(

@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from datasets.corrupted import means
 from datasets.perturbations import families
 from metrics import DISTANCES, PROBED
 from suites.engine.grid import Suite
+from suites.engine.means import with_means
 from suites.engine.record import Record
 
 if TYPE_CHECKING:
@@ -57,15 +59,21 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
     evaluation are shown, behind distances to a reference; the report has them all. Methods
     stand in the suite's order, others after them. A table that is too wide for the console goes
     on in a second one below. Conditions that differ in size alone, and what probes measured, have
-    a table for each metric, whose columns are sizes or conditions.
+    a table for each metric, whose columns are sizes or conditions. A mean over corruptions stands
+    for all of them.
     """
     order = {label: place for place, (label, *_) in enumerate(suite.arms)}
-    records = sorted(records, key=lambda r: (order.get(r.method, len(order)), r.method))
+    records = sorted(
+        map(with_means, records), key=lambda r: (order.get(r.method, len(order)), r.method)
+    )
     for dataset, origin in dict.fromkeys((r.dataset, r.origin) for r in records):
         here = [r for r in records if (r.dataset, r.origin) == (dataset, origin)]
         named = {e.condition.name: e.metrics for e in suite.final_evaluations}
-        sized = families(named)
-        members = {condition for sizes in sized.values() for condition in sizes}
+        over = means(named)
+        named |= {mean: named[parts[0]] for mean, parts in over.items()}
+        parts = {part for several in over.values() for part in several}
+        sized = families(named.keys() - parts)
+        members = {condition for sizes in sized.values() for condition in sizes} | parts
         for evaluation in suite.final_evaluations:
             condition = evaluation.condition.name
             if condition in members:

@@ -1,0 +1,129 @@
+"""Corruptions in a report: the mean over them in front, each folded away; printed numbers."""
+
+import csv
+from statistics import fmean
+
+import pytest
+
+from datasets.corrupted import ALL_19
+from datasets.corruptions import CORRUPTIONS
+from reports import labels
+from reports.benchmarks import benchmarks
+from reports.content import content
+from reports.load import read
+from reports.page import render
+from reports.published import FOLDER
+from reports.reproduction import comparisons
+from reports.sizes import part_tables, sized_families
+from suites.engine.means import with_means
+from tests.reports.synthetic import keep, record
+
+TABLE_11 = ({"paper": "003", "table": "11", "departures": []},)
+
+
+def accuracy(corruption, severity, seed=0):
+    return 0.9 - 0.05 * severity - 0.01 * list(CORRUPTIONS).index(corruption) - 0.01 * seed
+
+
+def run(method="MAP", seed=0, conditions=ALL_19, **changes):
+    scores = {c.name: {"accuracy": accuracy(c.corruption, c.severity, seed)} for c in conditions}
+    scores = {"clean": {"accuracy": 0.95}} | scores
+    return record(method, seed=seed, scores=scores, **changes)
+
+
+def shown(folder, *records):
+    keep(folder, records)
+    return content(read(folder))
+
+
+def test_the_mean_over_corruptions_has_a_table_with_a_column_for_each_severity(tmp_path):
+    found = shown(tmp_path, *(run(seed=seed) for seed in range(3)))
+    (section,) = found.parts[0].sections
+    assert [family.name for family, _ in section.sized] == ["corrupted", "corrupted_test15"]
+    table = section.sized[0][1][0]
+    assert table.title == "CIFAR-10, Mean over the 19 corruptions: Accuracy"
+    assert [column.heading for column in table.columns] == ["0", "1", "2", "3", "4", "5"]
+    expected = [fmean(accuracy(c, s, seed=1) for c in CORRUPTIONS) for s in range(1, 6)]
+    assert [cell.mean for cell in table.rows[0].cells] == pytest.approx([0.95, *expected])
+    assert table.rows[0].cells[3].standard_error == pytest.approx(0.01 / 3**0.5)
+
+
+def test_each_corruption_is_folded_away_side_by_side_and_by_severity(tmp_path):
+    found = shown(tmp_path, run())
+    (section,) = found.parts[0].sections
+    assert len(section.parts) == 19
+    (table,) = section.part_tables
+    headings = [column.heading for column in table.columns]
+    assert sorted(headings) == sorted(name.replace("_", " ") for name in CORRUPTIONS)
+    fog = table.rows[0].cells[headings.index("fog")]
+    assert fog.mean == pytest.approx(fmean(accuracy("fog", severity) for severity in range(1, 6)))
+    page = render(found)
+    assert "Each of 19 corruptions" in page
+    assert "Mean over the 19 corruptions, severity 1 to 5" in page
+    assert page.count('aria-label="Accuracy against severity on CIFAR-10') == 2
+    assert {c for c, _ in section.tables_by_size} == {
+        f"{word}_{s}" for word in ("corrupted", "corrupted_test15") for s in range(1, 6)
+    }
+
+
+def test_corruptions_without_a_mean_are_shown_themselves(tmp_path):
+    fog = tuple(c for c in ALL_19 if c.corruption == "fog")
+    (section,) = shown(tmp_path, run(conditions=fog)).parts[0].sections
+    assert [family.name for family, _ in section.sized] == ["corrupted_fog"]
+    assert section.parts == section.part_tables == ()
+
+
+def test_a_run_that_lacks_a_severity_has_no_mean_over_severities():
+    short = run("MAP fVI")
+    scores = {name: s for name, s in short.scores.items() if name != "corrupted_fog_2"}
+    (benchmark,) = benchmarks(map(with_means, [run(), record("MAP fVI", scores=scores)]))
+    parts = [family for family in sized_families(benchmark) if family.is_part]
+    (table,) = part_tables(parts, ["MAP", "MAP fVI"])
+    at = [column.heading for column in table.columns].index("fog")
+    assert table.rows[1].cells[at] == "not scored"
+    assert table.rows[1].cells[at - 1] != "not scored"
+
+
+def test_names_are_read_out():
+    assert labels.condition("corrupted_glass_blur_3") == "Corruption: glass blur, severity 3"
+    assert labels.condition("corrupted_3") == "Mean over the 19 corruptions, severity 3"
+
+
+def printed(severity):
+    path = FOLDER / "003_tables11-13_cifar10_corruption.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        (value,) = (
+            float(row["value"]) / 100
+            for row in csv.DictReader(file)
+            if (row["table"], row["method"], row["condition"])
+            == ("11", "MAP", f"severity={severity}")
+        )
+    return value
+
+
+def compared(**changes):
+    runs = [
+        with_means(run(seed=seed, profile="paper", reproduces=TABLE_11, **changes))
+        for seed in range(10)
+    ]
+    return {c.condition: c for b in benchmarks(runs) for c in comparisons(b)}
+
+
+def test_a_mean_over_corruptions_stands_beside_the_printed_one():
+    found = compared()
+    assert set(found) == {"clean", *(f"corrupted_{severity}" for severity in range(1, 6))}
+    for severity in range(1, 6):
+        one = found[f"corrupted_{severity}"]
+        assert one.published.value == printed(severity)
+        ours = fmean(accuracy(c, severity, s) for c in CORRUPTIONS for s in range(10))
+        assert one.mean == pytest.approx(ours)
+        assert one.differs == ()
+
+
+def test_corruptions_made_here_stand_apart_from_the_printed_ones():
+    origins = {c.name: "generated" for c in ALL_19} | {"clean": "original"}
+    found = compared(condition_origins=origins)
+    assert found["clean"].differs == ()
+    assert found["corrupted_3"].differs == (
+        "test images made here, equal to the official ones in law",
+    )
