@@ -16,6 +16,7 @@ from datasets.sine import Sine, SineFar
 from datasets.toys import Cubic, CubicGap
 from methods.adamw import AdamW
 from methods.backprop import Backprop
+from methods.ciber.method import Ciber
 from methods.ensemble import Ensemble
 from methods.graves_vi import GravesVi
 from methods.hmc.method import Hmc
@@ -121,7 +122,8 @@ SINE_METHODS = {
     "SWAG": Swag(SINE_DESCENT),
     "PCA+ESS": PcaSlices(SINE_DESCENT),
     "PCA+VI": PcaVi(SINE_DESCENT),
-    "SGLD": Sgld(learning_rate=0.01, prior_std=1.0, epochs=2000, batch_size=32),
+    "CIBER": Ciber(SINE_DESCENT),
+    "SGLD": Sgld(learning_rate=0.003, prior_std=1.0, epochs=2000, batch_size=32),
     "cSGLD": CyclicalSgld(learning_rate=0.01, epochs=2000, batch_size=32),
     "AP2 dropout": MomentPropagation(
         learning_rate=1e-2, schedule="cosine", dropout=0.01, epochs=1000, batch_size=32
