@@ -116,7 +116,10 @@ class _Collapsed:
         return torch.where(epsilon > 0, 1 + epsilon * (high - low), 1.0)
 
     def _of_components(self, target: Tensor, name: str) -> Float64[Tensor, "draws points"]:
-        """Return the density or the cdf of every draw, some points at a time."""
+        """Return the density or the cdf of every draw, some points at a time.
+
+        Rounding may leave a density slightly below 0, and a cdf outside [0, 1].
+        """
         per_point = sum(self._field(f)[:, :1].numel() for f in self._names)
         size = max(1, CHUNK_VALUES // (32 * per_point))
         chunks = []
@@ -124,7 +127,8 @@ class _Collapsed:
             rows = slice(start, start + size)
             part = replace(self, **{f: self._field(f)[:, rows] for f in self._names})
             chunks.append(getattr(part.components, name)(target[rows, 0]))
-        return torch.cat(chunks, 1)
+        values = torch.cat(chunks, 1)
+        return values.clamp(min=0.0) if name == "density" else values.clamp(0.0, 1.0)
 
     @property
     def _names(self) -> list[str]:
