@@ -9,6 +9,7 @@ fixed points where they are, and a group of one row as it is.
 """
 
 from dataclasses import dataclass
+from types import ModuleType
 
 import torch
 from torch import Tensor
@@ -23,51 +24,52 @@ class Coupling:
     map: LinearMap
     x: Inputs
     variance: Weights
-    bias_variance: Tensor | None
-    """`members outputs`."""
-    diagonal: Values
-    """Variance of each pre-activation due to this layer's weights and bias."""
-    scale: Values | None
-    """Standard deviation of each pre-activation over that due to this layer alone; None: 1."""
+    bias_variance: Tensor
+    """`members outputs`; 0 where there is no bias."""
+    own: Values
+    """Variance of each pre-activation due to this layer's weights."""
+    lower: Values | None
+    """That due to the layers below; None: inputs are observed."""
 
-    def moves(self, u: Values) -> Values:
-        """Return C_off u."""
-        scaled = u if self.scale is None else self.scale * u
-        shift = self.variance * self.map.to_weights(scaled, self.x)
-        moved = self.map.forward(self.x, shift) - self.diagonal * scaled
-        if self.bias_variance is not None:
-            total = self.map.per_example(scaled).sum(1)
-            moved = moved + self.map.spread((self.bias_variance * total)[:, None])
-        return moved if self.scale is None else self.scale * moved
+    def moves(self, u: Values, total: Tensor) -> tuple[Values, Tensor]:
+        """Return X s X' u, and the move by the bias; `total` is the sum of u by example."""
+        moved = self.map.forward(self.x, self.variance * self.map.to_weights(u, self.x))
+        return moved, (self.bias_variance * total.sum(1))[:, None]
 
 
-def coupled_forces(
-    coupling: Coupling, g: Values, independent: Values, old: Values, iterations: int
-) -> Values:
-    """Return the forces of the coupled update after `iterations` of conjugate gradients.
+def couple(
+    coupling: Coupling,
+    g: Values,
+    h: Values,
+    old: Values | None,
+    iterations: int,
+    kernels: ModuleType,
+) -> None:
+    """Replace forces of independent examples by those of the coupled update.
 
-    With q = √g, (I + q C_off q) u = -q C_off r is solved for every output; the forces are
-    old + r + q u, r = independent - old. Where g = 0 a row sends what it would send alone.
+    By so many iterations of conjugate gradients: with q = √g, (I + q C_off q) u = -q C_off r is
+    solved for every output; the forces are h + q u, r = h - old. Where g = 0 a row sends what it
+    would send alone.
     """
-    q = g.clamp_min(1e-12).sqrt()
-    step = independent - old
-    residual = -q * coupling.moves(step)
-    u = torch.zeros_like(residual)
-    direction, square = residual, _dot(coupling.map, residual, residual)
-    for _ in range(iterations):
-        image = direction + q * coupling.moves(q * direction)
-        curvature = _dot(coupling.map, direction, image)
-        length = torch.where(curvature > 0, square / curvature, 0.0)
-        length = coupling.map.spread(length[:, None])
-        u = u + length * direction
-        residual = residual - length * image
-        new = _dot(coupling.map, residual, residual)
-        ratio = torch.where(square > 0, new / square, 0.0)
-        direction = residual + coupling.map.spread(ratio[:, None]) * direction
+    room = [coupling.map.values_room(g, 1) for _ in range(7)]
+    diagonal, scale, scaled, residual, direction, image, u = room
+    bias = coupling.bias_variance[:, None]
+    total = kernels.begin(g, h, old, coupling.own, coupling.lower, bias, diagonal, scale, scaled)
+    moves = coupling.moves(scaled, total)
+    start = kernels.fill_residual(*moves, diagonal, scale, scaled, residual, direction)
+    square, total = (part.sum(1, keepdim=True) for part in start)
+    u.zero_()
+    for iteration in range(iterations):
+        moves = coupling.moves(scaled, total)
+        curvature = kernels.fill_image(direction, *moves, diagonal, scale, image)
+        length = _quotient(square, curvature.sum(1, keepdim=True))
+        new = kernels.step(length, direction, image, u, residual).sum(1, keepdim=True)
+        if iteration + 1 < iterations:
+            total = kernels.turn(residual, _quotient(new, square), scale, direction, scaled)
         square = new
-    return torch.where(g > 0, old + step + q * u, independent)
+    kernels.finish(g, u, h)
 
 
-def _dot(map: LinearMap, a: Values, b: Values) -> Tensor:
-    """Return the product of each output's rows, `members outputs`."""
-    return map.per_example(a * b).sum(1)
+def _quotient(above: Tensor, below: Tensor) -> Tensor:
+    """Return above/below, and 0 where that is not positive."""
+    return torch.where(below > 0, above / below, 0.0)

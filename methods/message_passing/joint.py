@@ -12,8 +12,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from methods.message_passing.convolution import Convolution
 from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.maps import Convolution, Inputs, LinearMap, Values, Weights
+from methods.message_passing.maps import Inputs, LinearMap, Values, Weights
 from methods.torch_layers import affine
 
 AT_ONCE = 2**22
@@ -34,7 +35,7 @@ def joint_precisions(
     the outputs share the weights of positions, their mean over outputs, up to a factor.
     """
     rows, r = map.rows(x), map.output_rows(observed).mT.double()
-    s = variance.flatten(2).double()
+    s = map.weight_rows(variance).double()
     if bias_variance is not None:
         rows = torch.cat([rows, torch.ones_like(rows[..., :1])], 2)
         s = torch.cat([s, bias_variance.double()[..., None]], 2)
@@ -44,8 +45,8 @@ def joint_precisions(
     parts = zip(r.split(outputs, 1), s.split(outputs, 1), strict=True)
     found = torch.cat([_precisions(rows.double(), *part) for part in parts], 1).to(variance.dtype)
     if bias_variance is None:
-        return found.view_as(variance), None
-    return found[..., :-1].reshape_as(variance), found[..., -1]
+        return map.from_rows(found), None
+    return map.from_rows(found[..., :-1].contiguous()), found[..., -1]
 
 
 def with_precision(message: Gaussian, mean: Tensor, precision: Float[Tensor, "*shape"]) -> Gaussian:

@@ -1,22 +1,19 @@
 """The linear map of a layer, of its inputs and its weights, and both its adjoints.
 
 All sums of a layer are made of these: matrix products for a dense layer, convolutions of the
-library for a convolution. Tensors have a leading axis of members, networks side by side, of
-which a convolution takes one.
+library for a convolution (convolution.py). Tensors have a leading axis of members, networks side
+by side; what is to be multiplied in one call of the library are several times as many members.
 """
 
 from dataclasses import dataclass
 from math import prod
 from typing import Protocol, runtime_checkable
 
-import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.grad import conv2d_input, conv2d_weight
 
 from methods.architectures import Conv2d, Linear
-from methods.torch_layers import affine, pad
+from methods.torch_layers import affine
 
 Values = Float[Tensor, "members examples *outputs"]
 Inputs = Float[Tensor, "members examples *inputs"]
@@ -43,6 +40,14 @@ class LinearMap(Protocol):
         """The shape of one example's outputs."""
         ...
 
+    def values_room(self, like: Tensor, count: int) -> Tensor:
+        """Return room for so many times the members of inputs or values."""
+        ...
+
+    def weights_room(self, like: Tensor, count: int) -> Tensor:
+        """Return room for so many times the members of weights."""
+        ...
+
     def forward(self, x: Inputs, w: Weights) -> Values:
         """Return Σ x w of every output."""
         ...
@@ -65,6 +70,14 @@ class LinearMap(Protocol):
 
     def rows(self, x: Inputs) -> Float[Tensor, "members rows fan_in"]:
         """Return the inputs of every position as a row."""
+        ...
+
+    def weight_rows(self, w: Weights) -> Float[Tensor, "members outputs fan_in"]:
+        """Return the weights of every output in the order of `rows`."""
+        ...
+
+    def from_rows(self, rows: Float[Tensor, "members outputs fan_in"]) -> Weights:
+        """Return weights, given as `weight_rows`."""
         ...
 
     def unrows(self, rows: Float[Tensor, "members rows fan_in"], x: Inputs) -> Inputs:
@@ -91,6 +104,11 @@ class Dense:
     def output_shape(self) -> tuple[int, ...]:
         return (self.layer.outputs,)
 
+    def values_room(self, like: Tensor, count: int) -> Tensor:
+        return like.new_empty(count * like.shape[0], *like.shape[1:])
+
+    weights_room = values_room
+
     def forward(self, x: Inputs, w: Weights) -> Values:
         return affine(x, w)
 
@@ -109,97 +127,17 @@ class Dense:
     def rows(self, x: Inputs) -> Tensor:
         return x
 
+    def weight_rows(self, w: Weights) -> Tensor:
+        return w
+
+    def from_rows(self, rows: Tensor) -> Weights:
+        return rows
+
     def unrows(self, rows: Tensor, x: Inputs) -> Inputs:
         return rows
 
     def output_rows(self, z: Values) -> Tensor:
         return z
-
-
-@dataclass(frozen=True)
-class Convolution:
-    """The map of a convolution; where borders differ, or mirror, images are padded first."""
-
-    layer: Conv2d
-    input_shape: tuple[int, int, int]
-
-    @property
-    def weight_shape(self) -> tuple[int, ...]:
-        return self.layer.channels, self.input_shape[0], self.layer.kernel, self.layer.kernel
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        grown = (
-            side + sum(self.layer.borders) - self.layer.kernel for side in self.input_shape[1:]
-        )
-        return self.layer.channels, *(extra // self.layer.stride + 1 for extra in grown)
-
-    @property
-    def _padding(self) -> int | None:
-        """What the library pads, or None where we do."""
-        before, after = self.layer.borders
-        return before if before == after and self.layer.padding_mode == "zeros" else None
-
-    def _padded(self, x: Tensor) -> Tensor:
-        x = x.squeeze(0)
-        x = x if self._padding is not None else pad(x, self.layer)
-        return x.contiguous(memory_format=torch.channels_last)
-
-    def _cropped(self, x: Tensor) -> Tensor:
-        if self._padding is None:
-            before, _ = self.layer.borders
-            _, height, width = self.input_shape
-            x = x[..., before : before + height, before : before + width]
-        return x.unsqueeze(0)
-
-    def _padded_size(self, examples: int, channels: int) -> tuple[int, int, int, int]:
-        more = 0 if self._padding is not None else sum(self.layer.borders)
-        height, width = (side + more for side in self.input_shape[1:])
-        return examples, channels, height, width
-
-    def forward(self, x: Inputs, w: Weights) -> Values:
-        kernels = w.squeeze(0).contiguous(memory_format=torch.channels_last)
-        z = F.conv2d(self._padded(x), kernels, None, self.layer.stride, self._padding or 0)
-        return z.unsqueeze(0)
-
-    def to_inputs(self, z: Values, w: Weights) -> Inputs:
-        size = self._padded_size(z.shape[1], w.shape[2])
-        kernels = w.squeeze(0).contiguous(memory_format=torch.channels_last)
-        x = conv2d_input(size, kernels, z.squeeze(0), self.layer.stride, self._padding or 0)
-        return self._cropped(x)
-
-    def to_weights(self, z: Values, x: Inputs) -> Weights:
-        shape = (z.shape[2], x.shape[2], *self.weight_shape[2:])
-        stride, padding = self.layer.stride, self._padding or 0
-        w = conv2d_weight(self._padded(x), shape, z.squeeze(0), stride, padding)
-        return w.contiguous().unsqueeze(0)
-
-    def per_example(self, z: Values) -> Biases:
-        return z.sum((-2, -1))
-
-    def spread(self, b: Biases) -> Values:
-        return b[..., None, None]
-
-    def rows(self, x: Inputs) -> Tensor:
-        columns = F.unfold(
-            self._padded(x), self.layer.kernel, padding=self._padding or 0, stride=self.layer.stride
-        )
-        return columns.mT.reshape(1, -1, columns.shape[1])
-
-    def unrows(self, rows: Tensor, x: Inputs) -> Inputs:
-        examples, channels = x.shape[1:3]
-        columns = rows.reshape(examples, -1, rows.shape[2]).mT
-        folded = F.fold(
-            columns,
-            self._padded_size(examples, channels)[2:],
-            self.layer.kernel,
-            padding=self._padding or 0,
-            stride=self.layer.stride,
-        )
-        return self._cropped(folded)
-
-    def output_rows(self, z: Values) -> Tensor:
-        return z.squeeze(0).permute(0, 2, 3, 1).reshape(1, -1, z.shape[2])
 
 
 def positions(map: LinearMap) -> int:

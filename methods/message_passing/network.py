@@ -13,6 +13,7 @@ from methods import architectures as words
 from methods.architecture_shapes import output_shape
 from methods.architectures import Architecture
 from methods.base import Unsupported
+from methods.message_passing.convolution import Convolution
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.layers.base import Layer, Visit
 from methods.message_passing.layers.elementwise import Activation, Flatten, MaxPool
@@ -21,7 +22,7 @@ from methods.message_passing.layers.later import LaterLayer
 from methods.message_passing.layers.pooling import AveragePool
 from methods.message_passing.layers.residual import Residual
 from methods.message_passing.layers.weighted import WeightedLayer, Weights
-from methods.message_passing.maps import Convolution, Dense
+from methods.message_passing.maps import Dense
 from methods.message_passing.sums import Order
 from methods.settings import require_choice
 

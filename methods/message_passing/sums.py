@@ -8,83 +8,93 @@ zeroth, which is off by g v, of the size of one over the fan-in, in a few produc
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.maps import Inputs, LinearMap, Values, Weights
 
 Order = Literal["exact", "first", "zeroth"]
-FEATURES = 2
-"""The axis of features or channels, of inputs and of weights."""
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Means and variances of a layer's inputs and weights in one forward pass."""
+    """Moments of a layer's inputs and weights in one forward pass, side by side as in maps.py.
 
-    input_mean: Inputs
-    input_variance: Inputs
-    weight_mean: Weights
-    weight_variance: Weights
+    One product of both makes the mean of Σ w a, and its variance due to weights and to inputs.
+    """
+
+    inputs: Inputs
+    """Mean, its square, and variance."""
+    weights: Weights
+    """Mean, variance, and second moment."""
+
+    @cached_property
+    def of_inputs(self) -> tuple[Inputs, ...]:
+        """Mean, its square, and variance, one by one."""
+        return self.inputs.chunk(3)
+
+    @cached_property
+    def of_weights(self) -> tuple[Weights, ...]:
+        """Mean, variance, and second moment, one by one."""
+        return self.weights.chunk(3)
 
 
 def messages(
-    order: Order, map: LinearMap, m: Moments, g: Values, h: Values, kernels: ModuleType
+    order: Order, map: LinearMap, m: Moments, pulls: Values, kernels: ModuleType
 ) -> tuple[Gaussian, Gaussian]:
-    """Return the sum over examples of messages to weights, and over outputs to inputs.
+    """Return the sum over examples of messages to weights, and over outputs to inputs, floored.
 
-    The messages of products, with the moments of the other factor's marginal.
+    The messages of products, with the moments of the other factor's marginal. `pulls` are forces
+    h, gains g, and once more g.
     """
     if order == "exact":
-        return _exact(map, m, g, h, kernels)
-    weights, inputs = _zeroth(map, m, g, h)
-    if order == "zeroth":
-        return weights, inputs
-    more_weights, more_inputs = _first(map, m, g, h)
-    return weights * more_weights, inputs * more_inputs
+        weights, inputs = _exact(map, m, pulls, kernels)
+        return weights, inputs.floored()
+    force, of_square, of_variance = map.to_weights(pulls, m.inputs).chunk(3)
+    weights = Gaussian(force.addcmul(m.of_weights[0], of_square), of_square + of_variance)
+    sums = map.to_inputs(pulls, m.weights)
+    if order == "first":
+        more_weights, more_inputs = _first(map, m, pulls)
+        weights = weights * more_weights
+        force, of_variance, rho = sums.chunk(3)
+        force += more_inputs.tau
+        of_variance += more_inputs.rho  # the rest of rho has its force by the mean
+        rho += more_inputs.rho
+    return weights, kernels.input_messages(m.of_inputs[0], sums)
 
 
 def _exact(
-    map: LinearMap, m: Moments, g: Values, h: Values, kernels: ModuleType
+    map: LinearMap, m: Moments, pulls: Values, kernels: ModuleType
 ) -> tuple[Gaussian, Gaussian]:
+    h, g, _ = pulls.chunk(3)
+    a, _, s_a = m.of_inputs
+    w, s_w, _ = m.of_weights
     rows = (
-        map.rows(m.input_mean),
-        map.rows(m.input_variance),
-        m.weight_mean.flatten(2),
-        m.weight_variance.flatten(2),
+        map.rows(a),
+        map.rows(s_a),
+        map.weight_rows(w),
+        map.weight_rows(s_w),
         map.output_rows(g),
         map.output_rows(h),
     )
     weights = kernels.exact_weight_sums(*rows)
     inputs = kernels.exact_input_sums(*rows)
     return (
-        Gaussian(*(part.view_as(m.weight_mean) for part in (weights.tau, weights.rho))),
-        Gaussian(*(map.unrows(part, m.input_mean) for part in (inputs.tau, inputs.rho))),
+        Gaussian(*(map.from_rows(part) for part in (weights.tau, weights.rho))),
+        Gaussian(*(map.unrows(part, a) for part in (inputs.tau, inputs.rho))),
     )
 
 
-def _zeroth(map: LinearMap, m: Moments, g: Values, h: Values) -> tuple[Gaussian, Gaussian]:
-    input_square, weight_square = m.input_mean.square(), m.weight_mean.square()
-    rho, mean_part = _halves(
-        map.to_weights(g, _both(input_square + m.input_variance, input_square))
-    )
-    weights = Gaussian(map.to_weights(h, m.input_mean) + m.weight_mean * mean_part, rho)
-    rho, mean_part = _halves(
-        map.to_inputs(g, _both(weight_square + m.weight_variance, weight_square))
-    )
-    inputs = Gaussian(map.to_inputs(h, m.weight_mean) + m.input_mean * mean_part, rho)
-    return weights, inputs
-
-
-def _first(map: LinearMap, m: Moments, g: Values, h: Values) -> tuple[Gaussian, Gaussian]:
+def _first(map: LinearMap, m: Moments, pulls: Values) -> tuple[Gaussian, Gaussian]:
     """Return what 1/(1 - g v) = 1 + g v adds, v = s_a E[w²] + E[a]² s_w."""
-    a, s_a, w, s_w = m.input_mean, m.input_variance, m.weight_mean, m.weight_variance
-    a_square, w_square = a.square(), w.square()
-    m2_a, m2_w = a_square + s_a, w_square + s_w
+    h, g, _ = pulls.chunk(3)
+    a, a_square, s_a = m.of_inputs
+    w, s_w, m2_w = m.of_weights
+    w_square, m2_a = w.square(), a_square + s_a
     gg, gh = g.square(), g * h
     of_w, of_a = map.to_weights, map.to_inputs
     weights = Gaussian(
@@ -119,7 +129,7 @@ def first_layer_messages(
     x: Inputs,
     mean: Weights,
     variance: Weights,
-    old_h: Values,
+    old_h: Values | None,
     g: Values,
     h: Values,
 ) -> Gaussian:
@@ -129,15 +139,6 @@ def first_layer_messages(
     """
     square = x.square()
     rho = map.to_weights(g, square) + variance * map.to_weights(g.square(), square.square())
-    change = map.to_weights(g * (h - old_h), square * x)
+    moved = h if old_h is None else h - old_h
+    change = map.to_weights(g * moved, square * x)
     return Gaussian(map.to_weights(h, x) + mean * rho + variance * change, rho)
-
-
-def _both(a: Tensor, b: Tensor) -> Tensor:
-    """Return both side by side as features of one tensor: one product makes the sums of both."""
-    return torch.cat([a, b], FEATURES)
-
-
-def _halves(both: Tensor) -> tuple[Tensor, Tensor]:
-    first, second = both.chunk(2, FEATURES)
-    return first, second

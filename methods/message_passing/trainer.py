@@ -207,7 +207,7 @@ class Trainer:
         schedule: Schedule,
     ) -> tuple[list[Weights], Noise | None, Tensor]:
         """Return the aggregates of some members, what is learned of noise, and which are sound."""
-        visit = Visit(schedule, len(index), order.shape[1])
+        visit = Visit(schedule, len(index), order.shape[1], iterations)
         rows = self.batches[batch][index].gather(1, order[index])
         inputs, targets = _rows(self.inputs, rows), _rows(self.targets, rows)
         head = self.head.of_members(index)
@@ -220,16 +220,17 @@ class Trainer:
         head.open(targets, rest, self.network.kernels)
         sound = torch.ones_like(index, dtype=torch.bool)
         loss = self.loss.new_zeros(len(index))
+        found: list[Weights] = []
         for iteration in range(iterations):
             visit.start(iteration)
+            outputs = []
             for group in range(visit.groups):
                 visit.group = group
-                z = self.network.forward(inputs[:, visit.rows], visit)
-                if iteration == iterations - 1:
-                    loss += head.loss(z, visit.rows).double()
-                self.network.backward(head.message(z, visit.rows), visit)
-            for layer in self.network.weighted:
-                layer.refresh()
+                outputs.append(self.network.forward(inputs[:, visit.rows], visit))
+                self.network.backward(head.message(outputs[-1], visit.rows), visit)
+            if visit.is_last:
+                loss += head.loss(_joined(outputs), slice(None)).double()
+            found = [layer.refresh() for layer in self.network.weighted]
             sound &= all_proper([layer.marginal for layer in self.network.weighted])
             if visit.replaced is not None and not isinstance(schedule, Sequential):
                 sound &= visit.replaced <= MOST_REPLACED * visit.sent
@@ -237,7 +238,7 @@ class Trainer:
             if not sound.any():
                 break
         self.loss[index[sound]] += loss[sound]
-        return [layer.aggregate() for layer in self.network.weighted], head.added(), sound
+        return found, head.added(), sound
 
     def _count(self, visit: Visit, index: Tensor) -> None:
         self.tally.serial_steps[index] += visit.groups
@@ -286,6 +287,12 @@ def _rows(pool: Tensor, rows: Tensor) -> Tensor:
     if values.dim() == 4:
         values = values.contiguous(memory_format=torch.channels_last)
     return values.unflatten(0, rows.shape)
+
+
+def _joined(groups: Sequence[Gaussian]) -> Gaussian:
+    """Return the messages of all groups' examples."""
+    tau, rho = (torch.cat([getattr(z, name) for z in groups], 1) for name in ("tau", "rho"))
+    return Gaussian(tau, rho)
 
 
 def _converted(

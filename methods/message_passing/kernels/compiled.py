@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from methods.message_passing.kernels import library
-from methods.message_passing.kernels.operations import Argument, Operations
+from methods.message_passing.kernels.operations import Operations
+from methods.message_passing.kernels.unit_operations import Argument
 
 ARGUMENTS = {
     "leaky_relu_direct_all": "nrpppp",
@@ -26,6 +27,17 @@ ARGUMENTS = {
     "exact_input_sums_all": "ppppppppp",
     "exact_first_forward_all": "pppppppp",
     "exact_first_weight_sums_all": "pppppppppp",
+    "fill_moments_all": "pppppppp",
+    "output_messages_all": "pppppppp",
+    "fill_pulls_all": "pppppppp",
+    "input_messages_all": "ppppppp",
+    "bias_messages_all": "ppppppp",
+    "begin_all": "ppppppppppp",
+    "fill_residual_all": "pppppppppp",
+    "fill_image_all": "pppppppp",
+    "step_all": "ppppppp",
+    "turn_all": "ppppppp",
+    "finish_all": "pppp",
 }
 """What the functions in C take: n lengths, r numbers, p addresses."""
 TYPES = {"n": c_int64, "r": c_double, "p": c_void_p}
@@ -39,17 +51,15 @@ class Compiled(Operations):
         *_, last = arguments
         if not isinstance(last, Tensor) or not last.is_cpu:
             raise ValueError(f"needed tensors in main memory for {name}; got {last}")
-        return _function(name, dtype)(*[_passed(argument) for argument in arguments])
-
-
-def _passed(argument: Argument) -> Array | float | int:
-    if isinstance(argument, Tensor):
-        return argument.data_ptr()
-    return _integers(*argument) if isinstance(argument, tuple) else argument
+        passed = [
+            a.data_ptr() if isinstance(a, Tensor) else _integers(a) if isinstance(a, tuple) else a
+            for a in arguments
+        ]
+        return _function(name, dtype)(*passed)
 
 
 @cache
-def _integers(*values: int) -> Array:
+def _integers(values: tuple[int, ...]) -> Array:
     return (c_int64 * len(values))(*values)
 
 
@@ -71,3 +81,14 @@ exact_input_sums = KERNELS.exact_input_sums
 exact_first_forward = KERNELS.exact_first_forward
 exact_first_weight_sums = KERNELS.exact_first_weight_sums
 swap = KERNELS.swap
+fill_moments = KERNELS.fill_moments
+output_messages = KERNELS.output_messages
+fill_pulls = KERNELS.fill_pulls
+input_messages = KERNELS.input_messages
+bias_messages = KERNELS.bias_messages
+begin = KERNELS.begin
+fill_residual = KERNELS.fill_residual
+fill_image = KERNELS.fill_image
+step = KERNELS.step
+turn = KERNELS.turn
+finish = KERNELS.finish

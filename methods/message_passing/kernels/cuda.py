@@ -23,7 +23,8 @@ from methods.message_passing.kernels.launches import (
     source,
 )
 from methods.message_passing.kernels.library import DEFINES
-from methods.message_passing.kernels.operations import Argument, Operations
+from methods.message_passing.kernels.operations import Operations
+from methods.message_passing.kernels.unit_operations import Argument
 
 SPLIT = ("exact_weight_sums_all", "exact_first_weight_sums_all")
 """Sums over rows, of which parts run side by side."""
@@ -41,6 +42,8 @@ class Cuda(Operations):
         members, rows, inputs, outputs = (int(number) for number in numbers)
         count = parts(rows, inputs, outputs)
         *given, tau, rho = tensors
+        assert tau is not None
+        assert rho is not None
         if count == 1:
             self._launch(name, dtype, [*numbers, 1], tensors)
             return 0
@@ -50,7 +53,11 @@ class Cuda(Operations):
         return 0
 
     def _launch(
-        self, name: str, dtype: torch.dtype, numbers: Sequence[float], tensors: Sequence[Tensor]
+        self,
+        name: str,
+        dtype: torch.dtype,
+        numbers: Sequence[float],
+        tensors: Sequence[Tensor | None],
     ) -> None:
         lengths = [number for number in numbers if isinstance(number, int)]
         how = launch(name, *lengths)
@@ -66,17 +73,18 @@ class Cuda(Operations):
         defines: tuple[str, ...],
         how: Launch,
         numbers: Sequence[float],
-        tensors: Sequence[Tensor],
+        tensors: Sequence[Tensor | None],
     ) -> None:
         """Launch a kernel that is compiled with these macros on torch's current stream."""
-        device = tensors[0].device
+        device = next(tensor.device for tensor in tensors if tensor is not None)
         if device.type != "cuda":
             raise ValueError(f"needed tensors on a GPU for {name}; got them on {device}")
         cupy = _cupy()
         stream = cupy.cuda.Stream.from_external(_CurrentStream(device))
         with cupy.cuda.Device(device.index), stream:
             kernel = _kernel(name, defines, device.index)
-            kernel(*how, (*numbers, *(tensor.data_ptr() for tensor in tensors)))
+            addresses = (0 if t is None else t.data_ptr() for t in tensors)
+            kernel(*how, (*numbers, *addresses))
 
 
 class _CurrentStream:
@@ -89,12 +97,12 @@ class _CurrentStream:
         return 0, self._handle
 
 
-def flattened(arguments: Sequence[Argument]) -> tuple[list[int | float], list[Tensor]]:
-    """Return numbers and tensors apart: every kernel takes its numbers first."""
+def flattened(arguments: Sequence[Argument]) -> tuple[list[int | float], list[Tensor | None]]:
+    """Return numbers and tensors, or None for one, apart: every kernel takes its numbers first."""
     numbers: list[int | float] = []
-    tensors: list[Tensor] = []
+    tensors: list[Tensor | None] = []
     for argument in arguments:
-        if isinstance(argument, Tensor):
+        if argument is None or isinstance(argument, Tensor):
             tensors.append(argument)
         elif isinstance(argument, tuple):
             numbers.extend(argument)
@@ -136,3 +144,14 @@ exact_input_sums = KERNELS.exact_input_sums
 exact_first_forward = KERNELS.exact_first_forward
 exact_first_weight_sums = KERNELS.exact_first_weight_sums
 swap = KERNELS.swap
+fill_moments = KERNELS.fill_moments
+output_messages = KERNELS.output_messages
+fill_pulls = KERNELS.fill_pulls
+input_messages = KERNELS.input_messages
+bias_messages = KERNELS.bias_messages
+begin = KERNELS.begin
+fill_residual = KERNELS.fill_residual
+fill_image = KERNELS.fill_image
+step = KERNELS.step
+turn = KERNELS.turn
+finish = KERNELS.finish

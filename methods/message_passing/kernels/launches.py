@@ -34,8 +34,28 @@ FILES = {
     "exact_input_sums_all": "sums.cu",
     "exact_first_forward_all": "sums.cu",
     "add_parts": "sums.cu",
+    "fill_moments_all": "units.cu",
+    "output_messages_all": "units.cu",
+    "fill_pulls_all": "units.cu",
+    "input_messages_all": "units.cu",
+    "bias_messages_all": "units.cu",
+    "begin_all": "units.cu",
+    "fill_residual_all": "units.cu",
+    "fill_image_all": "units.cu",
+    "step_all": "units.cu",
+    "turn_all": "units.cu",
+    "finish_all": "units.cu",
 }
 """Where each kernel stands."""
+OVER_POSITIONS = (
+    "bias_messages_all",
+    "begin_all",
+    "fill_residual_all",
+    "fill_image_all",
+    "step_all",
+    "turn_all",
+)
+"""Kernels of units of which each thread takes all positions, for their sum."""
 
 
 class Launch(NamedTuple):
@@ -57,6 +77,10 @@ def launch(name: str, *lengths: int) -> Launch | None:
         images, channels, height, width, size, _ = lengths
         windows = images * channels * (height // size) * (width // size)
         grid, block = (ceil(windows / THREADS), 1, 1), (THREADS, 1, 1)
+    elif FILES[name] == "units.cu":
+        members, examples, positions, features = lengths[:4]
+        units = members * examples * features * (1 if name in OVER_POSITIONS else positions)
+        grid, block = (ceil(units / THREADS), 1, 1), (THREADS, 1, 1)
     elif name in ("argmax_backward_all", "add_parts"):
         grid, block = (ceil(lengths[0] / THREADS), 1, 1), (THREADS, 1, 1)
     else:

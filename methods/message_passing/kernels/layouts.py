@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 import torch
@@ -37,6 +38,71 @@ def contiguous(
         tensors = tuple(t.to(dtype) for t in tensors)
     _check(like, shape, *tensors, dtype=dtype)
     return [t.contiguous() for t in tensors]
+
+
+def by_rows(
+    like: Tensor, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor | None]
+) -> tuple[tuple[int, ...], list[Tensor | None]]:
+    """Return lengths and strides of tensors of units as rows of features, and the tensors.
+
+    Shapes are `members examples features *positions`, that of `like`. What has no positions, or
+    one example alone, is read again at each. Inputs are copied where features do not follow one
+    another; outputs (`features_last`) do not need that.
+    """
+    shape, dtype, device = like.shape, like.dtype, like.device
+    numbers = [*shape[:2], prod(shape[3:]), shape[2]]
+    tensors: list[Tensor | None] = [*inputs, *outputs]
+    for k, t in enumerate(tensors):
+        if t is None:
+            numbers += (0, 0, 0)
+            continue
+        if t.dtype != dtype or t.device != device:
+            _check(like, t.shape, t)
+        strides = _row_strides(shape, t.shape, t.stride())
+        if strides is None:
+            assert k < len(inputs), "room for results has its features last"
+            t = tensors[k] = features_last(t).copy_(t)
+            strides = _row_strides(shape, t.shape, t.stride())
+            assert strides is not None
+        numbers += strides
+    return tuple(numbers), tensors
+
+
+def features_last(like: Tensor) -> Tensor:
+    """Return room in which features follow one another, as channels last of images."""
+    strides = _features_last(like.shape)
+    return torch.empty_strided(like.shape, strides, dtype=like.dtype, device=like.device)
+
+
+@cache
+def _features_last(shape: torch.Size) -> tuple[int, ...]:
+    members, examples, features, *sides = shape
+    room = torch.empty(members, examples, *sides, features, device="meta")
+    return room.movedim(-1, 2).stride()
+
+
+@cache
+def _row_strides(
+    whole: torch.Size, shape: torch.Size, strides: tuple[int, ...]
+) -> tuple[int, int, int] | None:
+    """Return how far apart members, examples and positions stand.
+
+    None where features do not follow one another, or positions are not evenly spaced.
+    """
+    members, _, features = whole[:3]
+    if shape not in (whole, whole[:3], (members, 1, features)):
+        raise ValueError(f"needed tensors of shape {tuple(whole)}; got {tuple(shape)}")
+    member, example, feature, *sides = strides
+    example = example if shape[1] > 1 else 0
+    if feature != 1 and features > 1:
+        return None
+    if not sides:
+        return member, example, 0
+    row, column = sides
+    height, width = shape[3:]
+    if width == 1:
+        return member, example, row
+    return (member, example, column) if height == 1 or row == width * column else None
 
 
 def _check(

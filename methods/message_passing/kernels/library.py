@@ -22,7 +22,7 @@ from methods.base import PackageMissing
 from methods.kernels.kept import kept_folder
 
 HERE = Path(__file__).parent
-SOURCES = ("elementwise.c", "labels.c", "pooling.c", "sums.c")
+SOURCES = ("elementwise.c", "labels.c", "pooling.c", "sums.c", "units.c")
 PLACES = (HERE / "__pycache__", Path.home() / ".cache" / "bnnbench" / "message_passing")
 """Where libraries may be kept: the first that can be written to."""
 

@@ -3,28 +3,21 @@
 Tensors are checked and laid out, results allocated, and addresses handed on.
 """
 
-from abc import ABC, abstractmethod
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.kernels.layouts import Images, alike, contiguous
+from methods.message_passing.kernels.unit_operations import UnitOperations
 
 Rows = Float[Tensor, "members rows inputs"]
 Weights = Float[Tensor, "members outputs inputs"]
 Units = Float[Tensor, "members rows outputs"]
 
-Argument = Tensor | tuple[int, ...] | int | float
 
-
-class Operations(ABC):
+class Operations(UnitOperations):
     """Every kernel of `reference`, of compiled code that `call` finds by its name."""
-
-    @abstractmethod
-    def call(self, name: str, dtype: torch.dtype, *arguments: Argument) -> int:
-        """Run compiled code for messages of a type; return its status, 0 if all went well."""
 
     def leaky_relu_forward(
         self, z: Gaussian, a: Gaussian | None, slope: float
@@ -80,13 +73,13 @@ class Operations(ABC):
     def exact_weight_sums(
         self,
         input_mean: Rows,
-        input_variance: Rows,
+        input_variance: Rows | None,
         weight_mean: Weights,
         weight_variance: Weights,
         g: Units,
         h: Units,
     ) -> Gaussian:
-        """Return the messages of all rows to each weight of a later layer, multiplied."""
+        """Return the messages of all rows to each weight, multiplied; None: observed inputs."""
         rows, weights, units = (input_mean, input_variance), (weight_mean, weight_variance), (g, h)
         return self._sums("exact_weight_sums_all", rows, weights, units, _empty(weight_mean))
 
@@ -149,17 +142,19 @@ class Operations(ABC):
     def _sums(
         self,
         name: str,
-        rows: tuple[Tensor, ...],
+        rows: tuple[Tensor, *tuple[Tensor | None, ...]],
         weights: tuple[Tensor, Tensor],
         units: tuple[Tensor, ...],
         out: Gaussian,
     ) -> Gaussian:
         (members, outputs, inputs), count = weights[0].shape, rows[0].shape[1]
+        known = [t for t in rows if t is not None]
+        given = contiguous(rows[0], (members, count, inputs), *known)
         self.call(
             name,
             out.rho.dtype,
             (members, count, inputs, outputs),
-            *contiguous(rows[0], (members, count, inputs), *rows),
+            *(None if t is None else given.pop(0) for t in rows),
             *contiguous(rows[0], (members, outputs, inputs), *weights),
             *contiguous(rows[0], (members, count, outputs), *units),
             *(out.tau, out.rho),

@@ -14,12 +14,25 @@ from torch import Tensor
 
 from methods.message_passing.factors import argmax, leaky_relu, max_pool
 from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.kernels import units
 
 CHUNK = 2**18
 """The most elements of a member's temporary, unless one slice of its result has more.
 
 It is the member's, so that the order of sums does not depend on how many members there are.
 """
+
+fill_moments = units.fill_moments
+output_messages = units.output_messages
+fill_pulls = units.fill_pulls
+input_messages = units.input_messages
+bias_messages = units.bias_messages
+begin = units.begin
+fill_residual = units.fill_residual
+fill_image = units.fill_image
+step = units.step
+turn = units.turn
+finish = units.finish
 
 Rows = Float[Tensor, "members rows inputs"]
 Weights = Float[Tensor, "members outputs inputs"]
@@ -72,13 +85,15 @@ def swap(marginal: Gaussian, old: Gaussian, new: Gaussian) -> Gaussian:
 
 def exact_weight_sums(
     input_mean: Rows,
-    input_variance: Rows,
+    input_variance: Rows | None,
     weight_mean: Weights,
     weight_variance: Weights,
     g: Units,
     h: Units,
 ) -> Gaussian:
-    r"""Return the messages of all rows to each weight of a later layer, multiplied.
+    r"""Return the messages of all rows to each weight, multiplied.
+
+    Inputs without a variance are observed, and the weights' moments those of cavities.
 
     With p and v the moments of the product of input and weight, and q = 1 - g v,
     $\rho = \sum_n \mathrm E[a^2] g/q$ and $\tau = \sum_n \mathrm E[a] (h + g p)/q$.
@@ -88,7 +103,7 @@ def exact_weight_sums(
     for rows in _chunks(g.shape[1], weight_mean):
         mean = input_mean[:, rows, None, :]
         square = mean.square()
-        variance = input_variance[:, rows, None, :]
+        variance = 0.0 if input_variance is None else input_variance[:, rows, None, :]
         gain, force = g[:, rows, :, None], h[:, rows, :, None]
         v = variance * weight_second[:, None] + square * weight_variance[:, None]
         share = _remaining(gain * v)

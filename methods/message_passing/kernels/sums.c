@@ -2,7 +2,8 @@
 //
 // Rows lie `members rows inputs` and `members rows outputs`, weights `members outputs inputs`.
 // Every sum runs in the order of its index. Tiles keep what is read again in the nearest caches.
-// `sizes` are members, rows, inputs, outputs. Every function returns 0.
+// `sizes` are members, rows, inputs, outputs. Observed inputs have no variance: NULL. Every
+// function returns 0.
 #include "dense.cuh"
 
 #define TILE 128
@@ -55,6 +56,7 @@ int exact_weight_sums_all(const int64_t *sizes, const REAL *mean, const REAL *va
                            const REAL *w_mean, const REAL *w_variance, const REAL *g,
                            const REAL *h, REAL *tau, REAL *rho) {
     int64_t members = sizes[0], rows = sizes[1], inputs = sizes[2], outputs = sizes[3];
+    static const REAL known[TILE];  // zeros
     clear(members * outputs * inputs, tau, rho);
     for (int64_t member = 0; member < members; member++)
         for (int64_t tile = 0; tile < rows; tile += TILE)
@@ -63,8 +65,9 @@ int exact_weight_sums_all(const int64_t *sizes, const REAL *mean, const REAL *va
                     int64_t w = (member * outputs + o) * inputs + i;
                     for (int64_t n = tile; n < least(rows, tile + TILE); n++) {
                         int64_t row = member * rows + n, a = row * inputs + i;
-                        add_products(least(TILE, inputs - i), mean + a, variance + a, w_mean + w,
-                                     w_variance + w, g[row * outputs + o], h[row * outputs + o],
+                        add_products(least(TILE, inputs - i), mean + a,
+                                     variance ? variance + a : known, w_mean + w, w_variance + w,
+                                     g[row * outputs + o], h[row * outputs + o],
                                      tau + w, rho + w);
                     }
                 }

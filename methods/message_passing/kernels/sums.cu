@@ -45,7 +45,8 @@ extern "C" __global__ void exact_weight_sums_all(long long members, long long ro
     __shared__ Tile means, variances, gs, hs;
     Weight w = weight_of_thread(members, rows, inputs, outputs, parts);
     long long column = (long long)blockIdx.x * SIDE + threadIdx.x;
-    mean += w.member * rows * inputs, variance += w.member * rows * inputs;
+    mean += w.member * rows * inputs;
+    if (variance) variance += w.member * rows * inputs;  // observed inputs have none
     g += w.member * rows * outputs, h += w.member * rows * outputs;
     long long weight = w.member * outputs * inputs;
     Moments target = {element(w_mean + weight, outputs, inputs, w.output, w.input),
@@ -54,7 +55,8 @@ extern "C" __global__ void exact_weight_sums_all(long long members, long long ro
     for (long long n = w.first; n < w.end; n += SIDE) {
         long long row = n + threadIdx.y;
         means[threadIdx.y][threadIdx.x] = element(mean, w.end, inputs, row, w.input);
-        variances[threadIdx.y][threadIdx.x] = element(variance, w.end, inputs, row, w.input);
+        variances[threadIdx.y][threadIdx.x] =
+            variance ? element(variance, w.end, inputs, row, w.input) : 0;
         gs[threadIdx.y][threadIdx.x] = element(g, w.end, outputs, row, column);
         hs[threadIdx.y][threadIdx.x] = element(h, w.end, outputs, row, column);
         __syncthreads();

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-import torch
 from jaxtyping import Int
 from torch import Tensor
 
@@ -18,6 +17,8 @@ class Visit:
     schedule: Schedule
     members: int
     examples: int
+    iterations: int | None = None
+    """How many there will be; None where that is not known."""
     iteration: int = 0
     group: int = 0
     replaced: Int[Tensor, " members"] | None = None
@@ -42,6 +43,11 @@ class Visit:
     def is_first(self) -> bool:
         """Whether no example has sent a message in this visit."""
         return self.iteration == 0
+
+    @property
+    def is_last(self) -> bool:
+        """Whether nobody will read what this iteration keeps."""
+        return self.iteration + 1 == self.iterations
 
     @property
     def damping(self) -> float:
@@ -92,9 +98,9 @@ class Layer(Protocol):
 
 @dataclass
 class Slots:
-    """What is kept of every example of the batch, from one iteration of a visit to the next."""
+    """What is kept of a visit's examples, group by group, from one iteration to the next."""
 
-    values: dict[str, Tensor] = field(default_factory=dict)
+    values: dict[tuple[str, int], Tensor] = field(default_factory=dict)
 
     def get(self, name: str, visit: Visit) -> Tensor | None:
         """Return what the group's examples kept; None in the first iteration."""
@@ -102,13 +108,12 @@ class Slots:
 
     def kept(self, name: str, visit: Visit) -> Tensor:
         """Return what the group's examples kept in the last iteration."""
-        return self.values[name][:, visit.rows]
+        return self.values[name, visit.group]
 
     def put(self, name: str, visit: Visit, value: Tensor) -> None:
-        """Keep the values of the group's examples."""
-        if name not in self.values:
-            self.values[name] = _room(value, visit.examples)
-        self.values[name][:, visit.rows] = value
+        """Keep the values of the group's examples, if there is another iteration to read them."""
+        if not visit.is_last:
+            self.values[name, visit.group] = value
 
     def message(self, name: str, visit: Visit) -> Gaussian | None:
         """Return the message that the group's examples kept; None in the first iteration."""
@@ -116,17 +121,6 @@ class Slots:
         return None if tau is None or rho is None else Gaussian(tau, rho)
 
     def put_message(self, name: str, visit: Visit, message: Gaussian) -> None:
-        """Keep the message of the group's examples."""
+        """Keep the message of the group's examples, if there is another iteration to read it."""
         self.put(f"{name} tau", visit, message.tau)
         self.put(f"{name} rho", visit, message.rho)
-
-
-def _room(value: Tensor, examples: int) -> Tensor:
-    """Return room for so many examples, images with channels last in memory."""
-    shape = (*value.shape[:1], examples, *value.shape[2:])
-    if value.dim() != 5:
-        return value.new_empty(shape)
-    room = torch.empty(
-        shape[1:], dtype=value.dtype, device=value.device, memory_format=torch.channels_last
-    )
-    return room.unsqueeze(0)

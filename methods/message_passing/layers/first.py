@@ -6,14 +6,12 @@ per row and output, or found exactly from the stored messages of each example.
 
 from math import prod
 
-import torch
 from torch import Tensor
 
-from methods.message_passing.coupling import Coupling
 from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from methods.message_passing.joint import with_precision
 from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import Known, Pull, WeightedLayer, Weights
+from methods.message_passing.layers.weighted import Known, WeightedLayer, Weights
 from methods.message_passing.sums import first_layer_forward, first_layer_messages
 from methods.torch_layers import affine
 
@@ -31,38 +29,34 @@ class FirstLayer(WeightedLayer):
         self._x = message
         self._bias = self._cavity_of_bias(visit)
         mean, variance = self._weights_part(visit)
-        if self._bias:
-            mean, variance = mean + self._bias[0], variance + self._bias[1]
-        self._mean, self._variance = mean, variance
-        return self._message(mean, variance)
+        self._z = self.kernels.output_messages(mean, variance, None, *self._bias)
+        return self._z
 
     def backward(self, message: Gaussian, visit: Visit) -> None:
         """Send messages to weights and biases; observed inputs need none."""
-        pull = self._pull(message, self._mean, self._variance)
+        h, g = (self.map.values_room(message.rho, 1) for _ in range(2))
+        self.kernels.fill_pulls(self._z, message, h, g, None)
         if visit.schedule.solver_iterations:
-            pull = self._couple(self._coupling(), pull, visit)
+            weight = self.marginal.weight.variance
+            own = self.map.forward(self._x.square(), weight)
+            self._couple(self._x, weight, own, None, g, h, visit)
         joint = visit.schedule.joint_precisions
         known = self._known(self._x, message.rho, visit) if joint else None
-        new = self._messages(pull.g, pull.h, visit, known)
-        self._send_to_weights(new, visit)
-        self._send_to_bias(self._bias, pull, visit, known)
-        self._keep_pull(pull, visit)
-        del self._x, self._mean, self._variance
+        self._send_to_weights(self._messages(g, h, visit, known), visit)
+        self._send_to_bias(self._bias, g, h, visit, known)
+        self._keep_pull(g, h, visit)
+        del self._x, self._z
 
     def predict(self, message: Tensor) -> Gaussian:
         """Return the messages of new examples to the pre-activations."""
-        weight, bias = self.marginal.weight, self.marginal.bias
-        mean = self.map.forward(message, weight.mean)
-        variance = self.map.forward(message.square(), weight.variance)
-        if bias:
-            mean = mean + self.map.spread(bias.mean[:, None])
-            variance = variance + self.map.spread(bias.variance[:, None])
-        return self._message(mean, variance)
+        weight = self.marginal.weight
+        moments = self._sums(message, weight.mean, weight.variance)
+        return self.kernels.output_messages(*moments, None, *self._bias_moments())
 
-    def _keep_pull(self, pull: Pull, visit: Visit) -> None:
+    def _keep_pull(self, g: Tensor, h: Tensor, visit: Visit) -> None:
         """Keep what cavities are rebuilt from, and what the next coupled update starts from."""
-        self._keep("g", pull.g, visit)
-        self._keep("h", pull.h, visit)
+        self._keep("g", g, visit)
+        self._keep("h", h, visit)
 
     def _old(self, visit: Visit) -> tuple[Tensor | None, Tensor | None]:
         return self.slots.get("g", visit), self.slots.get("h", visit)
@@ -73,15 +67,12 @@ class FirstLayer(WeightedLayer):
         self._weight_mean, self._weight_variance = weight.mean, weight.variance
         g, h = self._old(visit)
         if g is None or h is None:
-            return (
-                self.map.forward(self._x, self._weight_mean),
-                self.map.forward(self._x.square(), self._weight_variance),
-            )
+            return self._sums(self._x, self._weight_mean, self._weight_variance)
         if self.order == "exact":
             mean, variance = self.kernels.exact_first_forward(
                 self.map.rows(self._x),
-                self._weight_mean.flatten(2),
-                self._weight_variance.flatten(2),
+                self.map.weight_rows(self._weight_mean),
+                self.map.weight_rows(self._weight_variance),
                 self.map.output_rows(g),
                 self.map.output_rows(h),
             )
@@ -89,6 +80,10 @@ class FirstLayer(WeightedLayer):
         return first_layer_forward(
             self.map, self._x, self._weight_mean, self._weight_variance, g, h
         )
+
+    def _sums(self, x: Tensor, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+        """Return mean and variance of Σ w x under common moments of the weights."""
+        return self.map.forward(x, mean), self.map.forward(x.square(), variance)
 
     def _messages(self, g: Tensor, h: Tensor, visit: Visit, known: Known | None) -> Gaussian:
         """Return the product of the group's messages to the weights."""
@@ -98,28 +93,20 @@ class FirstLayer(WeightedLayer):
     def _independent(self, g: Tensor, h: Tensor, visit: Visit) -> Gaussian:
         """Return the product of the messages of rows, each for itself."""
         old_g, old_h = self._old(visit)
-        old_g = torch.zeros_like(g) if old_g is None else old_g
-        old_h = torch.zeros_like(h) if old_h is None else old_h
         mean, variance = self._weight_mean, self._weight_variance
         if self.order != "exact":
             return first_layer_messages(self.map, self._x, mean, variance, old_h, g, h)
-        new = self.kernels.exact_first_weight_sums(
-            self.map.rows(self._x),
-            mean.flatten(2),
-            variance.flatten(2),
-            *(self.map.output_rows(values) for values in (old_g, old_h, g, h)),
-        )
-        return Gaussian(new.tau.view_as(mean), new.rho.view_as(mean))
+        rows = self.map.rows(self._x)
+        weights = (self.map.weight_rows(mean), self.map.weight_rows(variance))
+        if old_g is None or old_h is None:
+            new = self.kernels.exact_weight_sums(rows, None, *weights, *self._rows(g, h))
+        else:
+            units = self._rows(old_g, old_h, g, h)
+            new = self.kernels.exact_first_weight_sums(rows, *weights, *units)
+        return Gaussian(self.map.from_rows(new.tau), self.map.from_rows(new.rho))
 
-    def _coupling(self) -> Coupling:
-        weight, bias = self.marginal.weight, self.marginal.bias
-        variance = weight.variance
-        diagonal = self.map.forward(self._x.square(), variance)
-        if bias:
-            diagonal = diagonal + self.map.spread(bias.variance[:, None])
-        return Coupling(
-            self.map, self._x, variance, bias.variance if bias else None, diagonal, None
-        )
+    def _rows(self, *values: Tensor) -> tuple[Tensor, ...]:
+        return tuple(self.map.output_rows(value) for value in values)
 
 
 class FirstLayerOfExamples(FirstLayer):
@@ -129,42 +116,40 @@ class FirstLayerOfExamples(FirstLayer):
     """
 
     def _weights_part(self, visit: Visit) -> tuple[Tensor, Tensor]:
-        weight = self.marginal.weight
-        cavity = Gaussian(weight.tau[:, None], weight.rho[:, None])
-        old = self.slots.message("weight", visit)
-        if old:
-            cavity = cavity / old
-        cavity = Gaussian(cavity.tau, cavity.rho.clamp_min(LEAST_PRECISION))
-        batch = self._x.shape[:2]  # members and examples
-        self._patches = self.map.rows(self._x).view(*batch, -1, prod(self.map.weight_shape[1:]))
-        mean, variance = (
-            part.flatten(3).expand(*batch, -1, -1) for part in (cavity.mean, cavity.variance)
-        )
-        self._cavity = mean, variance
-        return self._outputs(self._patches, mean), self._outputs(self._patches.square(), variance)
+        weight, old = self.marginal.weight, self.slots.message("weight", visit)
+        self._weight_mean, self._weight_variance = weight.mean, weight.variance
+        if old is None:  # one cavity of all examples
+            moments = self._weight_mean, self._weight_variance
+            self._cavity = [self.map.weight_rows(part)[:, None] for part in moments]
+            return self._sums(self._x, *moments)
+        tau, rho = (self.map.weight_rows(part)[:, None] for part in (weight.tau, weight.rho))
+        cavity = Gaussian(tau, rho) / old
+        rho = cavity.rho.clamp_min(LEAST_PRECISION)
+        self._cavity = [cavity.tau / rho, rho.reciprocal()]
+        rows = self._patches()
+        mean, variance = self._cavity
+        return self._outputs(rows, mean), self._outputs(rows.square(), variance)
+
+    def _patches(self) -> Tensor:
+        """Return the rows of each example."""
+        return self.map.rows(self._x).view(*self._x.shape[:2], -1, prod(self.map.weight_shape[1:]))
 
     def _messages(self, g: Tensor, h: Tensor, visit: Visit, known: Known | None) -> Gaussian:
         assert known is None  # a share of a joint message is not what a cavity lacks
-        rows, (mean, variance) = self._patches, self._cavity
-        shape = (*rows.shape[:3], -1)
-        g, h = (self.map.output_rows(values).view(shape).flatten(0, 1) for values in (g, h))
-        none = torch.zeros_like(g)  # an example's own message is not in its cavity
-        new = self.kernels.exact_first_weight_sums(
-            *(part.flatten(0, 1) for part in (rows, mean, variance)), none, none, g, h
-        )
-        shape = (*rows.shape[:2], *self.map.weight_shape)
-        new, old = (
-            Gaussian(new.tau.view(shape), new.rho.view(shape)),
-            self.slots.message("weight", visit),
-        )
+        rows = self._patches()
+        weights = (part.expand(*rows.shape[:2], -1, -1).flatten(0, 1) for part in self._cavity)
+        units = (part.view(*rows.shape[:3], -1).flatten(0, 1) for part in self._rows(g, h))
+        new = self.kernels.exact_weight_sums(rows.flatten(0, 1), None, *weights, *units)
+        new = Gaussian(*(part.unflatten(0, rows.shape[:2]) for part in (new.tau, new.rho)))
+        old = self.slots.message("weight", visit)
         if old:
             new = old.moved(new, visit.damping)
         self.slots.put_message("weight", visit, new)
-        return Gaussian(new.tau.sum(1), new.rho.sum(1))
+        return Gaussian(*(self.map.from_rows(part.sum(1)) for part in (new.tau, new.rho)))
 
-    def _keep_pull(self, pull: Pull, visit: Visit) -> None:
+    def _keep_pull(self, g: Tensor, h: Tensor, visit: Visit) -> None:
         if visit.schedule.solver_iterations:
-            self._keep("h", pull.h, visit)
+            self._keep("h", h, visit)
 
     def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
         old = self.sums[visit.group]
@@ -177,7 +162,8 @@ class FirstLayerOfExamples(FirstLayer):
         if rows.shape[2] == 1:
             return (rows * weights).sum(-1).view(*rows.shape[:2], *self.map.output_shape)
         outputs = affine(rows.flatten(0, 1), weights.flatten(0, 1))
-        return outputs.mT.reshape(*rows.shape[:2], *self.map.output_shape)
+        channels, *sides = self.map.output_shape
+        return outputs.view(*rows.shape[:2], *sides, channels).movedim(-1, 2)
 
 
 def _as_outputs(rows: Tensor, like: Tensor) -> Tensor:

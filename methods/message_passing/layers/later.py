@@ -6,11 +6,10 @@ Source: paper 000, section 3 and appendix B; Stern, Herbrich and Graepel (2009) 
 import torch
 from torch import Tensor
 
-from methods.message_passing.coupling import Coupling
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.joint import with_precision
 from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import Pull, WeightedLayer
+from methods.message_passing.layers.weighted import WeightedLayer
 from methods.message_passing.sums import Moments, messages
 
 
@@ -23,76 +22,56 @@ class LaterLayer(WeightedLayer):
 
     def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the messages to the pre-activations."""
-        old = self.slots.message("input", visit)
-        moments = self._moments(message * old if old else message)
+        self._now = self._moments(message, self.slots.message("input", visit))
         self._bias = self._cavity_of_bias(visit)
-        mean, self._own_variance, self._lower_variance = self._sums(moments)
-        variance = self._own_variance + self._lower_variance
-        if self._bias:
-            mean, variance = mean + self._bias[0], variance + self._bias[1]
-        self._now, self._mean, self._variance = moments, mean, variance
-        return self._message(mean, variance)
+        self._z, self._own_variance, self._lower_variance = self._outputs(self._now, self._bias)
+        return self._z
 
     def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the messages to the inputs, and send those to weights and biases."""
-        pull = self._pull(message, self._mean, self._variance)
-        if visit.schedule.without_own_force and not visit.is_first:
+        schedule, pulls = visit.schedule, self.map.values_room(message.rho, 3)
+        h, g, again = pulls.chunk(3)
+        self.kernels.fill_pulls(self._z, message, h, g, again)
+        if schedule.without_own_force and not visit.is_first:
             unshared = self._own_variance + self._lower_variance  # the bias has a cavity already
-            pull = Pull(pull.g, pull.h + pull.g * unshared * self.slots.kept("h", visit))
-        if visit.schedule.solver_iterations:
-            pull = self._couple(self._coupling(), pull, visit)
-        to_weights, to_inputs = messages(
-            self.order, self.map, self._now, pull.g, pull.h, self.kernels
-        )
+            h += g * unshared * self.slots.kept("h", visit)
+        if schedule.solver_iterations:
+            x = self._now.of_inputs[0]
+            x = self.map.values_room(x, 1).copy_(x)  # without what lies between: read often
+            s = self._now.of_weights[1]
+            self._couple(x, s, self._own_variance, self._lower_variance, g, h, visit)
+        to_weights, to_inputs = messages(self.order, self.map, self._now, pulls, self.kernels)
         known = None
-        if visit.schedule.joint_precisions:
+        if schedule.joint_precisions:
             observed = message.rho / (1 + message.rho * self._lower_variance)
-            known = self._known(self._now.input_mean, observed, visit)
-            to_weights = with_precision(to_weights, self._now.weight_mean, known.weight)
+            known = self._known(self._now.of_inputs[0], observed, visit)
+            to_weights = with_precision(to_weights, self._now.of_weights[0], known.weight)
         self._send_to_weights(to_weights, visit)
-        self._send_to_bias(self._bias, pull, visit, known)
-        if visit.schedule.without_own_force or visit.schedule.solver_iterations:
-            self._keep("h", pull.h, visit)
-        to_inputs = to_inputs.floored()
+        self._send_to_bias(self._bias, g, h, visit, known)
+        if schedule.without_own_force or schedule.solver_iterations:
+            self._keep("h", h, visit)
         self.slots.put_message("input", visit, to_inputs)
-        del self._now, self._mean, self._variance, self._own_variance, self._lower_variance
+        del self._now, self._z, self._own_variance, self._lower_variance
         return to_inputs
 
     def predict(self, message: Gaussian) -> Gaussian:
         """Return the messages of new examples to the pre-activations."""
-        mean, own, lower = self._sums(self._moments(message))
-        variance = own + lower
-        if self.marginal.bias:
-            bias = self.marginal.bias
-            mean = mean + self.map.spread(bias.mean[:, None])
-            variance = variance + self.map.spread(bias.variance[:, None])
-        return self._message(mean, variance)
+        z, _, _ = self._outputs(self._moments(message, None), self._bias_moments())
+        return z
 
-    def _moments(self, inputs: Gaussian) -> Moments:
-        inputs = inputs.floored()
+    def _moments(self, message: Gaussian, sent: Gaussian | None) -> Moments:
+        """Return the moments of the inputs, given the messages from below and from here."""
         weight = self.marginal.weight
-        return Moments(inputs.mean, inputs.variance, weight.mean, weight.variance)
+        inputs = self.map.values_room(message.rho, 3)
+        moments = Moments(inputs, self.map.weights_room(weight.rho, 3))
+        self.kernels.fill_moments(message, sent, *moments.of_inputs)
+        mean, variance, second = moments.of_weights
+        torch.div(weight.tau, weight.rho, out=mean)
+        torch.reciprocal(weight.rho, out=variance)
+        torch.addcmul(variance, mean, mean, out=second)
+        return moments
 
-    def _sums(self, m: Moments) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the mean of Σ w a, and its variance due to the weights and to the inputs."""
-        return (
-            self.map.forward(m.input_mean, m.weight_mean),
-            self.map.forward(m.input_mean.square(), m.weight_variance),
-            self.map.forward(m.input_variance, m.weight_mean.square() + m.weight_variance),
-        )
-
-    def _coupling(self) -> Coupling:
-        bias = self.marginal.bias
-        diagonal, bias_variance = self._own_variance, None
-        if bias:
-            bias_variance = bias.variance
-            diagonal = diagonal + self.map.spread(bias_variance[:, None])
-        scale = torch.sqrt(1 + self._lower_variance / diagonal)
-        return Coupling(
-            self.map,
-            self._now.input_mean,
-            self._now.weight_variance,
-            bias_variance,
-            diagonal,
-            scale,
-        )
+    def _outputs(self, m: Moments, bias: tuple[Tensor, Tensor]) -> tuple[Gaussian, Tensor, Tensor]:
+        """Return the messages to pre-activations, and variances due to weights and to inputs."""
+        mean, own, lower = self.map.forward(m.inputs, m.weights).chunk(3)
+        return self.kernels.output_messages(mean, own, lower, *bias), own, lower

@@ -1,6 +1,7 @@
 """Linear and convolutional layers: what is the same for observed and for random inputs."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -8,14 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from methods.message_passing.coupling import Coupling, coupled_forces
+from methods.message_passing.coupling import Coupling, couple
 from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from methods.message_passing.joint import joint_precisions, shared_out, with_precision
 from methods.message_passing.layers.base import Slots, Visit
 from methods.message_passing.maps import LinearMap
 from methods.message_passing.sums import Order
-
-NO_VARIANCE = 1e-20
 
 
 @dataclass(frozen=True)
@@ -58,14 +57,6 @@ class Weights:
         return torch.stack(proper).all(0)
 
 
-@dataclass
-class Pull:
-    """What messages from above do to the layer's pre-activations (sums.py)."""
-
-    g: Tensor
-    h: Tensor
-
-
 @dataclass(frozen=True)
 class Known:
     """Precisions of a group's messages to the weights and biases (joint.py)."""
@@ -95,6 +86,7 @@ class WeightedLayer(ABC):
         """Begin a visit; `start_from` precedes it."""
         self.slots = Slots()
         self.sums: list[Gaussian | None] = [None] * visit.groups
+        self.bias_sums: list[Gaussian | None] = [None] * visit.groups
 
     @abstractmethod
     def forward(self, message: Any, visit: Visit) -> Gaussian:
@@ -110,26 +102,32 @@ class WeightedLayer(ABC):
 
     def aggregate(self) -> Weights:
         """Return the product of all messages of the visit."""
-        weight = _product([part for part in self.sums if part is not None])
-        if self.prior.bias is None:
-            return Weights(weight, None)
-        tau, rho = (self.slots.values[name].sum(1) for name in ("bias tau", "bias rho"))
-        return Weights(weight, Gaussian(tau, rho))
+        bias = None if self.prior.bias is None else _product(self.bias_sums)
+        return Weights(_product(self.sums), bias)
 
-    def refresh(self) -> None:
-        """Compute the marginal anew from prior and messages: increments drift in float32."""
-        self.marginal = self.prior * self.aggregate()
+    def refresh(self) -> Weights:
+        """Return `aggregate`, and renew the marginal by it: increments drift in float32."""
+        found = self.aggregate()
+        self.marginal = self.prior * found
+        return found
 
-    def _cavity_of_bias(self, visit: Visit) -> tuple[Tensor, Tensor] | None:
+    def _cavity_of_bias(self, visit: Visit) -> tuple[Tensor, Tensor]:
         """Return mean and variance of the biases without each example's own message."""
         bias = self.marginal.bias
+        old = bias and self.slots.message("bias", visit)
+        if not bias or not old:
+            return self._bias_moments()
+        cavity = Gaussian(bias.tau[:, None], bias.rho[:, None]) / old
+        rho = cavity.rho.clamp_min(LEAST_PRECISION)
+        return cavity.tau / rho, rho.reciprocal()
+
+    def _bias_moments(self) -> tuple[Tensor, Tensor]:
+        """Return mean and variance of the biases, those of all examples."""
+        bias, weight = self.marginal.bias, self.marginal.weight
         if bias is None:
-            return None
-        old = self.slots.message("bias", visit)
-        cavity = Gaussian(bias.tau[:, None], bias.rho[:, None])
-        cavity = cavity / old if old else cavity
-        cavity = Gaussian(cavity.tau, cavity.rho.clamp_min(LEAST_PRECISION))
-        return self.map.spread(cavity.mean), self.map.spread(cavity.variance)
+            none = weight.rho.new_zeros(*weight.shape[:1], 1, weight.shape[1])
+            return none, none
+        return bias.mean[:, None], bias.variance[:, None]
 
     def _known(self, x: Tensor, observed: Tensor, visit: Visit) -> Known:
         """Return the precisions of the group's joint messages.
@@ -137,41 +135,37 @@ class WeightedLayer(ABC):
         `observed` has the precisions of the pre-activations, given the inputs.
         """
         rest = self.marginal
-        old, old_bias = self.sums[visit.group], self.slots.message("bias", visit)
+        old, old_bias = self.sums[visit.group], self.bias_sums[visit.group]
         weight = rest.weight / old if old else rest.weight
         variance = weight.rho.maximum(self.prior.weight.rho).reciprocal()
         bias = None
         if rest.bias and self.prior.bias:
-            own = old_bias.rho.sum(1) if old_bias else 0.0
+            own = old_bias.rho if old_bias else 0.0
             bias = (rest.bias.rho - own).maximum(self.prior.bias.rho).reciprocal()
         return Known(*joint_precisions(self.map, x, observed, variance, bias))
 
     def _send_to_bias(
         self,
-        cavity: tuple[Tensor, Tensor] | None,
-        pull: Pull,
+        cavity: tuple[Tensor, Tensor],
+        g: Tensor,
+        h: Tensor,
         visit: Visit,
         known: Known | None = None,
     ) -> None:
         """Replace the messages of the group's examples to the biases."""
         bias = self.marginal.bias
-        if cavity is None or bias is None:
+        if bias is None:
             return
-        mean, variance = cavity
-        alone = 1 - pull.g * variance
-        new = Gaussian(
-            self.map.per_example((pull.h + pull.g * mean) / alone),
-            self.map.per_example(pull.g / alone),
-        )
+        new = self.kernels.bias_messages(g, h, *cavity)
         if known and known.bias is not None:
             new = with_precision(new, bias.mean[:, None], shared_out(known.bias, new.rho))
         old = self.slots.message("bias", visit)
         if old:
             new = old.moved(new, visit.damping)
-        change = new / old if old else new
-        self.slots.put_message("bias", visit, new)  # `old` is a view of what this overwrites
-        bias = bias * Gaussian(change.tau.sum(1), change.rho.sum(1))
-        self.marginal = Weights(self.marginal.weight, bias)
+        self.slots.put_message("bias", visit, new)
+        old, new = self.bias_sums[visit.group], Gaussian(new.tau.sum(1), new.rho.sum(1))
+        self.bias_sums[visit.group] = new
+        self.marginal = Weights(self.marginal.weight, bias * (new / old if old else new))
 
     def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
         """Replace the product of the group's messages to the weights."""
@@ -183,31 +177,35 @@ class WeightedLayer(ABC):
         weight = self.kernels.swap(before, old, new) if old else before * new
         self.marginal = Weights(weight, self.marginal.bias)
 
-    def _pull(self, back: Gaussian, mean: Tensor, variance: Tensor) -> Pull:
-        """Return gain and force, each example for itself."""
-        spread = 1 + back.rho * variance
-        return Pull(back.rho / spread, (back.tau - back.rho * mean) / spread)
+    def _couple(
+        self,
+        x: Tensor,
+        s: Tensor,
+        own: Tensor,
+        lower: Tensor | None,
+        g: Tensor,
+        h: Tensor,
+        visit: Visit,
+    ) -> None:
+        """Couple the group's forces, starting from those of the last iteration.
 
-    def _couple(self, coupling: Coupling, pull: Pull, visit: Visit) -> Pull:
-        """Return the forces of the coupled update, which start from those of the last iteration."""
-        old = self.slots.get("h", visit)
-        old = torch.zeros_like(pull.h) if old is None else old
-        iterations = visit.schedule.solver_iterations
-        return Pull(pull.g, coupled_forces(coupling, pull.g, pull.h, old, iterations))
+        By inputs, variances of weights, and variances of pre-activations due to either.
+        """
+        _, bias = self._bias_moments()
+        coupling = Coupling(self.map, x, s, bias[:, 0], own, lower)
+        old, iterations = self.slots.get("h", visit), visit.schedule.solver_iterations
+        couple(coupling, g, h, old, iterations, self.kernels)
 
     def _keep(self, name: str, new: Tensor, visit: Visit) -> None:
         """Keep gain or force of the messages that the marginals now contain."""
         old = self.slots.get(name, visit)
-        value = new if old is None else torch.lerp(old, new, visit.damping)
+        value = new.clone() if old is None else torch.lerp(old, new, visit.damping)
         self.slots.put(name, visit, value)
 
-    def _message(self, mean: Tensor, variance: Tensor) -> Gaussian:
-        """Return the message to the pre-activations; of no variance at all, a narrow one."""
-        return Gaussian.of(mean, variance.clamp_min(NO_VARIANCE))
 
-
-def _product(parts: list[Gaussian]) -> Gaussian:
-    product = parts[0]
-    for part in parts[1:]:
+def _product(parts: Sequence[Gaussian | None]) -> Gaussian:
+    """Return the product of all there are."""
+    product, *others = (part for part in parts if part is not None)
+    for part in others:
         product = product * part
     return product

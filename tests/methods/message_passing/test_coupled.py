@@ -7,13 +7,14 @@ from numpy.testing import assert_allclose
 from torch.testing import assert_close
 
 from methods.architectures import Conv2d, Linear
-from methods.message_passing.coupling import Coupling, coupled_forces
+from methods.message_passing.convolution import Convolution
+from methods.message_passing.coupling import Coupling, couple
 from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import reference
+from methods.message_passing.kernels import compiled, reference
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
 from methods.message_passing.layers.later import LaterLayer
-from methods.message_passing.maps import Convolution, Dense
+from methods.message_passing.maps import Dense
 from methods.message_passing.network import Precision
 from methods.message_passing.schedule import Coupled, GroupSequential
 from tests.methods.message_passing import conjugate, twins
@@ -32,7 +33,8 @@ def random_group(rng, shape, *weights):
 
 @pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize("image", [False, True])
-def test_many_iterations_reach_the_dense_solution(image, later):
+@pytest.mark.parametrize("kernels", [reference, compiled], ids=["reference", "compiled"])
+def test_many_iterations_reach_the_dense_solution(kernels, image, later):
     rng = np.random.default_rng(0)
     if image:
         map = Convolution(Conv2d(4, 3, stride=2, padding=1), (2, 5, 5))
@@ -41,25 +43,25 @@ def test_many_iterations_reach_the_dense_solution(image, later):
         map = Dense(Linear(4), 3)
         x, s_a, mean, s_w = random_group(rng, (3,), 4, 3)
     s_b = tensor(rng.uniform(0.1, 1.0, (1, 4)))
-    own = map.forward(x.square(), s_w) + map.spread(s_b[:, None])
-    below = map.forward(s_a, mean.square() + s_w)
-    scale = torch.sqrt(1 + below / own) if later else None
-    full = own + below if later else own
+    own = map.forward(x.square(), s_w)
+    below = map.forward(s_a, mean.square() + s_w) if later else None
+    full = own + map.spread(s_b[:, None])
+    full = full if below is None else full + below
     rho = tensor(rng.gamma(2.0, 0.5, size=full.shape))
     rho[:, 2] = 0.0
     g = rho / (1 + rho * full)
     alone, held = (tensor(rng.normal(size=full.shape)) for _ in range(2))
-    coupling = Coupling(map, x, s_w, s_b, own, scale)
-    found = coupled_forces(coupling, g, alone, held, 400)
+    found = map.values_room(alone, 1).copy_(alone)
+    couple(Coupling(map, x, s_w, s_b, own, below), g, found, held, 400, kernels)
 
     def rows(values):
         return map.output_rows(values)[0].numpy()
 
     dense = conjugate.row_coupling(
         map.rows(x)[0].numpy(),
-        s_w.flatten(2)[0].numpy(),
+        map.weight_rows(s_w)[0].numpy(),
         s_b[0].numpy(),
-        *((map.rows(s_a)[0].numpy(), mean.flatten(2)[0].numpy()) if later else ()),
+        *((map.rows(s_a)[0].numpy(), map.weight_rows(mean)[0].numpy()) if later else ()),
     )
     truth = conjugate.coupled_forces(rows(alone), rows(held), rows(g), dense)
     assert_allclose(rows(found), truth, rtol=1e-9, atol=1e-10)
@@ -84,7 +86,7 @@ BACK = Gaussian(tensor([[[8.0], [-1.0], [2.0]]]), tensor([[[4.0], [1.0], [2.0]]]
 def gains(kept):
     """Return g of each example, out of its message to the bias, g / (1 - g s)."""
     bias = printed_weights().bias
-    rho = kept["bias rho"][0, :, 0]
+    rho = kept["bias rho", 0][0, :, 0]
     return rho / (1 + rho * bias.variance[0, 0])
 
 
@@ -96,7 +98,7 @@ def test_a_first_layer_has_the_printed_forces_and_the_exact_posterior_means(kind
     assert_close(forward.mean[0, :, 0], tensor([0.0, 0.6, 0.5]))
     assert_close(forward.variance[0, :, 0], tensor([1.7, 0.95, 2.45]))
     layer.backward(BACK, visit)
-    h = layer.slots.values["h"]
+    h = layer.slots.values["h", 0]
     assert_close(
         gains(layer.slots.values), tensor([0.51282051, 0.51282051, 0.33898305]), rtol=2e-8, atol=0
     )
@@ -132,18 +134,18 @@ def test_a_later_layer_has_the_printed_forces():
     values = later_layer(Coupled(3, 1.0, 10))
     assert_close(gains(values), tensor([0.43975374, 0.46403712, 0.31387320]), rtol=2e-8, atol=0)
     assert_close(
-        values["h"][0, :, 0], tensor([1.28526751, -0.68753441, -0.38989324]), rtol=2e-8, atol=0
+        values["h", 0][0, :, 0], tensor([1.28526751, -0.68753441, -0.38989324]), rtol=2e-8, atol=0
     )
 
 
 def test_a_later_layer_takes_its_own_force_out_before_it_couples():
     alone = later_layer(GroupSequential(3, 1.0, without_own_force=True), (0.5, -0.2, 0.1))
     assert_close(
-        alone["h"][0, :, 0], tensor([1.28056288, -0.83109049, 0.23496547]), rtol=2e-8, atol=0
+        alone["h", 0][0, :, 0], tensor([1.28056288, -0.83109049, 0.23496547]), rtol=2e-8, atol=0
     )
     coupled = later_layer(Coupled(3, 1.0, 10), (0.5, -0.2, 0.1))
     assert_close(
-        coupled["h"][0, :, 0], tensor([1.66496166, -0.76791898, -0.27970231]), rtol=2e-8, atol=0
+        coupled["h", 0][0, :, 0], tensor([1.66496166, -0.76791898, -0.27970231]), rtol=2e-8, atol=0
     )
 
 
@@ -180,9 +182,18 @@ def grouped(prior, problem, rows, schedule, iterations, precision):
 
 def test_the_first_coupled_step_points_to_the_exact_posterior_mean():
     prior, problem, mean, _ = regression(40, 16, 0.3)
-    trainer = grouped(prior, problem, 40, Coupled(40, 1.0, 60), 1, twins.PUBLISHED)
-    (layer,) = trainer.network.weighted
-    h = layer.slots.values["h"][0, :, 0].numpy()
+    _, inputs, targets = problem
+    layer, visit = (
+        FirstLayer(Dense(Linear(1), 16), "exact", reference),
+        Visit(Coupled(40, 1.0, 60), 1, 40),
+    )
+    layer.start_from(twins.weights_of(prior))
+    layer.open(visit)
+    layer.forward(tensor(inputs)[None], visit)
+    layer.backward(
+        Gaussian.of(tensor(targets)[None], torch.full((1, 40, 1), 0.3, dtype=torch.float64)), visit
+    )
+    h = layer.slots.values["h", 0][0, :, 0].numpy()
     found = prior.mean[0] + prior.variance[0] * (problem[1].T @ h)
     assert_allclose(found, mean[:-1], rtol=1e-9, atol=1e-11)
     assert_allclose(prior.bias_mean + prior.bias_variance * h.sum(), mean[-1:], rtol=1e-9)
@@ -215,7 +226,7 @@ def test_copies_of_an_example_share_one_correction():
         layer.open(visit)
         mean = layer.forward(x, visit).mean[0, 0, 0]
         layer.backward(Gaussian(2.0 * sharp, sharp), visit)
-        h = layer.slots.values["h"][0, :, 0]
+        h = layer.slots.values["h", 0][0, :, 0]
         shift = weights.weight.variance[0, 0] * (x[0].T @ h)
         moves.append(x[0, 0] @ shift + weights.bias.variance[0, 0] * h.sum())
     assert_close(moves[0], 2.0 - mean, rtol=1e-4, atol=0)

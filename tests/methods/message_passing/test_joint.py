@@ -6,9 +6,10 @@ import torch
 from numpy.testing import assert_allclose
 
 from methods.architectures import Conv2d, Linear
+from methods.message_passing.convolution import Convolution
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.joint import joint_precisions, shared_out, with_precision
-from methods.message_passing.maps import Convolution, Dense
+from methods.message_passing.maps import Dense
 from methods.message_passing.method import MessagePassing
 from methods.message_passing.network import Precision
 from methods.message_passing.schedule import Coupled
@@ -78,8 +79,8 @@ def test_more_positions_than_inputs_are_exact_up_to_shared_weights(same, bias):
     variance = tensor(rng.uniform(0.1, 1.0, (1, 3, 2, 2, 2)))
     bias_variance = tensor(rng.uniform(0.1, 1.0, (1, 3))) if bias else None
     weight, own = joint_precisions(map, x, tensor(observed), variance, bias_variance)
-    inputs, s = map.rows(x)[0].numpy(), variance.flatten(2)[0].numpy()
-    found = (weight + 1 / variance).flatten(2)[0].numpy()
+    inputs, s = map.rows(x)[0].numpy(), map.weight_rows(variance)[0].numpy()
+    found = map.weight_rows(weight + 1 / variance)[0].numpy()
     if bias_variance is not None and own is not None:
         inputs = np.column_stack([inputs, np.ones(len(inputs))])
         s = np.column_stack([s, bias_variance[0].numpy()])

@@ -9,12 +9,13 @@ import torch
 from torch.testing import assert_close
 
 from methods.architectures import Conv2d, Flatten, LeakyReLU, Linear
+from methods.message_passing.convolution import Convolution
 from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from methods.message_passing.kernels import reference
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
 from methods.message_passing.layers.later import LaterLayer
-from methods.message_passing.maps import Convolution, Dense
+from methods.message_passing.maps import Dense
 from methods.message_passing.network import Precision
 from methods.message_passing.schedule import Coupled, GroupSequential, Sequential
 from methods.message_passing.trainer import Trainer
@@ -169,11 +170,13 @@ def test_marginals_moved_step_by_step_are_those_of_all_messages(schedule, monkey
     gaps = []
 
     def refresh(layer):
-        anew = layer.prior * layer.aggregate()
+        found = layer.aggregate()
+        anew = layer.prior * found
         for part, other in zip(layer.marginal.parts(), anew.parts(), strict=True):
             gaps.append((part.rho / other.rho - 1).abs().max())
             gaps.append((part.tau - other.tau).abs().max() / other.rho.sqrt().max())
         layer.marginal = anew
+        return found
 
     for kind in (FirstLayer, LaterLayer):
         monkeypatch.setattr(kind, "refresh", refresh)

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "message.cuh"
 
@@ -20,6 +21,17 @@ int exact_weight_sums_all(const int64_t *, In, In, In, In, In, In, Out, Out);
 int exact_input_sums_all(const int64_t *, In, In, In, In, In, In, Out, Out);
 int exact_first_forward_all(const int64_t *, In, In, In, In, In, Out, Out);
 int exact_first_weight_sums_all(const int64_t *, In, In, In, In, In, In, In, Out, Out);
+int fill_moments_all(const int64_t *, In, In, In, In, Out, Out, Out);
+int output_messages_all(const int64_t *, In, In, In, In, In, Out, Out);
+int fill_pulls_all(const int64_t *, In, In, In, In, Out, Out, Out);
+int input_messages_all(const int64_t *, In, In, In, In, Out, Out);
+int bias_messages_all(const int64_t *, In, In, In, In, Out, Out);
+int begin_all(const int64_t *, In, In, In, In, In, In, Out, Out, Out, Out);
+int fill_residual_all(const int64_t *, In, In, In, In, Out, Out, Out, Out, Out);
+int fill_image_all(const int64_t *, In, In, In, In, In, Out, Out);
+int step_all(const int64_t *, In, In, In, Out, Out, Out);
+int turn_all(const int64_t *, In, In, In, Out, Out, Out);
+int finish_all(const int64_t *, In, In, Out);
 
 static unsigned state = 1;
 
@@ -99,6 +111,7 @@ static int64_t sums(int64_t members, int64_t rows, int64_t inputs, int64_t outpu
     REAL *m = filled(a, -2, 2, 0), *s = filled(a, -9, 0, 1);
     REAL *wm = filled(w, -2, 2, 0), *ws = filled(w, -9, 0, 1);
     REAL *g = filled(u, -9, -6, 1), *h = filled(u, -2, 2, 0), *t = empty(w), *r = empty(w);
+    exact_weight_sums_all(sizes, m, NULL, wm, ws, g, h, t, r);
     exact_weight_sums_all(sizes, m, s, wm, ws, g, h, t, r);
     found += invalid(w, t, r), t = empty(a), r = empty(a);
     exact_input_sums_all(sizes, m, s, wm, ws, g, h, t, r);
@@ -108,6 +121,55 @@ static int64_t sums(int64_t members, int64_t rows, int64_t inputs, int64_t outpu
     exact_first_weight_sums_all(sizes, m, wm, ws, g, h, g, h, t, r);
     free(m), free(s), free(wm), free(ws), free(g), free(h);
     return found + invalid(w, t, r);
+}
+
+// Rows with room between them, as of one of three tensors side by side.
+static int64_t units(int64_t members, int64_t examples, int64_t positions, int64_t features) {
+    int64_t n = members * examples * positions * features, biases = members * examples * features;
+    int64_t apart[3] = {3 * examples * positions * features, 3 * positions * features, 3 * features};
+    int64_t own[3] = {examples * features, features, 0}, found = 0, sizes[40];
+    int64_t lengths[4] = {members, examples, positions, features};
+    memcpy(sizes, lengths, sizeof lengths);
+    REAL *x[10];
+    for (int k = 0; k < 10; k++) x[k] = filled(3 * n, -9, 0, 1);
+    REAL *b[4];
+    for (int k = 0; k < 4; k++) b[k] = filled(biases, -9, -3, 1);
+#define LAID(...)                                                               \
+    do {                                                                        \
+        int64_t *all[] = {__VA_ARGS__};                                         \
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)                   \
+            memcpy(sizes + 4 + 3 * k, all[k], sizeof apart);                    \
+    } while (0)
+    LAID(apart, apart, apart, apart, apart, apart, apart);
+    fill_moments_all(sizes, x[0], x[1], NULL, NULL, x[2], x[3], x[4]);
+    fill_moments_all(sizes, x[0], x[1], x[2], x[3], x[4], x[5], x[6]);
+    fill_pulls_all(sizes, x[0], x[1], x[2], x[3], NULL, x[5], x[6]);
+    fill_pulls_all(sizes, x[0], x[1], x[2], x[3], x[4], x[5], x[6]);
+    LAID(apart, apart, apart, own, own, apart, apart);
+    output_messages_all(sizes, x[0], x[1], NULL, b[0], b[1], x[3], x[4]);
+    output_messages_all(sizes, x[0], x[1], x[2], b[0], b[1], x[3], x[4]);
+    LAID(apart, apart, apart, apart, apart, apart);
+    input_messages_all(sizes, x[0], x[1], x[2], x[3], x[4], x[5]);
+    finish_all(sizes, x[1], x[2], x[3]);
+    LAID(apart, apart, own, own, own, own);
+    bias_messages_all(sizes, x[6], x[7], b[0], b[1], b[2], b[3]);
+    LAID(apart, apart, apart, apart, apart, own, apart, apart, apart, own);
+    begin_all(sizes, x[6], x[7], NULL, x[1], NULL, b[0], x[2], x[3], x[4], b[2]);
+    begin_all(sizes, x[6], x[7], x[0], x[1], x[8], b[0], x[2], x[3], x[4], b[2]);
+    LAID(apart, own, apart, apart, apart, apart, apart, own, own);
+    fill_residual_all(sizes, x[0], b[0], x[2], x[3], x[4], x[5], x[8], b[1], b[2]);
+    LAID(apart, apart, own, apart, apart, apart, own);
+    fill_image_all(sizes, x[8], x[0], b[0], x[2], x[3], x[9], b[2]);
+    LAID(apart, own, apart, apart, apart, own);
+    step_all(sizes, x[8], b[0], x[9], x[7], x[5], b[2]);
+    LAID(apart, own, apart, apart, apart, own);
+    turn_all(sizes, x[5], b[0], x[3], x[8], x[4], b[2]);
+    for (int k = 0; k < 10; k++) {
+        for (int64_t i = 0; i < 3 * n; i++) found += !is_finite(x[k][i]);
+        free(x[k]);
+    }
+    for (int k = 0; k < 4; k++) free(b[k]);
+    return found;
 }
 
 int main(void) {
@@ -121,6 +183,7 @@ int main(void) {
             found += pooling(2, 3, 11 + size, 13, size, last) + pooling(1, 40, 11, 11, 11, last);
     found += sums(2, 1, 1, 1) + sums(1, 3, 13, 50) + sums(2, 131, 17, 5) + sums(1, 2, 133, 35);
     found += sums(1, 0, 4, 3) + sums(1, 3, 0, 2) + sums(1, 3, 2, 0);
+    found += units(1, 2, 6, 8) + units(2, 3, 1, 17) + units(1, 1, 5, 33) + units(0, 1, 1, 1);
     printf("%lld invalid\n", (long long)found);
     return found != 0;
 }

@@ -30,7 +30,7 @@ class Emulated(Cuda):
         defines: tuple[str, ...],
         how: Launch,
         numbers: Sequence[float],
-        tensors: Sequence[Tensor],
+        tensors: Sequence[Tensor | None],
     ) -> None:
         """Run a kernel with its arguments behind addresses, as a driver is given them."""
         self.launched.append((name, how))
@@ -38,7 +38,7 @@ class Emulated(Cuda):
             ctypes.c_int64(number) if isinstance(number, int) else ctypes.c_double(number)
             for number in numbers
         ]
-        values += [ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors]
+        values += [ctypes.c_void_p(t if t is None else t.data_ptr()) for t in tensors]
         addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
         sides = (ctypes.c_uint * 6)(*how.grid, *how.block)
         getattr(self._library(FILES[name], defines), f"run_{name}")(sides, addresses)

@@ -337,6 +337,15 @@ def test_sums_of_a_member_have_the_same_bits_alone(name, dtype):
 
 
 @both_types
+@pytest.mark.parametrize("kernels", [compiled, reference], ids=["compiled", "reference"])
+def test_inputs_that_are_observed_have_no_variance(kernels, dtype):
+    mean, variance, *others = sums(dtype)["exact_weight_sums"]
+    found = kernels.exact_weight_sums(mean, None, *others)
+    expected = kernels.exact_weight_sums(mean, torch.zeros_like(variance), *others)
+    assert is_bitwise_equal(found, expected)
+
+
+@both_types
 def test_sums_over_more_than_a_tile_run_in_the_same_order(dtype):
     a = random_messages(1, 150, 140, seed=1, dtype=dtype)
     w = random_messages(1, 135, 140, seed=2, dtype=dtype)

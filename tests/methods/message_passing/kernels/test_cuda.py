@@ -63,6 +63,13 @@ def test_emulated_sums_have_the_bits_of_the_kernels_in_c(name, dtype, emulated):
     assert is_bitwise_equal(found, expected)
 
 
+@both_types
+def test_emulated_sums_of_observed_inputs_have_the_bits_of_the_kernels_in_c(dtype, emulated):
+    mean, _, *others = sums(dtype)["exact_weight_sums"]
+    found, expected = (k.exact_weight_sums(mean, None, *others) for k in (emulated, compiled))
+    assert is_bitwise_equal(found, expected)
+
+
 @pytest.mark.parametrize("name", ["exact_weight_sums", "exact_first_weight_sums"])
 def test_emulated_sums_over_split_rows_agree_and_members_keep_their_bits(
     name, emulated, monkeypatch

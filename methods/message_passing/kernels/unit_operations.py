@@ -1,0 +1,142 @@
+"""The work in Python of the kernels of units (units.py), which is the same on a device."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor
+
+from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.kernels.layouts import by_rows, features_last
+
+Argument = Tensor | tuple[int, ...] | int | float | None
+
+
+class UnitOperations(ABC):
+    """Every function of `units`, of compiled code that `call` finds by its name."""
+
+    @abstractmethod
+    def call(self, name: str, dtype: torch.dtype, *arguments: Argument) -> int:
+        """Run compiled code for messages of a type; return its status, 0 if all went well."""
+
+    def fill_moments(
+        self,
+        message: Gaussian,
+        sent: Gaussian | None,
+        mean: Tensor,
+        square: Tensor,
+        variance: Tensor,
+    ) -> None:
+        """Fill mean, its square, and variance of the product of messages."""
+        others = (sent.tau, sent.rho) if sent else (None, None)
+        self._run("fill_moments_all", (message.tau, message.rho, *others), (mean, square, variance))
+
+    def output_messages(
+        self,
+        mean: Tensor,
+        own: Tensor,
+        lower: Tensor | None,
+        bias_mean: Tensor,
+        bias_variance: Tensor,
+    ) -> Gaussian:
+        """Return the messages of means and variances, those of biases added."""
+        out = Gaussian(features_last(mean), features_last(mean))
+        inputs = (mean, own, lower, bias_mean, bias_variance)
+        self._run("output_messages_all", inputs, (out.tau, out.rho))
+        return out
+
+    def fill_pulls(
+        self, z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor | None
+    ) -> None:
+        """Fill forces h and gains g of messages back, `again` with gains."""
+        self._run("fill_pulls_all", (z.tau, z.rho, back.tau, back.rho), (again, h, g))
+
+    def input_messages(self, mean: Tensor, sums: Tensor) -> Gaussian:
+        """Return the messages to inputs of these means, floored."""
+        out = Gaussian(features_last(mean), features_last(mean))
+        self._run("input_messages_all", (mean, *sums.chunk(3)), (out.tau, out.rho))
+        return out
+
+    def bias_messages(self, g: Tensor, h: Tensor, mean: Tensor, variance: Tensor) -> Gaussian:
+        """Return the messages of examples to biases of these cavities."""
+        out = Gaussian(_per_example(g), _per_example(g))
+        self._run("bias_messages_all", (g, h, mean, variance), (out.tau, out.rho))
+        return out
+
+    def begin(
+        self,
+        g: Tensor,
+        h: Tensor,
+        old: Tensor | None,
+        own: Tensor,
+        lower: Tensor | None,
+        bias_variance: Tensor,
+        diagonal: Tensor,
+        scale: Tensor,
+        scaled: Tensor,
+    ) -> Tensor:
+        """Fill what conjugate gradients start from; return the sums of `scaled`."""
+        total, inputs = _per_example(g), (g, h, old, own, lower, bias_variance)
+        self._run("begin_all", inputs, (diagonal, scale, scaled, total))
+        return total
+
+    def fill_residual(
+        self,
+        moved: Tensor,
+        shift: Tensor,
+        diagonal: Tensor,
+        scale: Tensor,
+        scaled: Tensor,
+        residual: Tensor,
+        direction: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Fill `residual`, `direction` and `scaled`; return the sums of residual² and `scaled`."""
+        square, total = _per_example(moved), _per_example(moved)
+        outputs = (scaled, residual, direction, square, total)
+        self._run("fill_residual_all", (moved, shift, diagonal, scale), outputs)
+        return square, total
+
+    def fill_image(
+        self,
+        direction: Tensor,
+        moved: Tensor,
+        shift: Tensor,
+        diagonal: Tensor,
+        scale: Tensor,
+        image: Tensor,
+    ) -> Tensor:
+        """Fill `image`; return the sums of direction image."""
+        total, inputs = _per_example(direction), (direction, moved, shift, diagonal, scale)
+        self._run("fill_image_all", inputs, (image, total))
+        return total
+
+    def step(
+        self, length: Tensor, direction: Tensor, image: Tensor, u: Tensor, residual: Tensor
+    ) -> Tensor:
+        """Add length direction to `u`, take length image from `residual`; return its squares."""
+        total = _per_example(residual)
+        self._run("step_all", (direction, length, image), (u, residual, total))
+        return total
+
+    def turn(
+        self, residual: Tensor, ratio: Tensor, scale: Tensor, direction: Tensor, scaled: Tensor
+    ) -> Tensor:
+        """Let `direction` be residual + ratio direction; return the sums of `scaled`."""
+        total = _per_example(residual)
+        self._run("turn_all", (residual, ratio, scale), (direction, scaled, total))
+        return total
+
+    def finish(self, g: Tensor, u: Tensor, h: Tensor) -> None:
+        """Add √g u to `h`."""
+        self._run("finish_all", (g, u), (h,))
+
+    def _run(
+        self, name: str, inputs: tuple[Tensor | None, ...], outputs: tuple[Tensor | None, ...]
+    ) -> None:
+        like = inputs[0]
+        assert like is not None
+        sizes, tensors = by_rows(like, inputs, outputs)
+        self.call(name, like.dtype, sizes, *tensors)
+
+
+def _per_example(values: Tensor) -> Tensor:
+    return values.new_empty(values.shape[:3])

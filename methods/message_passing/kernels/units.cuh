@@ -1,0 +1,48 @@
+// What every unit of a layer does by itself: an input, an output, or a bias.
+#pragma once
+#include "message.cuh"
+
+#define NO_VARIANCE (REAL)1e-20
+
+// What a message from above does to a unit: gain g and force h.
+typedef struct {
+    REAL g, h;
+} Pull;
+
+// Return mean and variance of a message, whose precision is at least LEAST_PRECISION.
+FUNCTION Moments floored_moments(Message m) {
+    Moments result;
+    result.mean = m.tau / (m.rho > 0 ? m.rho : LEAST_PRECISION);
+    result.variance = 1 / at_least(LEAST_PRECISION, m.rho);
+    return result;
+}
+
+// Return the message of a mean and a variance; of no variance at all, a narrow one.
+FUNCTION Message output_message(REAL mean, REAL variance) {
+    REAL rho = 1 / at_least(NO_VARIANCE, variance);
+    return message(mean * rho, rho);
+}
+
+// Return g = rho/(1 + rho V) and h = (tau - rho M)/(1 + rho V) of the message back (tau, rho), M and
+// V being the moments of the message `z`.
+FUNCTION Pull pull(Message z, Message back) {
+    REAL inverse = 1 / (z.rho + back.rho), share = z.rho * inverse;
+    Pull result;
+    result.g = back.rho * share;
+    result.h = multiply_add(back.tau, share, -(back.rho * inverse) * z.tau);
+    return result;
+}
+
+// Return the message to an input of this mean, floored. `force`, `own` and `rho` are the sums of
+// h w, g s_w and g E[w^2] over the outputs.
+FUNCTION Message input_message(REAL mean, REAL force, REAL own, REAL rho) {
+    REAL tau = multiply_add(mean, rho - own, force);
+    REAL scale = (rho > 0) & (rho < LEAST_PRECISION) ? LEAST_PRECISION / rho : 1;
+    return message(tau * scale, at_least(LEAST_PRECISION, rho));
+}
+
+// Return the message to a bias of this cavity.
+FUNCTION Message bias_message(REAL g, REAL h, Moments cavity) {
+    REAL inverse = 1 / (1 - g * cavity.variance);
+    return message(multiply_add(g, cavity.mean, h) * inverse, g * inverse);
+}

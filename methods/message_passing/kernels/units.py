@@ -1,0 +1,157 @@
+"""What every unit of a layer does by itself, in plain torch: inputs, outputs and biases.
+
+Axes: `members examples features *positions`. Biases have no positions, and one example where all
+examples share their moments. Three tensors side by side that one product takes together
+(maps.py) come as one with three times the members.
+"""
+
+import torch
+from torch import Tensor
+
+from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+
+NO_VARIANCE = 1e-20
+"""The least variance of a message to a pre-activation."""
+
+
+def fill_moments(
+    message: Gaussian, sent: Gaussian | None, mean: Tensor, square: Tensor, variance: Tensor
+) -> None:
+    """Fill mean, its square, and variance of the product of messages.
+
+    Its precision is floored, and its mean kept; that of a uniform message is 0.
+    """
+    whole = message * sent if sent else message
+    mean.copy_(whole.tau / torch.where(whole.rho > 0, whole.rho, LEAST_PRECISION))
+    torch.square(mean, out=square)
+    torch.reciprocal(whole.rho.clamp_min(LEAST_PRECISION), out=variance)
+
+
+def output_messages(
+    mean: Tensor, own: Tensor, lower: Tensor | None, bias_mean: Tensor, bias_variance: Tensor
+) -> Gaussian:
+    """Return the messages of means and variances, those of biases added.
+
+    Variances are due to a layer's own weights, and to the layers below.
+    """
+    variance = (own if lower is None else own + lower) + spread(bias_variance, mean)
+    return Gaussian.of(mean + spread(bias_mean, mean), variance.clamp_min(NO_VARIANCE))
+
+
+def fill_pulls(z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor | None) -> None:
+    """Fill forces h and gains g of messages back, `again` with gains (sums.py)."""
+    whole = z.rho + back.rho
+    share = z.rho / whole
+    h.copy_(back.tau * share - back.rho / whole * z.tau)
+    torch.mul(back.rho, share, out=g)
+    if again is not None:
+        again.copy_(g)
+
+
+def input_messages(mean: Tensor, sums: Tensor) -> Gaussian:
+    """Return the messages to inputs of these means, floored.
+
+    `sums` are those of h w, g s_w and g E[w²] over the outputs. The last is rho, and
+    tau = Σ h w + mean Σ g w², E[w²] = w² + s_w.
+    """
+    force, own, rho = sums.chunk(3)
+    return Gaussian(force + mean * (rho - own), rho).floored()
+
+
+def bias_messages(g: Tensor, h: Tensor, mean: Tensor, variance: Tensor) -> Gaussian:
+    """Return the messages of examples to biases of these cavities, `members examples features`."""
+    share = 1 - g * spread(variance, g)
+    return Gaussian(per_example((h + g * spread(mean, g)) / share), per_example(g / share))
+
+
+def begin(
+    g: Tensor,
+    h: Tensor,
+    old: Tensor | None,
+    own: Tensor,
+    lower: Tensor | None,
+    bias_variance: Tensor,
+    diagonal: Tensor,
+    scale: Tensor,
+    scaled: Tensor,
+) -> Tensor:
+    """Fill what conjugate gradients start from (coupling.py).
+
+    diagonal = own + bias variance, scale = e √g and scaled = e (h - old), where
+    e² = 1 + lower/diagonal. Returns the sum of `scaled` over each example's positions.
+    """
+    torch.add(own, spread(bias_variance, own), out=diagonal)
+    e = torch.ones_like(own) if lower is None else torch.sqrt(1 + lower / diagonal)
+    torch.mul(g.sqrt(), e, out=scale)
+    torch.mul(e, h if old is None else h - old, out=scaled)
+    return per_example(scaled)
+
+
+def fill_residual(
+    moved: Tensor,
+    shift: Tensor,
+    diagonal: Tensor,
+    scale: Tensor,
+    scaled: Tensor,
+    residual: Tensor,
+    direction: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """Fill `residual` and `direction` with -scale (moved + shift - diagonal scaled).
+
+    And `scaled` with scale residual; returns the sums of residual² and of `scaled` over each
+    example's positions.
+    """
+    torch.mul(-scale, moved + spread(shift, moved) - diagonal * scaled, out=residual)
+    direction.copy_(residual)
+    torch.mul(scale, residual, out=scaled)
+    return per_example(residual.square()), per_example(scaled)
+
+
+def fill_image(
+    direction: Tensor, moved: Tensor, shift: Tensor, diagonal: Tensor, scale: Tensor, image: Tensor
+) -> Tensor:
+    """Fill `image` with direction + scale (moved + shift - diagonal scale direction).
+
+    Returns the sum of direction image over each example's positions.
+    """
+    others = moved + spread(shift, moved) - diagonal * (scale * direction)
+    torch.add(direction, scale * others, out=image)
+    return per_example(direction * image)
+
+
+def step(length: Tensor, direction: Tensor, image: Tensor, u: Tensor, residual: Tensor) -> Tensor:
+    """Add length direction to `u`, and take length image from `residual`.
+
+    Returns the sum of residual² over each example's positions.
+    """
+    along = spread(length, u)
+    u.add_(along * direction)
+    residual.sub_(along * image)
+    return per_example(residual.square())
+
+
+def turn(
+    residual: Tensor, ratio: Tensor, scale: Tensor, direction: Tensor, scaled: Tensor
+) -> Tensor:
+    """Let `direction` be residual + ratio direction, and `scaled` its product with a scale.
+
+    Returns the sum of `scaled` over each example's positions.
+    """
+    direction.mul_(spread(ratio, residual)).add_(residual)
+    torch.mul(scale, direction, out=scaled)
+    return per_example(scaled)
+
+
+def finish(g: Tensor, u: Tensor, h: Tensor) -> None:
+    """Add √g u to `h`."""
+    h.addcmul_(g.sqrt(), u)
+
+
+def spread(bias: Tensor, like: Tensor) -> Tensor:
+    """Return one number per feature as it broadcasts over positions."""
+    return bias[(..., *[None] * (like.dim() - 3))]
+
+
+def per_example(values: Tensor) -> Tensor:
+    """Return the sum over positions."""
+    return values.flatten(3).sum(3) if values.dim() > 3 else values.clone()
