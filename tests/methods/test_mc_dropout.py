@@ -55,6 +55,17 @@ def test_dropout_comes_before_every_linear_layer_even_inside_branches():
     )
 
 
+def test_a_linear_layer_that_has_dropout_gets_no_more():
+    drop = Dropout(0.2)
+    architecture = (drop, Linear(5), ReLU(), Linear(1))
+    dropped = with_dropout(architecture, 0.2)
+    assert dropped == (drop, Linear(5), ReLU(), drop, Linear(1))
+    assert with_dropout(dropped, 0.2) == dropped
+    posterior = fitted(regression(architecture=dropped))
+    means = posterior.predict(regression().train.inputs, stream(1)).means
+    assert not torch.equal(means[0], means[1])
+
+
 def test_a_network_without_linear_layers_is_refused():
     problem = classification(shape=(3, 2, 2), architecture=(GlobalAvgPool2d(), Flatten()))
     with pytest.raises(ValueError, match="linear layer"):

@@ -154,3 +154,10 @@ def test_the_exponential_schedule_loses_four_percent_an_epoch_as_torch_has_it():
         assert learning_rate_factor("exponential", epoch, 50) == pytest.approx(rate)
         optimiser.step()
         schedule.step()
+
+
+def test_steps_fall_to_a_tenth_at_half_and_at_three_quarters_of_the_epochs():
+    from methods.training import learning_rate_factor
+
+    factors = [learning_rate_factor("steps", epoch, 200) for epoch in range(200)]
+    assert factors == pytest.approx([1.0] * 100 + [0.1] * 50 + [0.01] * 50)

@@ -6,10 +6,13 @@ import pytest
 
 from datasets.corrupted import ALL_19
 from datasets.perturbations import families
-from methods.architectures import Dropout, Residual
+from methods.architectures import Dropout, Linear, Residual
+from methods.ensemble import Ensemble
 from methods.function_space.method import FunctionSpace, WeightSpace
+from methods.function_space.models import Dropout as DropoutModel
 from methods.function_space.weights import hidden_weights
 from methods.mc_dropout import McDropout, with_dropout
+from methods.sgd import Sgd
 from methods.torch_network import TorchNetwork
 from reports.published import table
 from suites.cifar10_shift import EPSILONS, SUITES
@@ -49,21 +52,24 @@ def test_the_paper_trains_without_weight_decay_in_function_space():
         if isinstance(method, FunctionSpace | WeightSpace):
             assert method.training.weight_decay == 0.0
             assert isinstance(method, FunctionSpace) == label.endswith("fVI")
-    assert (
-        PAPER.methods["MAP"].weight_decay == PAPER.methods["Ensemble"].member.weight_decay == 5e-4
-    )
+    assert isinstance(decayed := PAPER.methods["MAP"], Sgd)
+    assert decayed.weight_decay == 5e-4
+    assert PAPER.methods["Ensemble"] == Ensemble(size=5, member=decayed)
 
 
 @pytest.mark.parametrize(("label", "rate"), [("MC Dropout", 0.2), ("MC Dropout fVI", 0.1)])
 @pytest.mark.parametrize("source", PAPER.sources, ids=lambda source: source.name)
 def test_networks_with_dropout_have_the_rate_of_their_method(label, rate, source):
     method = PAPER.methods[label]
-    assert (method.rate if isinstance(method, McDropout) else method.model.rate) == rate
+    model = method.model if isinstance(method, FunctionSpace) else method
+    assert isinstance(model, McDropout | DropoutModel)
+    assert model.rate == rate
     network = PAPER.architecture_for(source, label)
     assert with_dropout(network, rate) == network
     blocks = [layer for layer in network if isinstance(layer, Residual)]
     assert all(Dropout(rate) in block.body for block in blocks)
-    assert network[-1].outputs == source.classes
+    assert isinstance(last := network[-1], Linear)
+    assert last.outputs == source.classes
 
 
 def test_random_weights_are_those_of_all_convolutions():
