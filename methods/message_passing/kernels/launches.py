@@ -55,7 +55,9 @@ OVER_POSITIONS = (
     "step_all",
     "turn_all",
 )
-"""Kernels of units of which each thread takes all positions, for their sum."""
+"""Kernels of units with sums over positions, which the threads of a block share."""
+WIDTH, LANES = 32, 8
+"""Of a block of threads in such kernels: features, and threads for each."""
 
 
 class Launch(NamedTuple):
@@ -79,8 +81,10 @@ def launch(name: str, *lengths: int) -> Launch | None:
         grid, block = (ceil(windows / THREADS), 1, 1), (THREADS, 1, 1)
     elif FILES[name] == "units.cu":
         members, examples, positions, features = lengths[:4]
-        units = members * examples * features * (1 if name in OVER_POSITIONS else positions)
-        grid, block = (ceil(units / THREADS), 1, 1), (THREADS, 1, 1)
+        grid, block = (members * examples * ceil(features / WIDTH), 1, 1), (WIDTH, LANES, 1)
+        if name not in OVER_POSITIONS:
+            units = members * examples * positions * features
+            grid, block = (ceil(units / THREADS), 1, 1), (THREADS, 1, 1)
     elif name in ("argmax_backward_all", "add_parts"):
         grid, block = (ceil(lengths[0] / THREADS), 1, 1), (THREADS, 1, 1)
     else:

@@ -1,31 +1,45 @@
-// What every unit of a layer does by itself (units.c has the meaning of lengths and strides): one
-// thread for each unit, or for all positions of one, whose sum it adds up in order.
+// What every unit of a layer does by itself (units.c has the meaning of lengths and strides): a
+// thread for each, or where there are sums over positions a block for some features of an example.
 #include "units.cuh"
+
+#define WIDTH 32  // features of a block
+#define LANES 8   // threads of a block that share one feature's positions
 
 #define LENGTHS long long members, long long examples, long long positions, long long features
 // How far apart members, examples and positions of a tensor stand.
 #define STRIDES(x) long long x##_m, long long x##_n, long long x##_p
 #define AT(x) x[m * x##_m + n * x##_n + p * x##_p + i]
 
-// Let m, n and i be those of the thread; `rest` is what remains of its number.
-#define PLACE                                                                    \
-    long long rest = (long long)blockIdx.x * blockDim.x + threadIdx.x;           \
-    const long long i = rest % features;                                         \
-    rest /= features
-#define EXAMPLE                                                                  \
-    const long long n = rest % examples, m = rest / examples;                    \
-    if (m >= members) return
-#define EVERY_UNIT                                                               \
-    PLACE;                                                                       \
-    const long long p = rest % positions;                                        \
-    rest /= positions;                                                           \
-    EXAMPLE;
-#define ALL_POSITIONS                                                            \
-    PLACE;                                                                       \
-    EXAMPLE;                                                                     \
-    for (long long p = 0; p < positions; p++)
-#define START(sum) \
-    if (p == 0) AT(sum) = 0
+#define EVERY_UNIT                                                     \
+    long long rest = (long long)blockIdx.x * blockDim.x + threadIdx.x; \
+    const long long i = rest % features;                               \
+    rest /= features;                                                  \
+    const long long p = rest % positions;                              \
+    rest /= positions;                                                 \
+    const long long n = rest % examples, m = rest / examples;          \
+    if (m >= members) return;
+
+#define ALL_POSITIONS                                                      \
+    const long long tiles = (features + WIDTH - 1) / WIDTH;                \
+    const long long i = blockIdx.x % tiles * WIDTH + threadIdx.x;          \
+    const long long n = blockIdx.x / tiles % examples;                     \
+    const long long m = blockIdx.x / tiles / examples;                     \
+    if (i < features)                                                      \
+        for (long long p = threadIdx.y; p < positions; p += LANES)
+
+// Put the sum of what all threads of a feature have found, in their order.
+#define PUT_TOTAL(sums, own)                                                \
+    do {                                                                    \
+        __shared__ REAL found[LANES][WIDTH];                                \
+        const long long p = 0;                                              \
+        found[threadIdx.y][threadIdx.x] = own;                              \
+        __syncthreads();                                                    \
+        if (threadIdx.y == 0 && i < features) {                             \
+            REAL total = 0;                                                 \
+            for (int k = 0; k < LANES; k++) total += found[k][threadIdx.x]; \
+            AT(sums) = total;                                               \
+        }                                                                   \
+    } while (0)
 
 extern "C" __global__ void fill_moments_all(
     LENGTHS, STRIDES(tau), STRIDES(rho), STRIDES(sent_tau), STRIDES(sent_rho), STRIDES(mean),
@@ -76,14 +90,14 @@ extern "C" __global__ void bias_messages_all(LENGTHS, STRIDES(g), STRIDES(h), ST
                                              STRIDES(variance), STRIDES(tau), STRIDES(rho),
                                              const REAL *g, const REAL *h, const REAL *mean,
                                              const REAL *variance, REAL *tau, REAL *rho) {
+    Message sum = message(0, 0);
     ALL_POSITIONS {
-        START(tau);
-        START(rho);
         Moments cavity = {AT(mean), AT(variance)};
         Message out = bias_message(AT(g), AT(h), cavity);
-        AT(tau) += out.tau;
-        AT(rho) += out.rho;
+        sum = message(sum.tau + out.tau, sum.rho + out.rho);
     }
+    PUT_TOTAL(tau, sum.tau);
+    PUT_TOTAL(rho, sum.rho);
 }
 
 extern "C" __global__ void begin_all(
@@ -91,16 +105,17 @@ extern "C" __global__ void begin_all(
     STRIDES(bias_variance), STRIDES(diagonal), STRIDES(scale), STRIDES(scaled), STRIDES(sum),
     const REAL *g, const REAL *h, const REAL *old, const REAL *own, const REAL *lower,
     const REAL *bias_variance, REAL *diagonal, REAL *scale, REAL *scaled, REAL *sum) {
+    REAL total = 0;
     ALL_POSITIONS {
-        START(sum);
         REAL local = AT(own) + AT(bias_variance);
         REAL e = lower ? root(1 + AT(lower) / local) : 1;
         REAL step = e * (AT(h) - (old ? AT(old) : 0));
         AT(diagonal) = local;
         AT(scale) = root(AT(g)) * e;
         AT(scaled) = step;
-        AT(sum) += step;
+        total += step;
     }
+    PUT_TOTAL(sum, total);
 }
 
 extern "C" __global__ void fill_residual_all(
@@ -108,17 +123,18 @@ extern "C" __global__ void fill_residual_all(
     STRIDES(residual), STRIDES(direction), STRIDES(square), STRIDES(sum), const REAL *moved,
     const REAL *shift, const REAL *diagonal, const REAL *scale, REAL *scaled, REAL *residual,
     REAL *direction, REAL *square, REAL *sum) {
+    REAL squares = 0, total = 0;
     ALL_POSITIONS {
-        START(square);
-        START(sum);
         REAL others = multiply_add(-AT(diagonal), AT(scaled), AT(moved) + AT(shift));
         REAL rest = -AT(scale) * others, step = AT(scale) * rest;
         AT(residual) = rest;
         AT(direction) = rest;
         AT(scaled) = step;
-        AT(square) = multiply_add(rest, rest, AT(square));
-        AT(sum) += step;
+        squares = multiply_add(rest, rest, squares);
+        total += step;
     }
+    PUT_TOTAL(square, squares);
+    PUT_TOTAL(sum, total);
 }
 
 extern "C" __global__ void fill_image_all(LENGTHS, STRIDES(direction), STRIDES(moved),
@@ -127,41 +143,44 @@ extern "C" __global__ void fill_image_all(LENGTHS, STRIDES(direction), STRIDES(m
                                           const REAL *moved, const REAL *shift,
                                           const REAL *diagonal, const REAL *scale, REAL *image,
                                           REAL *sum) {
+    REAL total = 0;
     ALL_POSITIONS {
-        START(sum);
-        REAL scaled = AT(scale) * AT(direction);
+        REAL along = AT(direction), scaled = AT(scale) * along;
         REAL others = multiply_add(-AT(diagonal), scaled, AT(moved) + AT(shift));
-        REAL own = multiply_add(AT(scale), others, AT(direction));
+        REAL own = multiply_add(AT(scale), others, along);
         AT(image) = own;
-        AT(sum) = multiply_add(AT(direction), own, AT(sum));
+        total = multiply_add(along, own, total);
     }
+    PUT_TOTAL(sum, total);
 }
 
 extern "C" __global__ void step_all(LENGTHS, STRIDES(direction), STRIDES(length), STRIDES(image),
                                     STRIDES(u), STRIDES(residual), STRIDES(sum),
                                     const REAL *direction, const REAL *length, const REAL *image,
                                     REAL *u, REAL *residual, REAL *sum) {
+    REAL total = 0;
     ALL_POSITIONS {
-        START(sum);
         AT(u) = multiply_add(AT(length), AT(direction), AT(u));
         REAL rest = multiply_add(-AT(length), AT(image), AT(residual));
         AT(residual) = rest;
-        AT(sum) = multiply_add(rest, rest, AT(sum));
+        total = multiply_add(rest, rest, total);
     }
+    PUT_TOTAL(sum, total);
 }
 
 extern "C" __global__ void turn_all(LENGTHS, STRIDES(residual), STRIDES(ratio), STRIDES(scale),
                                     STRIDES(direction), STRIDES(scaled), STRIDES(sum),
                                     const REAL *residual, const REAL *ratio, const REAL *scale,
                                     REAL *direction, REAL *scaled, REAL *sum) {
+    REAL total = 0;
     ALL_POSITIONS {
-        START(sum);
         REAL along = multiply_add(AT(ratio), AT(direction), AT(residual));
         REAL step = AT(scale) * along;
         AT(direction) = along;
         AT(scaled) = step;
-        AT(sum) += step;
+        total += step;
     }
+    PUT_TOTAL(sum, total);
 }
 
 extern "C" __global__ void finish_all(LENGTHS, STRIDES(g), STRIDES(u), STRIDES(h), const REAL *g,

@@ -130,6 +130,8 @@ def test_grids_cover_every_element_and_stay_within_the_limits_of_cuda():
     assert launches.launch("exact_input_sums_all", 2, 33, 17, 100) == ((3, 2, 2), (16, 16, 1))
     assert launches.launch("exact_first_forward_all", 2, 33, 99, 17) == ((3, 2, 2), (16, 16, 1))
     assert launches.launch("exact_input_sums_all", 2, 0, 17, 100) is None
+    assert launches.launch("fill_pulls_all", 2, 3, 50, 7, 0) == ((9, 1, 1), (256, 1, 1))
+    assert launches.launch("turn_all", 2, 3, 50, 33, 0) == ((12, 1, 1), (32, 8, 1))
     with pytest.raises(ValueError, match="at most 65535 blocks"):
         launches.launch("exact_input_sums_all", 70_000, 1, 1, 1)
 

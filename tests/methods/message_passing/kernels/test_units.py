@@ -16,7 +16,7 @@ from tests.methods.message_passing.kernels.emulation import Emulated, compiler
 BACKENDS = {"reference": reference, "compiled": compiled}
 on_both = pytest.mark.parametrize("kernels", BACKENDS.values(), ids=BACKENDS)
 both_types = pytest.mark.parametrize("dtype", DTYPES)
-SHAPES = {"vectors": (3, 5, 19), "images": (1, 4, 19, 5, 3), "narrow images": (1, 2, 1, 4, 1)}
+SHAPES = {"vectors": (3, 5, 35), "images": (1, 4, 35, 5, 3), "narrow images": (1, 2, 1, 4, 1)}
 VECTORS = (2, 5, 3)
 
 
@@ -134,12 +134,17 @@ def emulated(tmp_path_factory) -> Emulated:
 
 @both_types
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_emulated_kernels_have_the_bits_of_the_kernels_in_c(shape, dtype, emulated):
+def test_emulated_kernels_have_the_bits_of_the_kernels_in_c_but_for_sums(shape, dtype, emulated):
     emulated.launched.clear()
     found, expected = (results(kernels, shape, dtype) for kernels in (emulated, compiled))
+    tolerance = 1e-13 if dtype is torch.float64 else 2e-6
     for name, values in expected.items():
         for value, truth in zip(found[name], values, strict=True):
-            assert torch.equal(value, truth), name
+            if value.shape == shape:
+                assert torch.equal(value, truth), name
+            else:  # a sum, which a block of threads shares
+                scale = truth.abs().max().item()
+                assert_close(value, truth, rtol=tolerance, atol=tolerance * scale, msg=name)
     launched = {name for name, _ in emulated.launched}
     assert launched == {name for name, file in launches.FILES.items() if file == "units.cu"}
 
