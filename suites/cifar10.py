@@ -21,6 +21,11 @@ from methods.mfvi import Mfvi
 from methods.moment_propagation.method import MomentPropagation
 from methods.networks import allconv_001, cnn_000
 from methods.sgd import Sgd
+from methods.trajectory.collector import Descent
+from methods.trajectory.schedules import HighThenLow
+from methods.trajectory.sgld import Sgld
+from methods.trajectory.swa import Swa
+from methods.trajectory.swag import Swag
 from metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
 from suites.engine.cli import main
 from suites.engine.grid import Evaluation, Reproduces, Suite
@@ -32,6 +37,9 @@ TITLE = "CIFAR-10: accuracy, calibration and out-of-distribution detection"
 # short of its best: the better settings diverge on the stand-in digits in one seed of a few.
 QUICK_ADAMW = AdamW(learning_rate=6e-3, weight_decay=1e-1, epochs=6, batch_size=50)
 QUICK_IVON = Ivon(learning_rate=0.3, initial_hessian=1.0, epochs=6, batch_size=50, draws=16)
+QUICK_TRAJECTORY = Descent(
+    learning_rate=0.05, weight_decay=5e-4, epochs=6, batch_size=50, schedule=HighThenLow(0.3)
+)
 QUICK = Suite(
     name="cifar10",
     title=TITLE,
@@ -50,6 +58,9 @@ QUICK = Suite(
         "MFVI": Mfvi(learning_rate=6e-3, prior_std=1.0, epochs=6, batch_size=50, draws=16),
         "IVON@mean": replace(QUICK_IVON, draws=0),
         "IVON": QUICK_IVON,
+        "SWA": Swa(QUICK_TRAJECTORY),
+        "SWAG": Swag(QUICK_TRAJECTORY, draws=16),
+        "SGLD": Sgld(learning_rate=0.1, prior_std=0.3, epochs=6, batch_size=50, draws=16),
         # The published rounds of the first four epochs, in groups of 32; not searched for.
         "MP": MessagePassing(iterations=ramp(4), schedule=Coupled(32)),
     },
@@ -67,8 +78,11 @@ QUICK = Suite(
 PAPER_ADAMW = AdamW(learning_rate=1e-3, weight_decay=1e-4)
 # Learning rate 0.1 and effective sample size 50000, else defaults: the paper's script.
 PAPER_IVON = Ivon(learning_rate=0.1, effective_sample_size=50_000.0, draws=100)
-# SGD, MC dropout, ensemble and MFVI are not in the paper; their settings are customary ones, not
-# searched for at this size.
+# SGD, MC dropout, ensemble, MFVI, SWA, SWAG and SGLD are not in the paper; their settings are
+# customary ones, not searched for at this size.
+PAPER_TRAJECTORY = Descent(
+    learning_rate=0.05, weight_decay=5e-4, epochs=25, batch_size=128, schedule=HighThenLow(0.2)
+)
 PAPER = Suite(
     name="cifar10",
     title=TITLE,
@@ -85,6 +99,9 @@ PAPER = Suite(
         "MFVI": Mfvi(learning_rate=1e-3, prior_std=1.0, draws=100),
         "IVON@mean": replace(PAPER_IVON, draws=0),
         "IVON": PAPER_IVON,
+        "SWA": Swa(PAPER_TRAJECTORY),
+        "SWAG": Swag(PAPER_TRAJECTORY),
+        "SGLD": Sgld(learning_rate=0.1, prior_std=0.1, epochs=25),
         # 25 epochs of the published rounds; groups of 32 examples that are solved for together
         # take the place of the published order, one example after another.
         "MP": MessagePassing(iterations=ramp(25), schedule=Coupled(32)),

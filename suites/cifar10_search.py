@@ -12,6 +12,12 @@ from methods.message_passing.schedule import Coupled, ramp
 from methods.mfvi import Mfvi
 from methods.networks import cnn_000
 from methods.sgd import Sgd
+from methods.trajectory.collector import Descent
+from methods.trajectory.cyclical_sgld import CyclicalSgld
+from methods.trajectory.schedules import HighThenLow
+from methods.trajectory.sgld import Sgld
+from methods.trajectory.swa import Swa
+from methods.trajectory.swag import Swag
 from suites.engine.cli import main
 from suites.engine.grid import Evaluation, Suite
 
@@ -54,13 +60,38 @@ MP = {
     for size in (16, 32)
     for rule in ("pairs", "largest")
 }
+DESCENTS = {
+    f"lr={rate:g} low={low:g}": Descent(
+        rate, weight_decay=5e-4, epochs=6, batch_size=50, schedule=HighThenLow(low)
+    )
+    for rate in (3e-2, 5e-2, 1e-1)
+    for low in (0.3, 0.5)
+}
+SWA = {f"SWA {label}": Swa(descent) for label, descent in DESCENTS.items()}
+SWAG = {f"SWAG {label}": Swag(descent, draws=16) for label, descent in DESCENTS.items()}
+SGLD = {
+    f"SGLD lr={rate:g} prior={prior:g} T={temperature:g}": Sgld(
+        rate, prior_std=prior, temperature=temperature, epochs=6, batch_size=50, draws=16
+    )
+    for rate in (0.1, 0.2)
+    for prior in (0.1, 0.3, 1.0)
+    for temperature in (0.1, 1.0)
+}
+CYCLICAL_SGLD = {
+    f"cSGLD lr={rate:g} cycles={cycles} T={temperature:g}": CyclicalSgld(
+        rate, cycles, prior_std=0.3, temperature=temperature, epochs=6, batch_size=50
+    )
+    for rate in (0.3, 0.5)
+    for cycles in (2, 3)
+    for temperature in (0.1, 1.0)
+}
 
 SEARCH = Suite(
     name="cifar10_search",
     title="Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",
     profile="quick",
     sources=(HeldOut(Limited(Cifar10(), train=5000), share=0.2),),
-    methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON | MP,
+    methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON | MP | SWA | SWAG | SGLD | CYCLICAL_SGLD,
     architecture=cnn_000(channels=(8, 8, 16, 16), hidden=64),
     evaluations=(Evaluation(Clean(), ("nll", "accuracy", "ece")),),
     seeds=2,

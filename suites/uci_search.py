@@ -1,5 +1,7 @@
 """The search for the settings of suites.uci, on training rows held out of each fold."""
 
+from dataclasses import replace
+
 from datasets.conditions import Clean
 from datasets.held_out import HeldOut
 from datasets.uci import Uci
@@ -10,6 +12,12 @@ from methods.mc_dropout import McDropout
 from methods.mfvi import Mfvi
 from methods.networks import mlp
 from methods.sgd import Sgd
+from methods.trajectory.collector import Descent
+from methods.trajectory.pca_slices import PcaSlices
+from methods.trajectory.pca_vi import PcaVi
+from methods.trajectory.schedules import HighThenLow
+from methods.trajectory.sgld import Sgld
+from methods.trajectory.swag import Swag
 from suites.engine.cli import main
 from suites.engine.grid import Evaluation, Suite
 
@@ -48,6 +56,32 @@ IVON = {
     for start in (3.0, 10.0, 30.0)
     for beta2 in (0.999, 0.9999)
 }
+DESCENTS = {
+    f"lr={rate:g} low={low:g} wd={decay:g}": Descent(
+        rate, weight_decay=decay, epochs=100, batch_size=32, schedule=HighThenLow(low)
+    )
+    for rate in (1e-2, 2e-2)
+    for low in (0.1, 0.3)
+    for decay in (1e-3, 1e-2)
+}
+SWAG = {f"SWAG {label}": Swag(descent) for label, descent in DESCENTS.items()}
+SGLD = {
+    f"SGLD lr={rate:g} T={temperature:g}": Sgld(
+        rate, temperature=temperature, epochs=100, batch_size=32
+    )
+    for rate in (1e-2, 3e-2, 1e-1)
+    for temperature in (0.1, 1.0)
+}
+PCA_SLICES = {
+    f"PCA+ESS T={temperature}": PcaSlices(
+        DESCENTS["lr=0.01 low=0.1 wd=0.01"], temperature=temperature
+    )
+    for temperature in (None, 1.0, 1e3)
+}
+PCA_VI = {
+    f"PCA+VI T={temperature}": PcaVi(DESCENTS["lr=0.01 low=0.1 wd=0.01"], temperature=temperature)
+    for temperature in (None, 1.0, 1e3)
+}
 
 SEARCH = Suite(
     name="uci_search",
@@ -67,7 +101,18 @@ SEARCH = Suite(
     folds=3,
 )  # fmt: skip
 
-SUITES = {"quick": SEARCH}
+# The small sets of paper 002, whose settings are searched for by set; here one for all.
+TRAJECTORIES = replace(
+    SEARCH,
+    profile="trajectories",
+    sources=(
+        HeldOut(Uci("boston")), HeldOut(Uci("concrete")), HeldOut(Uci("energy")),
+        HeldOut(Uci("wine_red")), HeldOut(Uci("yacht")),
+    ),
+    methods=SWAG | SGLD | PCA_SLICES | PCA_VI,
+)  # fmt: skip
+
+SUITES = {"quick": SEARCH, "trajectories": TRAJECTORIES}
 
 if __name__ == "__main__":
     main(SUITES)
