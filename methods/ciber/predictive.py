@@ -4,9 +4,10 @@ Every component is that of one sample of the weights outside the box, with trian
 floor adds a constant density, since the sum of all that has a compact support.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from jaxtyping import Float, Float64
@@ -18,6 +19,8 @@ from methods.integration.sums import SumOfUniforms
 Kind = TypeVar("Kind", bound="_Collapsed")
 CHUNK_VALUES = 2**22
 """Points are taken in chunks of about this many values, to bound memory."""
+KEPT_COMPONENTS = 100_000
+"""Draws times points up to which what components have computed is kept: some 300 MB."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,10 @@ class _Collapsed:
             return ((self.density(target) + constant) / self._total).log()
         low, high = (y.min() - margin)[:, None], (y.max() + margin)[:, None]
         mass = self._of_components(high, "cdf") - self._of_components(low, "cdf")
-        shares = self._of_components(target, "density") + epsilon
-        return (shares / (mass + epsilon * (high - low)[:, 0])).mean(0).log()
+        total = mass.clamp(min=0.0) + epsilon * (high - low)[:, 0]
+        shares = (self._of_components(target, "density") + epsilon) / total
+        # A draw with nothing in the range counts for nothing.
+        return torch.where(total > 0, shares, 0.0).mean(0).log()
 
     def cdf(self, target: Float[Tensor, "points 1"]) -> Float64[Tensor, "points 1"]:
         """Return P(y ≤ target)."""
@@ -120,22 +125,25 @@ class _Collapsed:
 
         Rounding may leave a density slightly below 0, and a cdf outside [0, 1].
         """
-        per_point = sum(self._field(f)[:, :1].numel() for f in self._names)
-        size = max(1, CHUNK_VALUES // (32 * per_point))
-        chunks = []
-        for start in range(0, len(self), size):
-            rows = slice(start, start + size)
-            part = replace(self, **{f: self._field(f)[:, rows] for f in self._names})
-            chunks.append(getattr(part.components, name)(target[rows, 0]))
-        values = torch.cat(chunks, 1)
+        small = self.half_bases.numel() <= KEPT_COMPONENTS
+        chunks = self._kept_chunks if small else self._chunks()
+        values = torch.cat([getattr(part, name)(target[rows, 0]) for rows, part in chunks], 1)
         return values.clamp(min=0.0) if name == "density" else values.clamp(0.0, 1.0)
 
-    @property
-    def _names(self) -> list[str]:
-        return [field.name for field in fields(self)]
+    @cached_property
+    def _kept_chunks(self) -> list[tuple[slice, SumOfUniforms | RectifiedSum]]:
+        """All chunks, for scores that ask for the cdf many times."""
+        return list(self._chunks())
 
-    def _field(self, name: str) -> Any:
-        return getattr(self, name)
+    def _chunks(self) -> Iterator[tuple[slice, SumOfUniforms | RectifiedSum]]:
+        """Yield points and their components, some at a time."""
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        per_point = sum(tensor[:, :1].numel() for tensor in tensors.values())
+        size = max(1, CHUNK_VALUES // (32 * per_point))
+        for start in range(0, len(self), size):
+            rows = slice(start, start + size)
+            part = replace(self, **{name: tensor[:, rows] for name, tensor in tensors.items()})
+            yield rows, part.components
 
     def _rescaled_noise(self, mean: float, std: float) -> dict[str, Tensor]:
         epsilon, low, high, margin = self.floor.double().unbind(-1)

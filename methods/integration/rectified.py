@@ -1,9 +1,11 @@
 """Sums of rectified sums of uniforms: what a network with ReLUs makes of a box of weights.
 
-An integral over a unit that is on is one over a polynomial between breakpoints, where few nodes
-of Gauss and Legendre are exact. All terms are positive, so nothing cancels.
+A unit of one uniform is a mixture of 0 and of a uniform. One of several is integrated in closed
+form where that is accurate, or between breakpoints, where the integrand is a polynomial and few
+nodes of Gauss and Legendre are exact.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -14,6 +16,9 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from methods.integration.sums import antiderivative
+
+NARROW = 1e-3
+"""Differences of the closed form over this share of a unit's range leave some 1e-10."""
 
 
 @dataclass(frozen=True)
@@ -74,22 +79,26 @@ class RectifiedSum:
         return self.further.double()
 
     def _mixed(self, y: Tensor, order: int) -> Tensor:
-        """Return the density, or the cdf, as a mixture over which units but the first are on."""
+        """Return the density, or the cdf, as a mixture over which units of one uniform are on."""
+        several = bool((self.widths[..., 0, 1:] != 0).any())
         unit = _Unit(self.centre[..., 0].double(), self.widths[..., 0, :].double())
         outgoing = self.outgoing[..., 0].double()
         total = torch.zeros((), dtype=torch.float64, device=y.device)
-        for share, shift, widths in self._combinations():
+        for share, shift, widths in self._combinations(1 if several else 0):
             distance = y.double() - self.offset.double() - shift
-            value = unit.through_relu(
-                distance, outgoing, _side_by_side([self._further, *widths]), order
+            further = _side_by_side([self._further, *widths])
+            value = (
+                unit.through_relu(distance, outgoing, further, order)
+                if several
+                else antiderivative(distance, further, order)
             )
             total = total + share * value
         return total
 
-    def _combinations(self) -> Iterator[tuple[Tensor, Tensor, list[Tensor]]]:
-        """Yield the probability, the shift and the uniforms of each pattern of further units."""
+    def _combinations(self, first: int) -> Iterator[tuple[Tensor, Tensor, list[Tensor]]]:
+        """Yield probability, shift and uniforms of each pattern of units from `first` on."""
         one = self.offset.new_ones((), dtype=torch.float64)
-        others = [self._parts(unit) for unit in range(1, self.centre.shape[-1])]
+        others = [self._parts(unit) for unit in range(first, self.centre.shape[-1])]
         for pattern in product(*others):
             share, shift, widths = one, one * 0, []
             for probability, centre, width in pattern:
@@ -119,18 +128,52 @@ class _Unit:
         """Return density or cdf at `x` of outgoing · ReLU(unit) + further uniforms."""
         rectified = self.centre.clamp(min=0.0)
         certain = antiderivative(x - outgoing * rectified, further, order)
-        off = antiderivative(-self.centre, self.widths, 1) * antiderivative(x, further, order)
-        divisor = torch.where(outgoing == 0, 1.0, outgoing)[..., None]
-        kinks = (x[..., None] - _corners(further)) / divisor - self.centre[..., None]
+        off = antiderivative(-self.centre, self.widths, 1)
+        divisor = torch.where(outgoing == 0, 1.0, outgoing)
+        narrowest = further.amin(-1) / divisor.abs()
+        closed = further.shape[-1] == 2 and (narrowest > NARROW * self.widths.sum(-1)).all()
+        by = self._in_closed_form if closed else self._by_quadrature
+        value = off * antiderivative(x, further, order) + by(x, divisor, further, order)
+        return torch.where((self.widths == 0).all(-1) | (outgoing == 0), certain, value)
+
+    def _in_closed_form(self, x: Tensor, outgoing: Tensor, further: Tensor, order: int) -> Tensor:
+        """Return the part of density or cdf where the unit is on, of two further uniforms.
+
+        In units of the outgoing weight: second differences of E[(z - g)_+^(q - 1); g > 0] /
+        (q - 1)!, which is what the unit without ReLU has, less Taylor's polynomial of the part
+        below 0. Where the kernel does not reach below 0, it is the sum of all uniforms.
+        """
+        z, kernel = x / outgoing, further / outgoing.abs()[..., None]
+        outer, inner = kernel.sum(-1) / 2, (kernel[..., 0] - kernel[..., 1]).abs() / 2
+        below = [antiderivative(-self.centre, self.widths, j + 1) for j in range(order + 2)]
+
+        def above(at: Tensor) -> Tensor:
+            value = antiderivative(at - self.centre, self.widths, order + 2)
+            for power, part in enumerate(reversed(below)):
+                value = value - part * at**power / math.factorial(power)
+            return torch.where(at <= 0, 0.0, value)
+
+        ends = above(z + outer) - above(z + inner) - above(z - inner) + above(z - outer)
+        smooth = antiderivative(z - self.centre, _side_by_side([self.widths, kernel]), order)
+        inside = smooth - below[0] if order else smooth
+        value = torch.where(z >= outer, inside, ends / kernel.prod(-1))
+        value = torch.where(z <= -outer, 0.0, value)
+        return (
+            torch.where(outgoing > 0, value, 1 - below[0] - value)
+            if order
+            else (value / outgoing.abs())
+        )
+
+    def _by_quadrature(self, x: Tensor, outgoing: Tensor, further: Tensor, order: int) -> Tensor:
+        """Return the same, of any further uniforms: nodes between kinks, all terms positive."""
+        kinks = (x[..., None] - _corners(further)) / outgoing[..., None] - self.centre[..., None]
 
         def integrand(at: Tensor) -> Tensor:
             value = self.centre[..., None] + at
             distance = x[..., None] - outgoing[..., None] * value
             return antiderivative(distance, further[..., None, :], order)
 
-        degree = further.shape[-1] - 1 + order
-        on = self.integral_where_on(integrand, kinks, degree)
-        return torch.where((self.widths == 0).all(-1), certain, off + on)
+        return self.integral_where_on(integrand, kinks, further.shape[-1] - 1 + order)
 
     def integral_where_on(
         self, integrand: Callable[[Tensor], Tensor], kinks: Tensor, degree: int

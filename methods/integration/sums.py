@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
@@ -16,6 +17,8 @@ from methods.integration import reference
 from methods.kernels import uniform_sums
 
 MOST_ORDERS = 4
+KEPT_BYTES = 2**27
+"""So much a distribution may keep, to be asked for its cdf again."""
 
 
 def antiderivative(
@@ -70,5 +73,20 @@ class SumOfUniforms:
         return antiderivative(y.double() - self.centre.double(), self.widths, 0)
 
     def cdf(self, y: Float[Tensor, "*#batch"]) -> Float64[Tensor, "*batch"]:
-        """Return the probability of at most `y`."""
-        return antiderivative(y.double() - self.centre.double(), self.widths, 1)
+        """Return the probability of at most `y`; calls after the first cost less."""
+        x = y.double() - self.centre.double()
+        if not self._keeps_series or x.requires_grad or x.shape != self.widths.shape[:-1]:
+            return antiderivative(x, self.widths, 1)
+        points = x.detach().reshape(-1, 1).contiguous().numpy()
+        return torch.from_numpy(uniform_sums.evaluate(points, self._series, 1)).view(x.shape)
+
+    @property
+    def _keeps_series(self) -> bool:
+        size = 8 * uniform_sums.PREPARED * math.prod(self.widths.shape[:-1])
+        return not (self.widths.is_cuda or self.widths.requires_grad) and size <= KEPT_BYTES
+
+    @cached_property
+    def _series(self) -> np.ndarray:
+        """What evaluating the cdf has to know of the widths."""
+        widths = self.widths.detach().double()
+        return uniform_sums.prepare(widths.reshape(-1, widths.shape[-1]).contiguous().numpy(), 1)

@@ -100,8 +100,10 @@ def test_beyond_the_support_there_is_the_floor_or_nothing(prediction):
 def test_some_points_at_a_time_are_all_points(prediction, monkeypatch):
     target = uniform(POINTS, 1, seed=5)
     whole = prediction.log_prob(target)
-    monkeypatch.setattr("methods.ciber.predictive.CHUNK_VALUES", 1)
-    assert torch.equal(prediction.log_prob(target), whole)
+    for kept in (100_000, 1):
+        monkeypatch.setattr("methods.ciber.predictive.CHUNK_VALUES", 1)
+        monkeypatch.setattr("methods.ciber.predictive.KEPT_COMPONENTS", kept)
+        assert torch.equal(replace(prediction).log_prob(target), whole)
 
 
 def single(centre: float, widths: list[float], half_base: float, points: int) -> AffinePredictive:
@@ -129,3 +131,14 @@ def test_the_likelihood_of_the_papers_code_is_truncated_to_the_scored_range(epsi
     assert found[1:3].tolist() == pytest.approx(wanted, rel=1e-11)
     alone = prediction.with_floor(*NO_FLOOR)
     assert torch.equal(replace(alone, floor=alone.floor).mean, prediction.mean)
+
+
+def test_a_draw_without_mass_in_the_scored_range_counts_for_nothing():
+    target = torch.tensor([[-0.4], [0.3]], dtype=torch.float64)
+    here, far = single(0.0, [1.0], 0.5, 2), single(50.0, [1.0], 0.5, 2)
+    both = AffinePredictive(
+        *(torch.cat([here.half_bases, far.half_bases]), here.floor),
+        *(torch.cat([here.centres, far.centres]), torch.cat([here.widths, far.widths])),
+    ).with_floor(0.0, -math.inf, math.inf, 0.0)
+    alone = here.with_floor(0.0, -math.inf, math.inf, 0.0).log_prob(target)
+    torch.testing.assert_close(both.log_prob(target), alone - math.log(2))

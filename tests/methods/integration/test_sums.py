@@ -166,6 +166,19 @@ def test_points_may_share_their_widths():
     assert antiderivative(x[:, :0], widths, 0).shape == (3, 0)
 
 
+def test_a_cdf_is_the_same_however_often_it_is_asked_for(monkeypatch):
+    one = SumOfUniforms(torch.zeros(6, dtype=torch.float64), uniform(6, 9))
+    x = 2 * uniform(6, seed=1)
+    wanted = antiderivative(x, one.widths, 1)
+    assert torch.equal(one.cdf(x), wanted)
+    assert torch.equal(one.cdf(x), wanted)
+    assert torch.equal(one.cdf(x.expand(2, 6)), wanted.expand(2, 6))
+    monkeypatch.setattr("methods.integration.sums.KEPT_BYTES", 1)
+    other = SumOfUniforms(one.centre, one.widths)
+    assert torch.equal(other.cdf(x), wanted)
+    assert "_series" not in vars(other)
+
+
 def test_what_is_not_a_number_stays_visible():
     nan, t = math.nan, [1.0, 0.5]
     x = torch.tensor([nan, 0.1, 0.1], dtype=torch.float64)
