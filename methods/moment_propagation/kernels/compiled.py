@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from methods.kernels.c_library import CLibrary
+from methods.c_library import CLibrary
 from methods.moment_propagation.kernels.operations import Operations
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from methods.kernels.c_library import DEFINES
+from methods.c_library import DEFINES
 
 HERE = Path(__file__).parent
 FOLDERS = (HERE, HERE.parents[1] / "message_passing" / "kernels")

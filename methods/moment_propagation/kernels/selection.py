@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from methods.base import PackageMissing
-from methods.kernels.c_library import DEFINES
+from methods.c_library import DEFINES
 from methods.moment_propagation.kernels import reference
 
 Backend = Literal["fused", "reference"]

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.kernels import c_library
+from methods import c_library
 from methods.moment_propagation.kernels import compiled, reference
 
 SLOPES = pytest.mark.parametrize("slope", [0.0, 0.01, 0.3, 1.0, -1.0])

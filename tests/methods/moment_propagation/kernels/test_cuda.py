@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import torch
 
-from methods.kernels.c_library import DEFINES
+from methods.c_library import DEFINES
 from methods.moment_propagation.kernels import compiled, cuda, reference, selection
 from methods.moment_propagation.kernels.launches import OPTIONS, THREADS, blocks, source
 from tests.methods.message_passing.kernels.emulation import HEADER, STANDARD, compiler

@@ -5,7 +5,7 @@ import shutil
 import pytest
 import torch
 
-from methods.kernels.c_library import CLibrary
+from methods.c_library import CLibrary
 from methods.moment_propagation.kernels import compiled, reference, selection
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from methods import c_library
 from methods.base import PackageMissing
-from methods.kernels import c_library
-from methods.kernels.c_library import CLibrary
+from methods.c_library import CLibrary
 
 
 @pytest.fixture
