@@ -79,7 +79,9 @@ def test_moments_and_gradients_are_finite_and_variances_not_negative(name, dtype
     if name in SLOPES:
         # By Jensen's inequality, but for the rounding of one sum.
         least = torch.maximum(mean, SLOPES[name] * mean)
-        assert (found.mean >= least - torch.finfo(dtype).eps * least.abs()).all()
+        # Kernels flush what is below the least normal number to 0.
+        rounding = torch.finfo(dtype).eps * least.abs() + torch.finfo(dtype).tiny
+        assert (found.mean >= least - rounding).all()
     if name in ZERO_TO_ONE:
         assert ((found.mean >= 0) & (found.mean <= 1)).all()
         assert (found.variance <= 0.25 + torch.finfo(dtype).eps).all()
