@@ -1,5 +1,7 @@
 """The search for the settings of suites.mnist, on held-out training images."""
 
+from dataclasses import replace
+
 from datasets.conditions import Clean
 from datasets.held_out import HeldOut
 from datasets.limited import Limited
@@ -9,6 +11,8 @@ from methods.adamw import AdamW
 from methods.architectures import Flatten
 from methods.ivon import Ivon
 from methods.mc_dropout import McDropout
+from methods.message_passing.method import MessagePassing
+from methods.message_passing.schedule import Coupled, GroupSequential, Sequential, ramp
 from methods.mfvi import Mfvi
 from methods.networks import LEAKY, lenet_000, mlp
 from methods.sgd import Sgd
@@ -41,6 +45,7 @@ IVON = {
     for start in (0.1, 0.5, 1.0)
 }
 
+MLP = (Flatten(), *mlp([200], 10, LEAKY))
 SEARCH = Suite(
     name="mnist_search",
     title="Held-out scores of candidate settings for the MNIST suite",
@@ -51,13 +56,35 @@ SEARCH = Suite(
     ),
     methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON,
     architecture={
-        "mnist-2560-mlp": (Flatten(), *mlp([200], 10, LEAKY)),
+        "mnist-2560-mlp": MLP,
         "mnist-2560-lenet": lenet_000(),
     },
     evaluations=(Evaluation(Clean(), ("nll", "accuracy", "ece")),),
 )
 
-SUITES = {"quick": SEARCH}
+# How long each schedule of message passing should go on, and how far a step should go.
+STEPS = (0.5, 1.0)
+SCHEDULES = {
+    "sequential": Sequential(),
+    **{f"groups of {n} damping={d:g}": GroupSequential(n, d) for n in (4, 8) for d in STEPS},
+    **{f"groups of 8 without own force damping={d:g}": GroupSequential(8, d, True) for d in STEPS},
+    **{f"coupled {n} damping={d:g}": Coupled(n, d) for n in (16, 64, 128) for d in STEPS},
+}
+BY_SCHEDULE = replace(
+    SEARCH,
+    title="Held-out scores of candidate settings for the schedules of message passing",
+    profile="schedules",
+    sources=(Renamed(HeldOut(Limited(Mnist(), train=5000), share=0.744), "mnist-1280-mlp"),),
+    methods={
+        f"MP {label} epochs={epochs}": MessagePassing(iterations=ramp(epochs), schedule=schedule)
+        for label, schedule in SCHEDULES.items()
+        for epochs in (4, 6, 8)
+    },
+    architecture=MLP,
+    seeds=2,
+)
+
+SUITES = {"quick": SEARCH, "schedules": BY_SCHEDULE}
 
 if __name__ == "__main__":
     main(SUITES)
