@@ -25,7 +25,7 @@ from suites.engine.curves import keep_curves
 from suites.engine.description import describe
 from suites.engine.display import display
 from suites.engine.execute import lost
-from suites.engine.executors import Lost, executor, use_one_thread
+from suites.engine.executors import Lost, executor, prepare_process
 from suites.engine.grid import Suite
 from suites.engine.plan import Plan, plan
 from suites.engine.record import Record
@@ -75,7 +75,7 @@ def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None)
 
 
 def _carry_out(declared: Suite, options: Options, console: Console) -> int:
-    use_one_thread()
+    prepare_process()
     options.export()
     if (place := files.folder()).exists() and not place.is_dir():
         raise Misuse(f"the data folder {place} (--data-dir, BNNBENCH_DATA) is a file")

@@ -1,5 +1,10 @@
-"""Growth of memory."""
+"""Growth of memory, and what is kept of it."""
 
+import ctypes
+import subprocess
+import sys
+
+import pytest
 import torch
 
 from suites.engine.memory import growth
@@ -29,3 +34,32 @@ def test_memory_that_an_earlier_block_freed_is_counted_again():
             del pieces
         sizes.append(grown.bytes)
     assert min(sizes) > 56 * MEBIBYTE
+
+
+KEPT = """
+import resource, sys, torch
+from suites.engine.memory import growth, keep_freed
+if sys.argv[1] == "keep":
+    keep_freed()
+buffer = lambda: torch.ones(64 * 2**20 // 4).sum()
+for _ in range(4):  # a first free block may be short of what alignment needs
+    buffer()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+buffer()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+with growth(torch.device("cpu")) as grown:
+    buffer()
+print(grown.bytes)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="needs glibc")
+def test_kept_memory_is_used_again_and_still_counted():
+    faults, grown = {}, {}
+    for way in ("keep", "give back"):
+        run = subprocess.run(
+            [sys.executable, "-c", KEPT, way], capture_output=True, text=True, check=True
+        )
+        faults[way], grown[way] = map(float, run.stdout.split())
+    assert faults["keep"] < 100 < 1000 < faults["give back"]
+    assert 60 * MEBIBYTE < grown["keep"] < 90 * MEBIBYTE

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 import threadpoolctl
 import torch
 
+from suites.engine import memory
 from suites.engine.execute import Outcome, Task
 
 EXECUTORS: Mapping[str, str] = {
@@ -66,8 +67,12 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def use_one_thread() -> None:
-    """Compute on one thread from here on: sums then have one order, wherever a run is done."""
+def prepare_process() -> None:
+    """Compute on one thread from here on, and keep freed memory.
+
+    Sums then have one order, wherever a run is done.
+    """
     os.environ["OMP_NUM_THREADS"] = "1"  # for libraries and processes that start later
     torch.set_num_threads(1)
     threadpoolctl.threadpool_limits(1)
+    memory.keep_freed()

@@ -17,7 +17,7 @@ from typing import Any
 
 from methods.progress import Listener
 from suites.engine.execute import Task, execute
-from suites.engine.executors import Lost, Result, Watcher, use_one_thread
+from suites.engine.executors import Lost, Result, Watcher, prepare_process
 
 ATTEMPTS = 2
 """A task whose worker dies starts again in a fresh one, this often in all."""
@@ -147,7 +147,7 @@ def _dismiss(worker: _Worker) -> None:
 
 def _work(pipe: Connection) -> None:
     """Carry out the tasks that come through the pipe until it ends."""
-    use_one_thread()
+    prepare_process()
     threading.Thread(target=_die_with_the_driver, daemon=True).start()
     while True:
         try:

@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from suites.engine.execute import Task, execute
-from suites.engine.executors import Result, Watcher, use_one_thread
+from suites.engine.executors import Result, Watcher, prepare_process
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Serial:
 
     def map(self, tasks: Sequence[Task], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in order."""
-        use_one_thread()
+        prepare_process()
         for task in tasks:
             watcher.started(task)
             yield task, execute(task, functools.partial(watcher.progressed, task))
