@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from metrics.statistics import Samples, corrected_resampled_t, holm, mean, paired_t, replicates
+from metrics.pairwise import FEWEST, Pairwise, all_pairs
+from metrics.power import minimum_detectable_difference
+from metrics.statistics import Samples, mean, replicates
 
 LEVEL = 0.05
-FEWEST_PAIRS = 3
+FEWEST_PAIRS = FEWEST
 
 
 @dataclass(frozen=True)
@@ -19,15 +21,16 @@ class Verdict:
     best: frozenset[str] = frozenset()
     close: frozenset[str] = frozenset()
     adjusted: Mapping[str, float] = field(default_factory=dict)
-    """method → p-value of the comparison with the best, after Holm's correction"""
+    """method → p-value of the comparison with the best, by Holm over all pairs of methods"""
     untested: str = ""
     """Why methods were not tested, or "" """
+    detectable: Mapping[str, float] = field(default_factory=dict)
+    """method → true difference from the best that these runs would find with power 0.8"""
 
-
-def differences(one: Samples, other: Samples, by_fold: bool) -> np.ndarray:
-    """Return one - other over the folds and seeds that both have."""
-    common = {pair: one[pair] - other[pair] for pair in one if pair in other}
-    return np.array(replicates(common, by_fold))
+    @property
+    def worse(self) -> frozenset[str]:
+        """The methods that are significantly worse than the best."""
+        return frozenset(self.adjusted.keys() - self.close)
 
 
 def compare(
@@ -39,7 +42,8 @@ def compare(
     """Return the verdict on a column of a table.
 
     Two-sided paired t tests against the best mean, corrected for the overlap of training sets
-    (Nadeau and Bengio 2003) where there are folds, then by Holm over the methods.
+    (Nadeau and Bengio 2003) where there are folds, then by Holm over all pairs of methods, as
+    the best is chosen by the same data (see `all_pairs`).
     """
     if higher_is_better is None:
         return Verdict()
@@ -54,25 +58,50 @@ def compare(
         return Verdict(best)
     if by_fold and test_to_train is None:
         return Verdict(best, untested="the records do not say how many rows were tested")
-    ratio = test_to_train if by_fold and test_to_train else 0.0
-    champion = samples[min(best)]
-    gaps = {name: differences(samples[name], champion, by_fold) for name in rivals}
-    gaps = {
-        n: gap for n, gap in gaps.items() if len(gap) >= FEWEST_PAIRS and np.isfinite(gap).all()
-    }
+    ratio = (test_to_train or 0.0) if by_fold else 0.0
+    names = list(means)
+    pairs = all_pairs(*_arrays([samples[name] for name in names], by_fold), ratio)
+    champion = names.index(min(best))
+    at = {name: names.index(name) for name in rivals}
+    at = {name: i for name, i in at.items() if pairs.tested[i, champion]}
     few = f"fewer than {FEWEST_PAIRS} pairs of runs on the same folds and seeds"
-    if not gaps:
+    if not at:
         return Verdict(best, untested=few)
-    raw = np.array([_p_value(gap, ratio) for gap in gaps.values()])
-    adjusted = dict(zip(gaps, holm(raw).tolist(), strict=True))
+    adjusted = {name: float(pairs.adjusted[i, champion]) for name, i in at.items()}
     sign = 1 if higher_is_better else -1
-    close = frozenset(n for n, p in adjusted.items() if p > LEVEL or sign * gaps[n].mean() > 0)
-    some_left = f"{few}: {', '.join(n for n in rivals if n not in gaps)}"
-    return Verdict(best, close, adjusted, some_left if len(gaps) < len(rivals) else "")
+    close = frozenset(
+        n for n, i in at.items() if adjusted[n] > LEVEL or sign * pairs.mean[i, champion] > 0
+    )
+    some_left = f"{few}: {', '.join(n for n in rivals if n not in at)}"
+    return Verdict(
+        best,
+        close,
+        adjusted,
+        some_left if len(at) < len(rivals) else "",
+        {name: _detectable(pairs, i, champion, ratio) for name, i in at.items()},
+    )
 
 
-def _p_value(gap: np.ndarray, ratio: float) -> float:
-    """Return the p-value of a paired difference; methods that never differ have 1."""
-    if not gap.any():
-        return 1.0
-    return (corrected_resampled_t(gap, ratio) if ratio else paired_t(gap)).p_value
+def _arrays(samples: list[Samples], by_fold: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and presence of methods x folds x seeds; one fold unless it is by fold.
+
+    Scores that are no number become infinite, which keeps their pairs from being tested.
+    """
+    runs = sorted({pair for of in samples for pair in of})
+    if by_fold:
+        folds, seeds = (sorted({pair[axis] for pair in runs}) for axis in (0, 1))
+        place = {(f, s): (i, j) for i, f in enumerate(folds) for j, s in enumerate(seeds)}
+        shape = (len(folds), len(seeds))
+    else:
+        place, shape = {pair: (0, j) for j, pair in enumerate(runs)}, (1, len(runs))
+    values, present = np.zeros((len(samples), *shape)), np.zeros((len(samples), *shape), bool)
+    for k, of in enumerate(samples):
+        for pair, value in of.items():
+            values[k][place[pair]] = math.inf if math.isnan(value) else value
+            present[k][place[pair]] = True
+    return values, present
+
+
+def _detectable(pairs: Pairwise, method: int, champion: int, ratio: float) -> float:
+    std, count = float(pairs.std[method, champion]), int(pairs.count[method, champion])
+    return minimum_detectable_difference(std, count, ratio, LEVEL / pairs.tests)

@@ -1,5 +1,6 @@
 """The numbers of the tables against numpy and scipy, by hand."""
 
+import itertools
 import math
 
 import numpy as np
@@ -77,19 +78,19 @@ def test_folds_are_compared_by_the_t_test_corrected_for_overlap():
     assert cell(records, "SGD").mark == "best"
 
 
-def test_p_values_are_adjusted_over_the_rivals():
+def test_p_values_are_adjusted_over_all_pairs_of_methods():
     rng = np.random.default_rng(1)
     best = rng.normal(1, 0.2, 8)
-    rivals = {name: best + rng.normal(0.05, 0.06, 8) for name in ("A", "B", "C")}
-    samples = {
-        name: {(0, s): v for s, v in enumerate(values)}
-        for name, values in {"best": best, **rivals}.items()
-    }
+    scores = {"best": best} | {n: best + rng.normal(0.05, 0.06, 8) for n in ("A", "B", "C")}
+    samples = {name: {(0, s): x for s, x in enumerate(v)} for name, v in scores.items()}
     verdict = compare(samples, higher_is_better=False, by_fold=False, test_to_train=None)
-    raw = {name: stats.ttest_rel(values, best).pvalue for name, values in rivals.items()}
-    assert max(verdict.adjusted.values()) >= max(raw.values())
-    smallest = min(raw, key=raw.__getitem__)
-    assert verdict.adjusted[smallest] == pytest.approx(min(1, 3 * raw[smallest]))
+    pairs = list(itertools.combinations(scores, 2))
+    raw = {pair: stats.ttest_rel(*(scores[name] for name in pair)).pvalue for pair in pairs}
+    ordered = sorted(raw.values())
+    for name in ("A", "B", "C"):
+        below = ordered[: ordered.index(raw["best", name]) + 1]
+        holm = max(min(1, (6 - i) * p) for i, p in enumerate(below))
+        assert verdict.adjusted[name] == pytest.approx(holm)
 
 
 def test_methods_as_good_as_the_best_are_marked_and_worse_ones_are_not():
