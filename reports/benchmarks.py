@@ -29,6 +29,11 @@ class Benchmark:
     """method label → its runs, in the order of the tables"""
 
     @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What no other benchmark of the page has."""
+        return self.profile, self.dataset, self.origin, self.setting
+
+    @property
     def records(self) -> tuple[Record, ...]:
         """All runs."""
         return tuple(record for runs in self.runs.values() for record in runs)

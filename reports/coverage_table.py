@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,7 +25,7 @@ def coverage_table(found: Covered) -> Table:
         cells = tuple(_cell(folds, value) for _, value, _ in kinds)
         runs = found.benchmark.runs[method]
         completed = sum(record.status == "completed" for record in runs)
-        rows.append(Row(method, cells, len(runs), completed))
+        rows.append(Row(method, cells, len(runs), completed, method))
     for method in dict.fromkeys(row.method for row in found.printed):
         scores = [found.printed_score(method, *wanted) for _, _, wanted in kinds]
         networks = max(_networks(row) for row in scores if row)
@@ -32,7 +33,7 @@ def coverage_table(found: Covered) -> Table:
         rows.append(Row(f"{labels.sentence(method)} (printed)", cells, networks, networks))
     benchmark = found.benchmark
     title = f"{labels.dataset(benchmark.title)}: coverage of the true function"
-    columns = tuple(column for column, _, _ in kinds)
+    columns = tuple(replace(column, benchmark=benchmark.identity) for column, _, _ in kinds)
     return Table(title, columns, tuple(rows), benchmark.origin)
 
 

@@ -117,7 +117,11 @@ def layer_table(found: Layered) -> Table:
             rows += _rows(found, method, metric)
     if found.methods:
         rows += _sampling(found, next(reversed(found.methods)))
-    columns = [_column(name) for name in _headings(found)]
+    places = [*found.layers, *[""] * len(DIVERGENCES)]
+    columns = [
+        replace(_column(name), benchmark=found.benchmark.identity, condition=place)
+        for name, place in zip(_headings(found), places, strict=True)
+    ]
     title = f"{labels.dataset(found.benchmark.title)}: accuracy of moments"
     shown = [k for k in range(len(columns)) if any(row.cells[k] for row in rows)]
     rows = [replace(row, cells=tuple(row.cells[k] for k in shown)) for row in rows]
@@ -143,7 +147,7 @@ def _rows(found: Layered, method: str, metric: str) -> Iterator[Row]:
         return
     kl = metric == "eps_mu"
     cells += [_divergence(found, method, names) if kl else "" for names in DIVERGENCES.values()]
-    yield Row(f"{method}, {labels.metric(metric)}", tuple(cells), len(runs), completed)
+    yield Row(f"{method}, {labels.metric(metric)}", tuple(cells), len(runs), completed, method)
     below = [_printed(found, method, (layer,), metric) for layer in found.layers]
     for names in DIVERGENCES.values():
         below.append(_printed(found, method, names, "kl_class_posterior") if kl else "")

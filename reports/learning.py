@@ -141,8 +141,8 @@ def _area(benchmark: Benchmark, metric: str) -> Values:
 
 def _medians(metric: str) -> Filling:
     def fill(benchmark: Benchmark, methods: Sequence[str]) -> tuple[Column, Sequence[Entry]]:
-        column = replace(score_column(benchmark, metric), higher_is_better=None)
         last = benchmark.rounds[-1]
+        column = replace(score_column(benchmark, metric, last), higher_is_better=None)
         column, cells = filled(
             column, benchmark, methods, lambda r: r.scores.get(last, {}).get(metric)
         )

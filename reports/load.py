@@ -1,7 +1,7 @@
 """Read what a suite kept; what cannot be read is named, never dropped in silence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 
@@ -25,8 +25,19 @@ class Results:
     records: tuple[Record, ...]
     """One for each data set, method, fold and seed: what a command last asked for."""
     damage: tuple[Damage, ...]
-    superseded: int
-    """How many older runs, of other settings under the same names, the store also holds."""
+    older: tuple[Record, ...]
+    """Runs of other settings under the same names, which the store also holds."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """key → name of the store it was taken from, where results of several are merged"""
+    copies: int = 0
+    """How many runs more than one store holds."""
+    disagreeing: tuple[str, ...] = ()
+    """Of these the keys whose scores differ from store to store."""
+
+    @property
+    def superseded(self) -> int:
+        """How many older runs there are."""
+        return len(self.older)
 
     @property
     def suite(self) -> str:
@@ -72,7 +83,9 @@ def read(folder: Path) -> Results:
             "Either no run was finished, or this is not a folder of results"
         )
     current = newest(records)
-    return Results(store, tuple(current), tuple(damage), len(records) - len(current))
+    kept = {record.key for record in current}
+    older = tuple(record for record in records if record.key not in kept)
+    return Results(store, tuple(current), tuple(damage), older)
 
 
 _TYPES: Mapping[str, type | tuple[type, ...]] = {

@@ -60,6 +60,10 @@ def swatch(style: Style) -> Markup:
         "s": '<rect x="11" y="3" width="6" height="6"/>',
         "^": '<path d="M14 2.2 17.6 9H10.4z"/>',
         "D": '<path d="M14 1.8 18.2 6 14 10.2 9.8 6z"/>',
+        "v": '<path d="M14 9.8 17.6 3H10.4z"/>',
+        "P": '<path d="M12.8 2.2h2.4v2.6h2.6v2.4h-2.6v2.6h-2.4V7.2h-2.6V4.8h2.6z"/>',
+        "X": '<path d="M12 2.3 14 4.3 16 2.3 17.7 4 15.7 6l2 2L16 9.7l-2-2-2 2L10.3 8l2-2-2-2z"/>',
+        "p": '<path d="M14 2.2 17.8 5 16.3 9.5h-4.6L10.2 5z"/>',
     }
     assert set(shapes) == set(MARKERS)
     return Markup(

@@ -12,8 +12,11 @@ from reports.arms import Arm
 BLUE, VERMILLION, GREEN, ORANGE = "#0072b2", "#d55e00", "#009e73", "#e69f00"
 PINK, SKY, BROWN, GREY = "#cc79a7", "#56b4e9", "#94703a", "#808080"
 COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PINK, SKY, BROWN, GREY)
-DASHES = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
-MARKERS = ("o", "s", "^", "D")
+DASHES = (
+    *((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2)),
+    *((9, 2.5), (3, 1, 1, 1, 1, 1), (1, 3), (8, 1.5, 3, 1.5)),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def size_tables(family: Family, methods: Sequence[str]) -> list[Table]:
     for name in family.metrics:
         pairs = []
         for condition, size in family.sizes.items():
-            column = replace(score_column(benchmark, name), heading=f"{size:g}")
+            column = replace(score_column(benchmark, name, condition), heading=f"{size:g}")
             pairs.append(filled(column, benchmark, methods, score_under(condition, name)))
         title = f"{labels.dataset(benchmark.title)}, {family.title}: {labels.metric(name)}"
         origin = benchmark.origin_of(family.last)

@@ -43,7 +43,7 @@ def _table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
     main = benchmark.main
     names = {n for r in benchmark.records for n in r.scores.get(main, {}) if n in SCORES}
     scores = [
-        filled(score_column(benchmark, name), benchmark, methods, score_under(main, name))
+        filled(score_column(benchmark, name, main), benchmark, methods, score_under(main, name))
         for name in ordered(names)
     ]
     has_guards = any(GUARDS in r.diagnostics for r in benchmark.records)

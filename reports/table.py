@@ -35,6 +35,10 @@ class Column:
     kind: Kind = "score"
     untested: str = ""
     """Why methods were not compared, or "" """
+    benchmark: tuple[str, ...] = ()
+    """The identity of the benchmark whose runs are behind the cells, () where unknown."""
+    condition: str = ""
+    """The condition whose scores are averaged, "" where it is not one."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class Row:
     cells: tuple[Entry, ...]
     runs: int
     completed: int
+    label: str = ""
+    """The method whose runs are behind the cells, where `method` says more than its name."""
 
     @property
     def success(self) -> float:
@@ -125,7 +131,12 @@ def condition_table(
     scored = {n for r in benchmark.records for n in r.scores.get(condition, {})}
     names = [name for name in ordered(scored) if labels.is_minor(name, scored) is minor]
     pairs = [
-        filled(score_column(benchmark, name), benchmark, methods, score_under(condition, name))
+        filled(
+            score_column(benchmark, name, condition),
+            benchmark,
+            methods,
+            score_under(condition, name),
+        )
         for name in names
     ]
     if condition == benchmark.conditions[0] and not minor:
@@ -185,7 +196,7 @@ def score_under(condition: str, name: str) -> Values:
     return lambda record: record.scores.get(condition, {}).get(name)
 
 
-def score_column(benchmark: Benchmark, name: str) -> Column:
+def score_column(benchmark: Benchmark, name: str, condition: str = "") -> Column:
     """Return the empty column of a metric."""
     metric = LISTED.get(name)
     percent = name in labels.PERCENT
@@ -198,6 +209,7 @@ def score_column(benchmark: Benchmark, name: str) -> Column:
         labels.UNITS.get(unit, unit.replace("_", " ")),
         metric.higher_is_better if metric else None,
         scale=100.0 if percent else 1.0,
+        condition=condition,
     )
 
 
@@ -232,7 +244,8 @@ def filled(
         else _absence(benchmark.runs.get(method, ()))
         for method in methods
     ]
-    return replace(with_decimals(column, cells), untested=verdict.untested), cells
+    done = with_decimals(column, cells)
+    return replace(done, untested=verdict.untested, benchmark=benchmark.identity), cells
 
 
 def with_decimals(column: Column, cells: Sequence[Entry]) -> Column:

@@ -18,6 +18,7 @@ from methods.predictive import (
 from metrics.calibration import BINS, reliability_curve
 from metrics.coverage import CALIBRATION_LEVELS, calibration_curve
 from metrics.uncertainty import entropy
+from reports.merge import predictions_path
 from suites.engine.record import Record
 from suites.engine.store import Store
 
@@ -98,7 +99,7 @@ def gather(store: Store, runs: Sequence[Record], main: str = "clean") -> Evidenc
         if record.status != "completed" or read > MOST_BYTES:
             continue
         try:
-            read += (store.runs / record.key / "predictions.npz").stat().st_size
+            read += predictions_path(store, record.key).stat().st_size
             for condition, (prediction, targets) in store.predictions(record.key).items():
                 evidence.add(condition, prediction, targets, main)
             evidence.runs += 1
