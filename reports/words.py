@@ -1,0 +1,38 @@
+"""Lists and counts in running text."""
+
+from collections.abc import Sequence
+
+
+def joined(names: Sequence[str], most: int | None = None, last: str = "and") -> str:
+    """Return "A", "A and B", "A, B and C"; beyond `most`, "A, B and 3 others"."""
+    if most is not None and len(names) > most + 1:
+        return some_of(names[:most], len(names))
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def some_of(named: Sequence[str], count: int, noun: str = "") -> str:
+    """Return those named, and how many others there are of `count`."""
+    others = count - len(named)
+    if others <= 0:
+        return joined(named)
+    more = f"{others} other{'s' * (others > 1 and not noun)}"
+    return f"{', '.join(named)} and {more}{f' {plural(noun, others)}' if noun else ''}"
+
+
+def plural(noun: str, count: int) -> str:
+    """Return the noun as it stands behind a count."""
+    return noun if count == 1 else f"{noun}s"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return "1 run", "12 runs", "no runs"."""
+    return f"{count or 'no'} {plural(noun, count)}"
+
+
+def all_of(count: int, noun: str) -> str:
+    """Return "The only run", "Both runs", "All 5 runs"."""
+    if count == 1:
+        return f"The only {noun}"
+    return f"{'Both' if count == 2 else f'All {count}'} {plural(noun, count)}"
