@@ -30,6 +30,7 @@ METHODS: Mapping[str, str] = {
     "pca_vi": "methods.trajectory.pca_vi:PcaVi",
     "ciber": "methods.ciber.method:Ciber",
     "laplace_diagonal": "methods.laplace_diagonal:LaplaceDiagonal",
+    "laplace": "methods.laplace.method:Laplace",
 }
 
 

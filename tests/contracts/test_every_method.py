@@ -31,6 +31,8 @@ from methods.function_space.method import FunctionSpace, WeightSpace
 from methods.function_space.models import Dropout, MeanField, Members
 from methods.function_space.radial import Radial
 from methods.function_space.rank1 import Rank1
+from methods.laplace.method import Laplace
+from methods.laplace.structures import Diagonal, Full, Subnetwork
 from methods.marginal import MarginalPosterior
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
 from suites.engine.description import canonical_json, describe
@@ -44,7 +46,14 @@ VARIANTS: dict[str, Method] = {
         *map(FunctionSpace, (Dropout(), Members(), MeanField(), Radial(), Rank1())),
         WeightSpace(Rank1()),
     )
-} | {"Ciber of the second layer": CLEAN_SECOND, "Ciber of the paper": PAPER_LAST}
+} | {
+    "Ciber of the second layer": CLEAN_SECOND,
+    "Ciber of the paper": PAPER_LAST,
+    "Laplace of the diagonal": Laplace(structure=Diagonal(), prediction="glm_mc"),
+    "Laplace of the last layer": Laplace(structure=Full("last")),
+    "Laplace of a subnetwork": Laplace(structure=Subnetwork(20), prior_precisions=(1.0,)),
+    "Laplace by draws of weights": Laplace(prior_precisions=(1.0, 10.0), prediction="mc"),
+}
 """Methods that a class has beside its default, and that share little code with that."""
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "mlp regression": regression,

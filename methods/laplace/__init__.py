@@ -1,0 +1,1 @@
+"""Gaussians around a trained network's weights, from the curvature of its likelihood."""

@@ -1,0 +1,118 @@
+r"""What every approximation of the Gauss-Newton matrix is made from, and what it gives back.
+
+$H = \sum_n J_n^T \Lambda_n J_n$, with J the Jacobian of a network's outputs in its weights and
+Λ the Hessian of the negative log likelihood in the outputs: also the Fisher information matrix,
+for the likelihoods here.
+
+Source: Martens (2020), "New Insights and Perspectives on the Natural Gradient Method".
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from methods.base import InferenceDiverged, Unsupported
+from methods.laplace.likelihood import hessian_root
+from methods.laplace.tape import Entry, Tape
+from methods.network_posterior import NetworkPosterior
+from methods.torch_network import TorchNetwork
+
+Layers = Literal["all", "last"]
+POINTS_AT_ONCE = 250
+VALUES_AT_ONCE = 2**23
+"""To bound memory; a few times as many are held at once."""
+
+
+@runtime_checkable
+class Spectrum(Protocol):
+    """Eigenvalues of an approximate Gauss-Newton matrix, and a basis of its eigenvectors.
+
+    The noise of a regression is taken to have variance 1.
+    """
+
+    @property
+    def tape(self) -> Tape: ...
+
+    @property
+    def eigenvalues(self) -> Float64[Tensor, " directions"]: ...
+
+    def jacobian(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs directions"]:
+        """Return the slopes of outputs along the eigenvectors."""
+        ...
+
+    def weights(
+        self, coordinates: Float[Tensor, "draws directions"], total: int
+    ) -> Float[Tensor, "draws parameters"]:
+        """Return coordinates along the eigenvectors as changes of all `total` weights."""
+        ...
+
+    def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
+        """Return the weights that are not fixed, out of all."""
+        ...
+
+
+@runtime_checkable
+class Structure(Protocol):
+    """An approximation of the Gauss-Newton matrix: which weights, and how they depend."""
+
+    def tape(self, network: TorchNetwork) -> Tape:
+        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
+        ...
+
+    def spectrum(
+        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+    ) -> Spectrum:
+        """Return the matrix at a point estimate, over training inputs."""
+        ...
+
+
+def values_per_point(tape: Tape, outputs: int) -> int:
+    """Return how many numbers the tape's Jacobian and its factors of one point have."""
+    return sum(
+        b.positions * (b.features + outputs * b.units) + outputs * b.size for b in tape.blocks
+    )
+
+
+def points_at_once(tape: Tape, outputs: int) -> int:
+    """Return the number of points to take together."""
+    return min(POINTS_AT_ONCE, max(1, VALUES_AT_ONCE // values_per_point(tape, outputs)))
+
+
+def gauss_newton_entries(
+    tape: Tape, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+) -> Iterator[list[Entry]]:
+    r"""Yield entries, of some points at a time, whose Jacobians G give $H = \sum G^T G$."""
+    for points in inputs.split(points_at_once(tape, mode.network.output_shape[0])):
+        outputs = tape.outputs(mode.weights, mode.buffers, points)
+        directions = hessian_root(mode.likelihood, outputs.detach())
+        yield tape.entries(outputs, directions)
+
+
+def eigensystem(
+    matrix: Float64[Tensor, "size size"],
+) -> tuple[Float64[Tensor, " size"], Float64[Tensor, "size size"]]:
+    """Return eigenvalues, none below 0, and eigenvectors, in columns.
+
+    Raises `InferenceDiverged` for a matrix of other than finite numbers.
+    """
+    require_finite(matrix)
+    values, vectors = torch.linalg.eigh(matrix)
+    return values.clamp_min(0), vectors
+
+
+def require_finite(curvature: Tensor) -> None:
+    """Raise `InferenceDiverged` for other than finite numbers."""
+    if not curvature.isfinite().all():
+        raise InferenceDiverged("the curvature is not of finite numbers")
+
+
+def require_at_most(most: int, found: int) -> None:
+    """Raise `Unsupported` for a square matrix of too many rows."""
+    if found > most:
+        raise Unsupported(
+            f"needed at most {most} weights for a matrix with a row for each; got {found}: take "
+            'the last layer alone (layers="last"), a Subnetwork, Kfac or Diagonal'
+        )

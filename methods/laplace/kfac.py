@@ -1,0 +1,110 @@
+r"""Kronecker factors of the Gauss-Newton matrix, one pair for each dense or convolutional layer.
+
+With a what units see, 1 for the bias included, and b the gradients of the outputs, times the
+root of the likelihood's Hessian, in what leaves the layer, at N points and R positions:
+
+$$ H \approx \frac{1}{N R} \sum_{n,r} a_{nr} a_{nr}^T \otimes \sum_{n,r} b_{nr} b_{nr}^T $$
+
+Positions count as if they were points of their own (the "expand" convention). That is exact for
+one point and position, and wherever b does not depend on the point.
+
+Sources: Martens and Grosse (2015), "Optimizing Neural Networks with Kronecker-factored
+Approximate Curvature"; Grosse and Martens (2016) for convolutions; Ritter, Botev and Barber
+(2018), "A Scalable Laplace Approximation for Neural Networks"; Eschenhagen et al. (2023) for
+the name of the convention.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from methods.laplace.gauss_newton import Layers, Spectrum, eigensystem, gauss_newton_entries
+from methods.laplace.tape import Entry, Tape
+from methods.network_posterior import NetworkPosterior
+from methods.settings import require_choice
+from methods.torch_network import TorchNetwork
+
+
+@dataclass(frozen=True)
+class Kfac:
+    """Two small matrices per layer; layers are independent."""
+
+    layers: Layers = "all"
+
+    def __post_init__(self) -> None:
+        require_choice(self, "layers", get_args(Layers))
+
+    def tape(self, network: TorchNetwork) -> Tape:
+        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
+        return Tape(network, self.layers == "last")
+
+    def spectrum(
+        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+    ) -> Spectrum:
+        """Return the factors' eigenvectors at a point estimate, over training inputs."""
+        tape = self.tape(mode.network)
+        of_inputs, of_gradients = kronecker_factors(tape, mode, inputs)
+        left = [eigensystem(factor) for factor in of_gradients]
+        right = [eigensystem(factor) for factor in of_inputs]
+        eigenvalues = torch.cat([
+            torch.outer(b, a).flatten() for (b, _), (a, _) in zip(left, right, strict=True)
+        ])  # fmt: skip
+        return Kronecker(tape, eigenvalues, tuple(v for _, v in left), tuple(v for _, v in right))
+
+
+@dataclass(frozen=True)
+class Kronecker:
+    """Eigenvectors of every layer's matrix, as products of those of its factors."""
+
+    tape: Tape
+    eigenvalues: Float64[Tensor, " directions"]
+    of_units: tuple[Float64[Tensor, "_ _"], ...]
+    of_features: tuple[Float64[Tensor, "_ _"], ...]
+
+    def jacobian(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs directions"]:
+        """Return the slopes of outputs along the eigenvectors."""
+        rotated = (
+            Entry(entry.inputs @ right.to(entry.inputs.dtype),
+                  entry.gradients @ left.to(entry.inputs.dtype))
+            for entry, left, right in zip(entries, self.of_units, self.of_features, strict=True)
+        )  # fmt: skip
+        return torch.cat([entry.jacobian().flatten(-2) for entry in rotated], -1)
+
+    def weights(
+        self, coordinates: Float[Tensor, "draws directions"], total: int
+    ) -> Float[Tensor, "draws parameters"]:
+        """Return coordinates along the eigenvectors as changes of all `total` weights."""
+        everything = coordinates.new_zeros(len(coordinates), total)
+        blocks = self.tape.blocks
+        parts = coordinates.split([block.size for block in blocks], 1)
+        for block, part, left, right in zip(
+            blocks, parts, self.of_units, self.of_features, strict=True
+        ):
+            matrices = part.unflatten(1, (block.units, block.features))
+            changes = left.to(part.dtype) @ matrices @ right.mT.to(part.dtype)
+            everything[:, block.start : block.stop] = block.flat(changes)
+        return everything
+
+    def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
+        """Return the weights that are not fixed, out of all."""
+        return weights[self.tape.indices(weights.device)]
+
+
+def kronecker_factors(
+    tape: Tape, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+) -> tuple[list[Float64[Tensor, "_ _"]], list[Float64[Tensor, "_ _"]]]:
+    """Return each layer's mean product of what units see, and its sum of gradients' products."""
+    of_inputs = [inputs.new_zeros(b.features, b.features).double() for b in tape.blocks]
+    of_gradients = [inputs.new_zeros(b.units, b.units).double() for b in tape.blocks]
+    for entries in gauss_newton_entries(tape, mode, inputs):
+        for place, entry in enumerate(entries):
+            seen, gradients = entry.inputs.flatten(0, 1), entry.gradients.flatten(0, 2)
+            of_inputs[place] += (seen.mT @ seen).double()
+            of_gradients[place] += (gradients.mT @ gradients).double()
+    for block, factor in zip(tape.blocks, of_inputs, strict=True):
+        factor /= len(inputs) * block.positions
+    return of_inputs, of_gradients

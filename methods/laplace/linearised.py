@@ -1,0 +1,106 @@
+r"""Predictions of a network that is linear in its weights around a point estimate.
+
+$f(x) = f_*(x) + J(x) (w - w_*)$ has a Gaussian posterior where w has one. For a regression
+that gives a Gaussian; for a classifier, probits stand for the softmax, or draws of the linear
+network, which are functions of the input as draws of weights are.
+
+Sources: Khan et al. (2019), "Approximate Inference Turns Deep Networks into Gaussian Processes";
+Immer, Korzepa and Bauer (2021), "Improving Predictions of Bayesian Neural Nets via Local
+Linearization"; the probits of MacKay (1992), "The Evidence Framework Applied to Classification
+Networks", one for each class.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from datasets.base import Categorical
+from methods.base import require_classifier
+from methods.laplace.gauss_newton import Spectrum, points_at_once
+from methods.network_posterior import NetworkPosterior
+from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+from methods.randomness import normal
+
+
+@dataclass(frozen=True)
+class LinearisedPosterior:
+    """A Gaussian over weights, under which the linearised network predicts."""
+
+    mode: NetworkPosterior
+    spectrum: Spectrum
+    std: Float[Tensor, " directions"]
+    """Of the posterior along the eigenvectors of the spectrum."""
+    draws: int
+    """Of a classifier's functions; 0 for probits."""
+    diagnostics: dict[str, float]
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return one Gaussian or one categorical per point, or the mixture of draws."""
+        classifies = isinstance(self.mode.likelihood, Categorical)
+        noise = self._noise(rng) if classifies and self.draws else None
+        parts = [self._chunk(chunk, noise, False) for chunk in self._chunks(inputs)]
+        if classifies:
+            logits = torch.cat([self._logits(*part, noise).detach() for part in parts], 1)
+            return CategoricalPredictive(logits.log_softmax(-1))
+        means = torch.cat([mean for mean, _ in parts])
+        assert self.mode.noise_variance is not None
+        variances = torch.cat([spread for _, spread in parts]) + self.mode.noise_variance
+        return GaussianPredictive(means[None], variances[None])
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the mean probabilities, with gradient, in float64."""
+        require_classifier(self.mode.likelihood)
+        noise = self._noise(rng) if self.draws else None
+        chunks = self._chunks(inputs)
+        # Each chunk's Jacobians are computed again for its gradient, not kept.
+        return torch.cat([
+            checkpoint(self._log_probs, chunk, noise, use_reentrant=False,
+                       preserve_rng_state=False)
+            if len(chunks) > 1
+            else self._log_probs(chunk, noise)
+            for chunk in chunks
+        ])  # fmt: skip
+
+    def _log_probs(self, inputs: Tensor, noise: Tensor | None) -> Tensor:
+        logits = self._logits(*self._chunk(inputs, noise, True), noise)
+        return logits.double().log_softmax(-1).logsumexp(0) - math.log(len(logits))
+
+    def _chunks(self, inputs: Tensor) -> tuple[Tensor, ...]:
+        return inputs.split(points_at_once(self.spectrum.tape, self.mode.network.output_shape[0]))
+
+    def _noise(self, rng: torch.Generator) -> Float[Tensor, "draws directions"]:
+        """Return draws of the posterior along the eigenvectors, around 0."""
+        (noise,) = normal([rng], self.draws, len(self.std), dtype=self.std.dtype)
+        return noise.mul_(self.std)
+
+    def _chunk(
+        self, inputs: Tensor, noise: Tensor | None, differentiable: bool
+    ) -> tuple[Float[Tensor, "points outputs"], Float[Tensor, "*draws points outputs"]]:
+        """Return the outputs at the mode, and their variances or, given draws, their changes."""
+        tape = self.spectrum.tape
+        outputs = tape.outputs(self.mode.weights, self.mode.buffers, inputs)
+        identity = torch.eye(outputs.shape[1], dtype=outputs.dtype, device=outputs.device)
+        entries = tape.entries(
+            outputs, identity.expand(len(outputs), -1, -1), differentiable=differentiable
+        )
+        slopes = self.spectrum.jacobian(entries)
+        if not differentiable:
+            outputs = outputs.detach()
+        if noise is None:
+            return outputs, (slopes * self.std).square().sum(-1)
+        return outputs, (slopes @ noise.mT).movedim(-1, 0)
+
+    def _logits(
+        self, outputs: Tensor, spread: Tensor, noise: Tensor | None
+    ) -> Float[Tensor, "draws points classes"]:
+        if noise is None:
+            return (outputs / (1 + math.pi / 8 * spread).sqrt())[None]
+        return outputs + spread

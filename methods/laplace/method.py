@@ -1,0 +1,225 @@
+r"""Laplace's approximation: a Gaussian at a trained network's weights.
+
+Its covariance is $T (\beta H + \delta I)^{-1}$, with H the Gauss-Newton matrix or what stands
+for it, β the precision of a regression's noise, δ that of the prior and T a temperature. The
+network is trained first, as any training says, and stays: δ and β are chosen afterwards.
+
+Sources: MacKay (1992), "A Practical Bayesian Framework for Backpropagation Networks"; Daxberger
+et al. (2021), "Laplace Redux: Effortless Bayesian Deep Learning".
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import torch
+
+from datasets.base import Categorical, Gaussian, Split
+from methods.adamw import AdamW
+from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem, Unsupported
+from methods.laplace.evidence import Evidence, Precisions, most_evident
+from methods.laplace.gauss_newton import Spectrum, Structure
+from methods.laplace.kfac import Kfac
+from methods.laplace.likelihood import misfit
+from methods.laplace.linearised import LinearisedPosterior
+from methods.network_posterior import NetworkPosterior, outputs
+from methods.randomness import normal
+from methods.settings import require_between, require_choice, require_count, require_positive
+from methods.torch_network import TorchNetwork
+from methods.training import only
+from methods.trajectory.running_statistics import recomputed
+from methods.validation_search import held_out
+
+Prediction = Literal["glm", "glm_mc", "mc"]
+"""The network linearised in its weights, in closed form (a classifier's by probits) or, of a
+classifier, by draws; or the network itself, by draws."""
+STATISTICS_BATCH = 128
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """A point estimate and the curvature around it.
+
+    Scales and offsets of norms stay at the point estimate; draws of a network with BatchNorm
+    have running statistics of their own.
+    """
+
+    training: BatchedMethod = field(default_factory=AdamW)
+    structure: Structure = Kfac()  # noqa: RUF009 (a frozen value)
+    prior_precisions: tuple[float, ...] = ()
+    """Of which held-out rows choose one if there are several. None: that of most evidence, and
+    a regression's noise as well, which otherwise is that of the training."""
+    prediction: Prediction = "glm"
+    draws: int = 30
+    temperature: float = 1.0
+    validation_share: float = 0.1
+    """Of the training rows, held out where there are several precisions."""
+
+    def __post_init__(self) -> None:
+        require_choice(self, "prediction", get_args(Prediction))
+        require_count(self, "draws")
+        require_positive(self, "temperature", "validation_share")
+        require_between(self, 0.0, 1.0, "validation_share")
+        if not all(0 < precision < math.inf for precision in self.prior_precisions):
+            raise ValueError(
+                "Laplace needs prior_precisions to be positive and finite; got "
+                f"{self.prior_precisions}"
+            )
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if the training does."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem; point estimates are trained side by side."""
+        first = problems[0]
+        self.structure.tape(TorchNetwork(first.architecture, first.input_shape))
+        choices = self._choices(problems, rngs)
+        modes = self.training.fit_many(problems, rngs)
+        return [
+            _outcome(self._posterior, *each)
+            for each in zip(modes, choices, problems, rngs, strict=True)
+        ]
+
+    def _choices(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> "list[float | InferenceDiverged | None]":
+        """Return the prior's precision of each problem, None where the evidence chooses."""
+        if len(self.prior_precisions) < 2:
+            return [next(iter(self.prior_precisions), None)] * len(problems)
+        parts = [
+            held_out(problem.train, self.validation_share, rng)
+            for problem, rng in zip(problems, rngs, strict=True)
+        ]
+        rest = [replace(p, train=seen) for p, (seen, _) in zip(problems, parts, strict=True)]
+        modes = self.training.fit_many(rest, rngs)
+        return [
+            _outcome(self._validated, mode, problem, validation, rng)
+            for mode, problem, (_, validation), rng in zip(modes, rest, parts, rngs, strict=True)
+        ]
+
+    def _validated(
+        self, mode: Posterior, problem: Problem, validation: Split, rng: torch.Generator
+    ) -> float:
+        """Return the precision under which held-out rows are most likely."""
+        at = Approximation.of(mode, self.structure, problem)
+        (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
+
+        def log_likelihood(precision: float) -> float:
+            stream = torch.Generator(rng.device).manual_seed(seed)
+            posterior = self._around(at, Precisions(precision, at.noise), problem, stream)
+            predictive: Any = posterior.predict(validation.inputs, stream)
+            return float(predictive.log_prob(validation.targets).mean())
+
+        return max(self.prior_precisions, key=log_likelihood)
+
+    def _posterior(
+        self, mode: Posterior, choice: float | None, problem: Problem, rng: torch.Generator
+    ) -> Posterior:
+        at = Approximation.of(mode, self.structure, problem)
+        if choice is not None:
+            return self._around(at, Precisions(choice, at.noise), problem, rng)
+        precisions = most_evident(
+            at.evidence, at.noise, learns_noise=problem.likelihood == Gaussian(None)
+        )
+        details = {
+            "log_evidence": at.evidence.log(precisions.prior, precisions.noise),
+            "converged": float(precisions.within_bounds),
+        }
+        return self._around(at, precisions, problem, rng, details)
+
+    def _around(
+        self,
+        at: "Approximation",
+        precisions: Precisions,
+        problem: Problem,
+        rng: torch.Generator,
+        details: Mapping[str, float] | None = None,
+    ) -> Posterior:
+        """Return the posterior for these precisions."""
+        mode, spectrum = at.mode, at.spectrum
+        precision = precisions.noise * spectrum.eigenvalues + precisions.prior
+        std = (self.temperature / precision).sqrt().to(mode.weights.dtype)
+        diagnostics = {
+            "prior_precision": precisions.prior,
+            "effective_parameters": at.evidence.effective_parameters(
+                precisions.prior, precisions.noise
+            ),
+        } | dict(details or {})
+        if mode.noise_variance is not None:
+            mode = replace(mode, noise_variance=1 / precisions.noise)
+            diagnostics["noise_std"] = precisions.noise**-0.5
+        if self.prediction != "mc":
+            draws = self.draws if self.prediction == "glm_mc" else 0
+            return LinearisedPosterior(mode, spectrum, std, draws, diagnostics)
+        (noise,) = normal([rng], self.draws, len(std), dtype=std.dtype)
+        weights = mode.weights + spectrum.weights(noise * std, mode.weights.shape[1])
+        buffers = recomputed(
+            mode.network, weights, problem.train.inputs, mode.buffers, STATISTICS_BATCH
+        )
+        return replace(mode, weights=weights, buffers=buffers, diagnostics=diagnostics)
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """A point estimate, the curvature around it, and how much evidence there is for precisions."""
+
+    mode: NetworkPosterior
+    spectrum: Spectrum
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, mode: Posterior, structure: Structure, problem: Problem) -> "Approximation":
+        """Return the approximation at a point estimate.
+
+        Raises `Unsupported` for another posterior than that, `InferenceDiverged` where outputs
+        or curvature are not of finite numbers.
+        """
+        mode = _alone(mode)
+        train = problem.train
+        at_mode = outputs(mode.network, mode.weights, train.inputs, mode.buffers)[0]
+        loss = misfit(mode.likelihood, at_mode, train.targets)
+        if not math.isfinite(loss):
+            raise InferenceDiverged("the loss at the point estimate is not finite")
+        spectrum = structure.spectrum(mode, train.inputs)
+        classifies = isinstance(mode.likelihood, Categorical)
+        evidence = Evidence(
+            spectrum.eigenvalues.cpu().numpy(),
+            float(spectrum.covered(mode.weights[0]).double().square().sum()),
+            loss,
+            None if classifies else train.targets.numel(),
+        )
+        return cls(mode, spectrum, evidence)
+
+    @property
+    def noise(self) -> float:
+        """The precision of the noise at the point estimate, 1 of a classifier."""
+        return 1.0 if self.mode.noise_variance is None else 1 / self.mode.noise_variance
+
+
+def _alone(mode: Posterior) -> NetworkPosterior:
+    """Return a point estimate with memory of its own, where products round as if fitted alone."""
+    if (
+        not isinstance(mode, NetworkPosterior)
+        or len(mode.weights) != 1
+        or (isinstance(mode.likelihood, Gaussian) and mode.noise_variance is None)
+    ):
+        raise Unsupported(
+            "needed a training that ends in one weight vector and one noise variance, such as "
+            f"AdamW or Sgd; got a {type(mode).__name__}"
+        )
+    return replace(mode, weights=mode.weights.clone(), buffers=mode.buffers.clone())
+
+
+def _outcome(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what the function returns, or the first `InferenceDiverged` given or raised."""
+    for argument in arguments:
+        if isinstance(argument, InferenceDiverged):
+            return argument
+    try:
+        return function(*arguments)
+    except InferenceDiverged as failure:
+        return failure

@@ -1,0 +1,158 @@
+"""Approximations of the Gauss-Newton matrix, from the coarsest to the matrix itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import torch
+from jaxtyping import Float, Float64, Int
+from torch import Tensor
+
+from methods.laplace.gauss_newton import (
+    Layers,
+    Spectrum,
+    eigensystem,
+    gauss_newton_entries,
+    require_at_most,
+    require_finite,
+)
+from methods.laplace.tape import Entry, Tape
+from methods.network_posterior import NetworkPosterior
+from methods.settings import require_choice, require_count
+from methods.torch_network import TorchNetwork
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """Its diagonal: weights are independent."""
+
+    layers: Layers = "all"
+
+    def __post_init__(self) -> None:
+        require_choice(self, "layers", get_args(Layers))
+
+    def tape(self, network: TorchNetwork) -> Tape:
+        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
+        return Tape(network, self.layers == "last")
+
+    def spectrum(
+        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+    ) -> Spectrum:
+        """Return the diagonal at a point estimate, over training inputs."""
+        tape = self.tape(mode.network)
+        total = torch.zeros(tape.size, dtype=torch.float64, device=inputs.device)
+        for entries in gauss_newton_entries(tape, mode, inputs):
+            total += _rows(tape, entries).square().sum(0).double()
+        require_finite(total)
+        return SomeWeights(tape, total, tape.indices(inputs.device), None)
+
+
+@dataclass(frozen=True)
+class Full:
+    """The matrix itself, for up to `most` weights."""
+
+    layers: Layers = "all"
+    most: int = 6000
+
+    def __post_init__(self) -> None:
+        require_choice(self, "layers", get_args(Layers))
+        require_count(self, "most")
+
+    def tape(self, network: TorchNetwork) -> Tape:
+        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
+        tape = Tape(network, self.layers == "last")
+        require_at_most(self.most, tape.size)
+        return tape
+
+    def spectrum(
+        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+    ) -> Spectrum:
+        """Return the matrix at a point estimate, over training inputs."""
+        return _among(self.tape(mode.network), mode, inputs, None)
+
+
+@dataclass(frozen=True)
+class Subnetwork:
+    """The matrix of the `size` weights of largest variance by its diagonal; others are fixed.
+
+    Source: Daxberger et al. (2021), "Bayesian Deep Learning via Subnetwork Inference". A weight
+    on which no output depends at any training input has the largest variance of all.
+    """
+
+    size: int = 100
+
+    def __post_init__(self) -> None:
+        require_count(self, "size")
+
+    def tape(self, network: TorchNetwork) -> Tape:
+        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
+        return Tape(network)
+
+    def spectrum(
+        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+    ) -> Spectrum:
+        """Return the matrix of the weights that the diagonal at a point estimate selects."""
+        diagonal = Diagonal().spectrum(mode, inputs)
+        order = diagonal.eigenvalues.sort(stable=True).indices
+        return _among(diagonal.tape, mode, inputs, order[: self.size].sort().values)
+
+
+@dataclass(frozen=True)
+class SomeWeights:
+    """A symmetric matrix over some of the tape's weights."""
+
+    tape: Tape
+    eigenvalues: Float64[Tensor, " directions"]
+    places: Int[Tensor, " directions"]
+    """Of the weights in flat vectors of all."""
+    vectors: Float64[Tensor, "directions directions"] | None
+    """Eigenvectors in columns; None for those of a diagonal."""
+    chosen: Int[Tensor, " directions"] | None = None
+    """Out of the tape's weights; None for all."""
+
+    def jacobian(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs directions"]:
+        """Return the slopes of outputs along the eigenvectors."""
+        slopes = _jacobian(self.tape, entries)
+        if self.chosen is not None:
+            slopes = slopes[..., self.chosen]
+        return slopes if self.vectors is None else slopes @ self.vectors.to(slopes.dtype)
+
+    def weights(
+        self, coordinates: Float[Tensor, "draws directions"], total: int
+    ) -> Float[Tensor, "draws parameters"]:
+        """Return coordinates along the eigenvectors as changes of all `total` weights."""
+        own = self.vectors
+        changes = coordinates if own is None else coordinates @ own.mT.to(coordinates.dtype)
+        everything = coordinates.new_zeros(len(coordinates), total)
+        everything[:, self.places] = changes
+        return everything
+
+    def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
+        """Return the weights that are not fixed, out of all."""
+        return weights[self.places]
+
+
+def _among(
+    tape: Tape,
+    mode: NetworkPosterior,
+    inputs: Float[Tensor, "points *features"],
+    chosen: Int[Tensor, " directions"] | None,
+) -> SomeWeights:
+    """Return the matrix of the chosen of the tape's weights, None meaning all."""
+    places = tape.indices(inputs.device)
+    places = places if chosen is None else places[chosen]
+    total = torch.zeros(len(places), len(places), dtype=torch.float64, device=inputs.device)
+    for entries in gauss_newton_entries(tape, mode, inputs):
+        rows = _rows(tape, entries)
+        rows = (rows if chosen is None else rows[:, chosen]).double()
+        total += rows.mT @ rows
+    eigenvalues, vectors = eigensystem(total)
+    return SomeWeights(tape, eigenvalues, places, vectors, chosen)
+
+
+def _jacobian(tape: Tape, entries: Sequence[Entry]) -> Float[Tensor, "points directions weights"]:
+    return tape.flat([entry.jacobian() for entry in entries])
+
+
+def _rows(tape: Tape, entries: Sequence[Entry]) -> Float[Tensor, "rows weights"]:
+    return _jacobian(tape, entries).flatten(0, 1)
