@@ -7,11 +7,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from scipy import stats
 
-from metrics.statistics import Significance
+from metrics.statistics import Significance, holm, wilcoxon
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,70 @@ def critical_difference(methods: int, sets: int, alpha: float = 0.05) -> float:
     return float(q * math.sqrt(methods * (methods + 1) / (6 * sets)))
 
 
-def indistinguishable(
-    mean_ranks: Float[ndarray, " methods"], difference: float
-) -> list[tuple[int, ...]]:
-    """Return the largest groups of two or more methods within `difference`: a diagram's bars.
+def wilcoxon_holm(
+    scores: Float[ndarray, "sets methods"],
+) -> Float[ndarray, "methods methods"]:
+    """Return the p-values of all pairs, by the signed rank test over sets, adjusted by Holm.
 
-    Groups and the methods (by index) within them go from the best rank to the worst.
+    Unlike differences of mean ranks, which Nemenyi's test compares, a pair's p-value does not
+    depend on which other methods take part. Methods with equal scores have 1, as a method has
+    with itself; scores on which both failed (infinite) count as equal.
+    Source: Benavoli, Corani and Mangili (2016), "Should we really use post-hoc tests based on
+    mean-ranks?".
+    """
+    methods = scores.shape[1]
+    upper = np.triu_indices(methods, 1)
+    raw = np.array([_signed_ranks(scores[:, i], scores[:, j]) for i, j in zip(*upper, strict=True)])
+    adjusted = np.ones((methods, methods))
+    adjusted[upper] = holm(raw) if len(raw) else raw
+    adjusted.T[upper] = adjusted[upper]
+    return adjusted
+
+
+def _signed_ranks(one: ndarray, other: ndarray) -> float:
+    same = one == other
+    differences = np.where(same, 0.0, one - np.where(same, 0.0, other))
+    return wilcoxon(np.where(same, 0.0, differences)).p_value
+
+
+def least_p_value(methods: int, sets: int) -> float:
+    """Return the least p-value that `wilcoxon_holm` may give: 2/2^N times the number of pairs."""
+    return min(1.0, 2.0 ** (1 - sets) * methods * (methods - 1) / 2)
+
+
+def undivided(
+    mean_ranks: Float[ndarray, " methods"], different: Bool[ndarray, "methods methods"]
+) -> list[tuple[int, ...]]:
+    """Return the largest groups of neighbours by rank of which no two differ: a diagram's bars.
+
+    Groups of two or more, and the methods (by index) within them, go from the best rank to the
+    worst. Two methods may not differ and share no group, where one between them differs.
     """
     order = np.argsort(mean_ranks, kind="stable")
-    ordered = mean_ranks[order]
-    ends = np.searchsorted(ordered, ordered + difference, side="right")
-    starts = [start for start in range(len(ends)) if start == 0 or ends[start] > ends[start - 1]]
-    return [
-        tuple(int(method) for method in order[start : ends[start]])
-        for start in starts
-        if ends[start] - start > 1
-    ]
+    apart = different[np.ix_(order, order)]
+    ends = []
+    for start in range(len(order)):
+        end = start + 1
+        while end < len(order) and not apart[start:end, end].any():
+            end += 1
+        ends.append(end)
+    starts = [i for i in range(len(ends)) if i == 0 or ends[i] > ends[i - 1]]
+    return [tuple(order[i : ends[i]].tolist()) for i in starts if ends[i] - i > 1]
+
+
+def complete_block(
+    present: Bool[ndarray, "sets methods"],
+) -> tuple[Int[ndarray, " kept_sets"], Int[ndarray, " kept_methods"]]:
+    """Return which sets and methods to keep so that every method has a score on every set.
+
+    What lacks the largest share of its scores is left out, one set or method at a time; between
+    equals the method.
+    """
+    sets, methods = (np.arange(count) for count in present.shape)
+    while len(sets) and len(methods) and not (block := present[np.ix_(sets, methods)]).all():
+        by_set, by_method = 1 - block.mean(1), 1 - block.mean(0)
+        if by_method.max() >= by_set.max():
+            methods = np.delete(methods, by_method.argmax())
+        else:
+            sets = np.delete(sets, by_set.argmax())
+    return sets, methods
