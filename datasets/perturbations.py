@@ -156,6 +156,8 @@ def _text(perturbation: Perturbation, field: dataclasses.Field) -> str:
         return ""
     if isinstance(value, str):
         return value
+    if dataclasses.is_dataclass(value):
+        return f"from_{getattr(value, 'name', type(value).__name__)}"
     if isinstance(value, bool):
         return field.name if value else f"no_{field.name}"
     return f"{field.name}{value:g}"

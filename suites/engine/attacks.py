@@ -21,6 +21,7 @@ from datasets.perturbations import Perturbation
 from methods.base import Differentiable, NotDifferentiable
 from methods.randomness import spawn
 from methods.settings import require_count, require_positive
+from suites.engine.transfer import Surrogate
 
 POINTS_AT_ONCE = 250
 
@@ -43,6 +44,8 @@ class Attack(Perturbation):
     """
 
     averages: int = 1
+    surrogate: Surrogate | None = None
+    """Whose loss is raised instead; every posterior then meets the same inputs."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
