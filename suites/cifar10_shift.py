@@ -109,7 +109,7 @@ PAPER = Suite(
 )
 
 # The narrow network and the settings of suites.cifar10, where it has them, with half its draws:
-# there are 117 test conditions. Function space is trained as its twin in weight space is, but for
+# there are 123 test conditions. Function space is trained as its twin in weight space is, but for
 # the decay; none was searched for.
 KNOWN = cifar10.QUICK.methods
 ADAMW = replace(cifar10.QUICK_ADAMW, weight_decay=0.0)

@@ -27,10 +27,10 @@ from suites.engine.acquisition import acquire, choices
 from suites.engine.attacks import Attack
 from suites.engine.grid import Evaluation, Run
 from suites.engine.guard import check, unchanged
+from suites.engine.packing import kept, kept_of_earlier, vars_of
 from suites.engine.probe import checked
 from suites.engine.record import Status
 from suites.engine.score import on_scale, score
-from suites.engine.store import kept, kept_of_earlier, vars_of
 from suites.engine.streams import stream
 
 
@@ -206,14 +206,22 @@ def _predict(
 def _attacked(
     attempt: Attempt, attack: Attack, split: Split, device: torch.device
 ) -> tuple[torch.Tensor, dict[str, float]]:
-    """Return the inputs that an attack makes, and scores of the gradient that it followed."""
+    """Return the inputs that an attack makes, and scores of the gradient that it followed.
+
+    A surrogate is attacked alike whatever the method and the seed, and not scored.
+    """
     run = attempt.run
     assert attempt.posterior is not None
-    rng = stream("attack", run.source, run.fold, run.seed, attack.family, device=device)
+    if attack.surrogate:
+        followed = attack.surrogate.fitted(run.source, run.fold, device)
+        rng = stream("attack", run.source, run.fold, attack.family, device=device)
+    else:
+        followed = differentiable(attempt.posterior)
+        rng = stream("attack", run.source, run.fold, run.seed, attack.family, device=device)
     with unchanged(split):
-        found = attack.perturbed(
-            differentiable(attempt.posterior), split.to(device), attempt.data.scaling, rng
-        )
+        found = attack.perturbed(followed, split.to(device), attempt.data.scaling, rng)
+    if attack.surrogate:
+        return found.inputs, {}
     gradient = found.gradient.cpu()
     scores = {n: float(m.score(gradient, split.targets).mean()) for n, m in ATTACKED.items()}
     return found.inputs, scores
