@@ -92,7 +92,7 @@ class Backprop:
         rows = RowPerceptron(problem)
         weights = rows.initial(rng)
         velocity = weights * 0
-        for epoch in rows.epochs(self.epochs, rng):
+        for epoch in rows.epochs(self.epochs, rng, weights, velocity):
             epoch.loss = descend_epoch(
                 weights,
                 velocity,

@@ -101,8 +101,8 @@ class GravesVi:
         mean, state = rows.initial(rng), initial_state(rng)
         precision = np.full_like(mean, self.initial_std**-2)
         velocity = np.zeros_like(mean)
-        prior_mean, prior_variance = 0.0, 1.0
-        for epoch in rows.epochs(self.epochs, rng):
+        prior, noise = np.array([0.0, 1.0]), np.array([noise_variance])
+        for epoch in rows.epochs(self.epochs, rng, mean, precision, velocity, state, prior, noise):
             epoch.loss = vary_epoch(
                 mean,
                 precision,
@@ -117,21 +117,21 @@ class GravesVi:
                 settings["learning_rate"],
                 settings["momentum"],
                 float(len(rows.inputs)),
-                noise_variance,
-                prior_mean,
-                prior_variance,
+                *noise.tolist(),
+                *prior.tolist(),
             )
-            prior_mean, prior_variance = best_prior(mean, 1 / precision)
+            prior[:] = best_prior(mean, 1 / precision)
             if learned:
-                noise_variance = max(2 * epoch.loss / int(rows.widths[-1]), LEAST_VARIANCE)
+                noise[:] = max(2 * epoch.loss / int(rows.widths[-1]), LEAST_VARIANCE)
+        (noise_variance,), (prior_mean, prior_variance) = noise.tolist(), prior.tolist()
         details = {
             "prior_mean": prior_mean,
             "prior_std": math.sqrt(prior_variance),
             "kl_per_row": kl(mean, 1 / precision, prior_mean, prior_variance) / len(rows.inputs),
         }
-        noise = None if rows.categorical else noise_variance
+        known = None if rows.categorical else noise_variance
         std = rows.in_torch(precision**-0.5)
-        return DiagonalGaussianPosterior(rows.posterior(mean, noise, {}), std, self.draws, details)
+        return DiagonalGaussianPosterior(rows.posterior(mean, known, {}), std, self.draws, details)
 
 
 def best_prior(

@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.checkpoint_parts import Attributes, Part
 from methods.network_posterior import DiagonalGaussianPosterior
 from methods.randomness import normal
 from methods.settings import require_between, require_count, require_positive
@@ -86,7 +87,7 @@ class Ivon:
             ascent.step(sample.detach(), gradient, rate)
             return loss.detach()
 
-        stack.run(self.epochs, step)
+        stack.run(self.epochs, step, changing=[ascent.changing])
         stack.weights = ascent.mean
         std = ascent.std
         posteriors = [
@@ -108,6 +109,11 @@ class NaturalGradient:
         self.hessian = torch.full_like(mean, settings.initial_hessian)
         self.momentum = torch.zeros_like(mean)
         self.steps = 0
+
+    @property
+    def changing(self) -> Part:
+        """What steps change, for checkpoints."""
+        return Attributes(self, "mean", "hessian", "momentum", "steps")
 
     @property
     def std(self) -> Float[Tensor, "members parameters"]:

@@ -6,7 +6,7 @@ from threading import Event
 
 import torch
 
-from methods import progress
+from methods import checkpoint, progress
 from methods.base import InferenceDiverged, Posterior, Problem
 
 FitOne = Callable[[Problem, torch.Generator], Posterior]
@@ -24,13 +24,15 @@ def in_threads(
         return [_outcome(fit, problems[0], rngs[0])]
     stop, losses = Event(), [float("nan")] * len(problems)
 
+    scopes = checkpoint.scopes(len(problems))
+
     def member(place: int) -> Posterior | InferenceDiverged:
         def listen(done: int, total: int, loss: float) -> None:
             if stop.is_set():
                 raise CancelledError
             losses[place] = loss
 
-        with progress.listening(listen):
+        with progress.listening(listen), scopes[place]():
             return _outcome(fit, problems[place], rngs[place])
 
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from datasets.base import Categorical
-from methods import progress
+from methods import checkpoint, progress
 from methods.architectures import ReLU, Tanh
 from methods.base import InferenceDiverged, Problem
 from methods.network_posterior import NetworkPosterior
@@ -98,9 +98,12 @@ class RowPerceptron:
         (weights,) = self.network.initial_weights([rng], dtype=torch.float64)
         return weights.numpy()[self.order]
 
-    def epochs(self, epochs: int, rng: Generator) -> "Iterator[Epoch]":
-        """Yield the epochs, each with an order of the rows; their losses are to be told back."""
-        for number in range(epochs):
+    def epochs(self, epochs: int, rng: Generator, *changing: np.ndarray) -> "Iterator[Epoch]":
+        """Yield the epochs, each with an order of the rows; their losses are to be told back.
+
+        `changing` is all that changes from epoch to epoch, for checkpoints.
+        """
+        for number in checkpoint.epochs(epochs, rng, *changing):
             epoch = Epoch(torch.randperm(len(self.inputs), generator=rng).numpy())
             yield epoch
             if not epoch.loss <= EXPLODED * max(self.loss_of_nothing, 1.0):

@@ -1,7 +1,7 @@
 """What minibatch gradient methods share: networks in a stack, their loss, the epoch loop."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, get_args
 
 import torch
@@ -10,9 +10,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from datasets.base import Gaussian
-from methods import progress
+from methods import checkpoint, progress
 from methods.architectures import Architecture, Layer
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.checkpoint_parts import Attributes, Part
 from methods.heteroscedastic import HeteroscedasticNetwork, gaussian_losses
 from methods.minibatches import Minibatches
 from methods.network_posterior import NetworkPosterior, convolves
@@ -70,6 +71,8 @@ class Stack:
         first = problems[0]
         require_output_per_target(first)
         self.rngs = tuple(rngs)
+        self.steps = 0
+        """How many batches `run` has shown."""
         self.likelihood = first.likelihood
         self.heteroscedastic = heteroscedastic and first.likelihood == Gaussian(None)
         kind = HeteroscedasticNetwork if self.heteroscedastic else TorchNetwork
@@ -117,22 +120,42 @@ class Stack:
         step: Callable[[Tensor, Tensor], Float[Tensor, " members"]],
         optimiser: torch.optim.Optimizer | None = None,
         schedule: Schedule = "constant",
-        after_epoch: Callable[[int], None] = lambda done: None,
+        after_epoch: Callable[[int], None] | None = None,
+        changing: Sequence[Part] | None = None,
     ) -> None:
         """Call `step` with every batch of every epoch; it returns the members' losses.
 
         With an optimiser, its learning rates follow `schedule`, stepped once per epoch.
-        `after_epoch` is told how many epochs are done.
+        `after_epoch` is told how many epochs are done. `changing` is what `step` and
+        `after_epoch` change beside this stack and what the optimiser moves; a run that does not
+        say so has checkpoints only if it has an optimiser and no `after_epoch`.
         """
         peaks = [group["lr"] for group in optimiser.param_groups] if optimiser else []
-        for epoch in range(epochs):
+        for epoch in self._epochs(epochs, optimiser, after_epoch, changing):
             for group, peak in zip(optimiser.param_groups if optimiser else (), peaks, strict=True):
                 group["lr"] = peak * learning_rate_factor(schedule, epoch, epochs)
             total = self.weights.new_zeros(len(self.rngs))
             for inputs, targets in self.batches.epoch():
                 total += step(inputs, targets)
-            after_epoch(epoch + 1)
+                self.steps += 1
+            if after_epoch:
+                after_epoch(epoch + 1)
             progress.report(epoch + 1, epochs, float(total.mean()) / len(self.batches))
+
+    def _epochs(
+        self,
+        epochs: int,
+        optimiser: torch.optim.Optimizer | None,
+        after_epoch: Callable[[int], None] | None,
+        changing: Sequence[Part] | None,
+    ) -> Iterable[int]:
+        """Return the epochs that are left, with checkpoints where all that changes is known."""
+        if changing is None and (optimiser is None or after_epoch):
+            return range(epochs)
+        own: list[Part] = [self.weights, self.buffers, *self.rngs, Attributes(self, "steps")]
+        own += [self.noise.variance] if self.noise else []
+        own += [optimiser] if optimiser else []
+        return checkpoint.epochs(epochs, *own, *(changing or ()))
 
     def posterior(self, member: int) -> NetworkPosterior:
         """Return the posterior that is all on a member's weights."""

@@ -70,7 +70,8 @@ def fit_model(
         optimiser.step()
         return loss.detach()
 
-    stack.run(training.epochs, step, optimiser, training.schedule)
+    changing = [last, networks.buffers, *networks.rngs]
+    stack.run(training.epochs, step, optimiser, training.schedule, changing=changing)
     final = numbers.detach()
     plain = TorchNetwork(architecture, first.input_shape) if model.rules else network
     buffers = networks.buffers.unflatten(0, (len(problems), -1))

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from methods.checkpoint_parts import Attributes, Part
 from methods.hmc.chains import Chains
 
 Mass = Literal["identity", "diagonal"]
@@ -43,6 +44,12 @@ class DualAveraging:
         self._log_average = torch.zeros_like(step_size)
         self._count = 0
 
+    @property
+    def changing(self) -> Part:
+        """What updates change, for checkpoints."""
+        sums = ("_centre", "_shortfall", "_log_average", "_count")
+        return Attributes(self, "step_size", "average", *sums)
+
     def update(self, acceptance: Float[Tensor, " problems"]) -> None:
         """Move the step sizes after transitions of these acceptance probabilities."""
         self._count += 1
@@ -68,6 +75,11 @@ class Warmup:
         self._done = 0
 
     @property
+    def changing(self) -> list[Part]:
+        """What `update` changes, for checkpoints."""
+        return [Attributes(self, "_done"), self._averaging.changing, self._window.changing]
+
+    @property
     def step_size(self) -> Float[Tensor, " problems"]:
         """The step sizes to move with, and after warm-up those to stay with."""
         warm = self._done >= self._iterations
@@ -87,7 +99,7 @@ class Warmup:
             self._chains.set_variances(
                 torch.stack(problems).repeat_interleave(self._chains.shape[1], 0)
             )
-            self._window = RunningVariance(self._chains.states)
+            self._window.restart(self._chains.states)
             self._averaging.restart(self._averaging.average)
 
 
@@ -118,8 +130,17 @@ class RunningVariance:
     """The variance of each chain's states in one window (Welford's recurrence)."""
 
     def __init__(self, like: Float[Tensor, "members size"]) -> None:
+        self.restart(like)
+
+    def restart(self, like: Float[Tensor, "members size"]) -> None:
+        """Forget all states."""
         self._mean, self._squares = torch.zeros_like(like), torch.zeros_like(like)
         self.count = 0
+
+    @property
+    def changing(self) -> Part:
+        """What updates change, for checkpoints."""
+        return Attributes(self, "_mean", "_squares", "count")
 
     def update(self, states: Float[Tensor, "members size"]) -> None:
         """Take in one more state of each chain."""

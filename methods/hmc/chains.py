@@ -9,6 +9,7 @@ from torch import Tensor
 
 from datasets.base import Categorical
 from methods.base import Problem
+from methods.checkpoint_parts import Attributes, Part
 from methods.hmc.precisions import GammaPrior, PrecisionDraws
 from methods.hmc.scaled_networks import Loss, ScaledNetwork
 
@@ -66,6 +67,14 @@ class Chains:
         self.gradients = torch.cat([loss.gradients for _, loss in self._blocks])
         self.losses = torch.cat([loss.value() for _, loss in self._blocks])
         self.outputs = self._outputs()
+
+    @property
+    def changing(self) -> Part:
+        """What moves change, for checkpoints."""
+        precisions = ("weight_precision", "noise_precision")
+        masses = ("_variances", "_momentum_stds")
+        here = ("states", "gradients", "losses", "outputs", "iteration")
+        return Attributes(self, *precisions, *masses, *here)
 
     def set_variances(self, variances: Float[Tensor, "members size"]) -> None:
         """Take the weights to have these variances, whose inverses are the masses.

@@ -18,7 +18,7 @@ from typing import get_args
 import torch
 
 from datasets.base import Categorical, Likelihood
-from methods import progress
+from methods import checkpoint, progress
 from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
 from methods.hmc.adaptation import Mass, Warmup
 from methods.hmc.chains import Chains
@@ -26,6 +26,7 @@ from methods.hmc.posterior import Traces
 from methods.hmc.precisions import GammaPrior
 from methods.hmc.scaled_networks import AnyScaledNetwork, ScaledNetwork
 from methods.hmc.scaled_perceptron import ScaledPerceptron
+from methods.minibatches import require_unaugmented
 from methods.settings import require_between, require_choice, require_count, require_positive
 from methods.targets import require_output_per_target
 from methods.training import in_stacks, only
@@ -88,6 +89,7 @@ class Hmc:
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         first = problems[0]
+        require_unaugmented(problems, self)
         network = scaled_network(first)
         prior, noise = self._priors(first.likelihood)
         iterations = self.warmup + self.draws // self.chains * self.thinning
@@ -95,7 +97,8 @@ class Hmc:
         warmup = Warmup(chains, network.groups, self.warmup, self.target_acceptance, self.mass)
         traces = Traces(chains)
         length = self.trajectory_length * prior.mean**-0.5
-        for iteration in range(iterations):
+        changing = [chains.changing, *warmup.changing, *traces.changing, *rngs]
+        for iteration in checkpoint.epochs(iterations, *changing):
             share = (1 + van_der_corput(iteration + 1)) / 2
             longest = (length / warmup.step_size).clamp(max=self.leapfrog_steps)
             steps = (share * longest).ceil().clamp(min=1)

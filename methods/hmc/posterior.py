@@ -10,6 +10,7 @@ from torch import Tensor
 
 from datasets.base import Categorical, Likelihood
 from methods.base import InferenceDiverged, Posterior
+from methods.checkpoint_parts import Part
 from methods.convergence import LEAST_DRAWS, ess_bulk, ess_tail, split_r_hat
 from methods.hmc.chains import Chains, Transition
 from methods.hmc.scaled_networks import ScaledNetwork
@@ -49,6 +50,11 @@ class Traces:
         self._chains = chains
         self._kept: list[tuple[Tensor, Tensor]] = []
         self._followed: list[tuple[Tensor, ...]] = []
+
+    @property
+    def changing(self) -> list[Part]:
+        """What `follow` changes, for checkpoints."""
+        return [self._kept, self._followed]
 
     def follow(self, transition: Transition, keep: bool) -> None:
         """Take note of a move, and keep the weights if so told."""

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from datasets.base import Categorical, Gaussian, Likelihood, Split
-from methods import progress
+from methods import checkpoint, progress
 from methods.architectures import Architecture
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.message_passing.gaussian import Gaussian as Message
@@ -22,7 +22,7 @@ from methods.message_passing.network import Network, Precision, all_proper
 from methods.message_passing.priors import SpectralPrior
 from methods.message_passing.schedule import Coupled, Schedule, ramp
 from methods.message_passing.trainer import Storage, Trainer
-from methods.minibatches import Rows
+from methods.minibatches import Rows, require_unaugmented
 from methods.network_posterior import convolves, draws_at_once, outputs
 from methods.predictive import Predictive
 from methods.randomness import normal, spawn
@@ -168,12 +168,14 @@ class MessagePassing:
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         require_output_per_target(problems[0])
+        require_unaugmented(problems, self)
         if self.noise_stds and problems[0].likelihood == Gaussian(None):
             return self._with_chosen_noise(problems, rngs)
         trainer = self._trainer(problems, rngs)
-        for epoch, iterations in enumerate(self.iterations, 1):
-            loss = trainer.epoch(epoch, iterations, rngs)
-            progress.report(epoch, len(self.iterations), loss)
+        epochs = len(self.iterations)
+        for epoch in checkpoint.epochs(epochs, trainer, *rngs):
+            loss = trainer.epoch(epoch + 1, self.iterations[epoch], rngs)
+            progress.report(epoch + 1, epochs, loss)
         return [self._posterior(trainer, problem, k) for k, problem in enumerate(problems)]
 
     def _trainer(self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]) -> Trainer:

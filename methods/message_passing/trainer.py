@@ -7,6 +7,7 @@ Source: paper 000, section 4.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Int, Shaped
@@ -96,6 +97,24 @@ class Trainer:
         """How many calmer schedules each member's next visit skips to."""
         self.loss = torch.zeros(len(rows), dtype=torch.float64, device=inputs.device)
         """Summed over the examples of this epoch's last iterations."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what epochs change, for checkpoints."""
+        return {
+            "marginal": _numbers(self.marginal),
+            "aggregates": [own and _numbers(own) for own in self.aggregates],
+            "noise": [self.noise, *self.noise_added],
+            "tally": vars(self.tally),
+            "members": [self.lost, self.calm],
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Take over what `state` returned."""
+        self.marginal = _weights(state["marginal"])
+        self.aggregates = [own and _weights(own) for own in state["aggregates"]]
+        self.noise, *self.noise_added = state["noise"]
+        self.tally = Tally(**state["tally"])
+        self.lost, self.calm = state["members"]
 
     def epoch(self, number: int, iterations: int, rngs: Sequence[Generator]) -> float:
         """Visit every batch once; return the mean loss per example of members not lost.
@@ -279,6 +298,17 @@ class Trainer:
     @property
     def _device(self) -> str:
         return str(self.inputs.device)
+
+
+def _numbers(layers: Sequence[Weights]) -> list[list[list[Tensor]]]:
+    """Return natural parameters by layer, of weights and of biases if there are any."""
+    return [[[part.tau, part.rho] for part in own.parts()] for own in layers]
+
+
+def _weights(numbers: list[list[list[Tensor]]]) -> list[Weights]:
+    """Return what `_numbers` was given."""
+    layers = [[Gaussian(*part) for part in parts] for parts in numbers]
+    return [Weights(weight, bias[0] if bias else None) for weight, *bias in layers]
 
 
 def _rows(pool: Tensor, rows: Tensor) -> Tensor:

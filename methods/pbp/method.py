@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from datasets.base import Categorical, Gaussian, Likelihood
-from methods import progress
+from methods import checkpoint, progress
 from methods.architectures import ReLU
 from methods.base import InferenceDiverged, PackageMissing, Posterior, Problem
 from methods.kernels.pbp_constants import (
@@ -123,7 +123,7 @@ class Pbp:
 
     def _filter(self, backend: ModuleType, problem: Problem, rng: torch.Generator) -> Posterior:
         member = _Member(self, problem, rng, backend)
-        for epoch in range(self.epochs):
+        for epoch in checkpoint.epochs(self.epochs, rng, *member.state.changing):
             progress.report(epoch + 1, self.epochs, member.epoch())
         return member.posterior()
 

@@ -80,6 +80,12 @@ class State:
         """The mean of the noise variance of each output."""
         return self.noise[:, 1] / (self.noise[:, 0] - 1)
 
+    @property
+    def changing(self) -> list[Tensor]:
+        """What the filter changes, for checkpoints."""
+        factors = [self.factor_precision, self.factor_shape, self.factor_rate]
+        return [self.mean, self.variance, *factors, self.prior, self.noise, self.counts]
+
     def is_proper(self) -> bool:
         """Return whether every weight has a finite mean and a positive, finite variance."""
         means = [mean.isfinite().all() for mean in self.layout.layers(self.mean)]

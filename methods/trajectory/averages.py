@@ -23,7 +23,13 @@ def averaged(
 ) -> tuple[Stack, Moments]:
     """Return the stack at the average of the iterates kept, and their moments."""
     moments = Moments(rank)
-    stack = follow(problems, rngs, descent, lambda now: moments.add(now.weights.detach()))
+    stack = follow(
+        problems,
+        rngs,
+        descent,
+        lambda now: moments.add(now.weights.detach()),
+        changing=[moments.changing],
+    )
     stack.weights = moments.mean
     return stack, moments
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from datasets.base import Split
 from methods.base import Problem
+from methods.checkpoint_parts import Part
 from methods.settings import require_between, require_count, require_positive
 from methods.training import Stack
 from methods.trajectory.likelihood import row_losses
@@ -96,7 +97,7 @@ def collect(
     def visit(stack: Stack) -> None:
         iterates.append((stack.weights.detach().clone(), stack.buffers.clone()))
 
-    stack = follow(problems, rngs, descent, visit)
+    stack = follow(problems, rngs, descent, visit, changing=[iterates])
     if not iterates:
         raise ValueError(f"needed a descent that keeps iterates; got {descent}")
     weights, buffers = zip(*iterates, strict=True)
@@ -108,8 +109,12 @@ def follow(
     rngs: Sequence[torch.Generator],
     descent: Descent,
     visit: Callable[[Stack], object],
+    changing: Sequence[Part] | None = None,
 ) -> Stack:
-    """Return the stack at the end of the descent; `visit` sees it at every iterate to be kept."""
+    """Return the stack at the end of the descent; `visit` sees it at every iterate to be kept.
+
+    `changing` is what `visit` changes; without it there are no checkpoints.
+    """
     schedule, validation = descent.schedule, None
     if isinstance(schedule, Plateau):
         parts = [
@@ -122,8 +127,9 @@ def follow(
     weights = stack.weights.requires_grad_()
     plateau = PlateauFactors(schedule, weights.detach()) if isinstance(schedule, Plateau) else None
     peaks = peak_rates(stack, descent)
+    velocity = torch.zeros_like(weights, requires_grad=False)
+
     rates = peaks
-    velocity: Tensor | None = None
 
     def start_epoch(epoch: int) -> None:
         nonlocal rates
@@ -133,17 +139,16 @@ def follow(
             rates = peaks * schedule.factor(epoch, descent.start_epoch, descent.epochs)
 
     def step(inputs: Tensor, targets: Tensor) -> Tensor:
-        nonlocal velocity
+        epoch, steps = divmod(stack.steps, len(stack.batches))
+        if not steps:
+            start_epoch(epoch)
         loss = stack.loss(weights, inputs, targets)
         # Half the squared error: steps would grow without bound as learned noise gets small.
         scaled = loss * stack.noise.variance if stack.noise else loss
         (gradient,) = torch.autograd.grad(scaled.sum(), weights)
         with torch.no_grad():
             gradient.add_(weights, alpha=descent.weight_decay)
-            if velocity is None:
-                velocity = gradient
-            else:
-                velocity.mul_(descent.momentum).add_(gradient)
+            velocity.mul_(descent.momentum).add_(gradient)
             weights.addcmul_(rates, velocity, value=-1)
         return loss.detach()
 
@@ -152,10 +157,10 @@ def follow(
             plateau.update(validation_losses(stack, validation))
         if descent.keeps(done):
             visit(stack)
-        start_epoch(done)
 
-    start_epoch(0)
-    stack.run(descent.epochs, step, after_epoch=after_epoch)
+    if changing is not None:
+        changing = [velocity, *([plateau.changing] if plateau else []), *changing]
+    stack.run(descent.epochs, step, after_epoch=after_epoch, changing=changing)
     stack.weights = weights.detach()
     return stack
 

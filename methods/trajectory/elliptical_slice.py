@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from methods import checkpoint
 from methods.base import InferenceDiverged
 
 
@@ -25,25 +26,26 @@ def elliptical_slices(
     The chain leaves exp(log_likelihood(z)) N(z; 0, s² I) as it is. Raises `InferenceDiverged`
     where the log likelihood of the start is not finite.
     """
-    state, value = start, log_likelihood(start)
-    if not math.isfinite(value):
+    states, values, evaluations = [start], [log_likelihood(start)], [1]
+    if not math.isfinite(values[0]):
         raise InferenceDiverged("the log likelihood at the start of a slice is not finite")
-    states, evaluations = [], 1
-    for _ in range(count):
+    for _ in checkpoint.epochs(count, states, values, evaluations, rng):
+        state = states[-1]
         other = prior_std * torch.empty_like(state).normal_(generator=rng)
         turn, level = torch.rand(2, generator=rng, dtype=torch.float64, device=rng.device).tolist()
-        threshold = value + math.log1p(-level)
+        threshold = values[-1] + math.log1p(-level)
         angle = 2 * math.pi * turn
         low, high = angle - 2 * math.pi, angle
+        evaluations.append(0)
         while True:
             proposal = state * math.cos(angle) + other * math.sin(angle)
             value = log_likelihood(proposal)
-            evaluations += 1
+            evaluations[-1] += 1
             if value >= threshold:
                 break
             low, high = (angle, high) if angle < 0 else (low, angle)
             (share,) = torch.rand(1, generator=rng, dtype=torch.float64, device=rng.device).tolist()
             angle = low + share * (high - low)
-        state = proposal
-        states.append(state)
-    return torch.stack(states), evaluations
+        states.append(proposal)
+        values.append(value)
+    return torch.stack(states[1:]), sum(evaluations)

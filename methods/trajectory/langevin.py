@@ -34,11 +34,9 @@ def chains(
     """
     weights, rows = stack.weights.requires_grad_(), stack.batches.rows
     samples: list[Tensor] = []
-    done = 0
 
     def step(inputs: Tensor, targets: Tensor) -> Tensor:
-        nonlocal done
-        learning_rate, temperature = rate(done)
+        learning_rate, temperature = rate(stack.steps)
         loss = stack.loss(weights, inputs, targets)
         (gradient,) = torch.autograd.grad(loss.sum(), weights)
         with torch.no_grad():
@@ -47,12 +45,11 @@ def chains(
             if temperature:
                 noise = normal(stack.rngs, weights.shape[1], dtype=weights.dtype)
                 weights.add_(noise, alpha=math.sqrt(2 * learning_rate * temperature / rows))
-        done += 1
-        if done in kept:
+        if stack.steps + 1 in kept:
             samples.append(weights.detach().clone())
         return loss.detach()
 
-    stack.run(epochs, step)
+    stack.run(epochs, step, changing=[samples])
     stack.weights = weights.detach()
     return torch.stack(samples, 1)
 

@@ -34,5 +34,5 @@ class LastIterate:
     def _fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        stack = follow(problems, rngs, self.training, lambda _: None)
+        stack = follow(problems, rngs, self.training, lambda _: None, changing=())
         return stack.outcomes([stack.posterior(m) for m in range(len(problems))])

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from methods.checkpoint_parts import Attributes, Part
+
 
 class Moments:
     """Mean and variance of what was added, and the last deviations from the running mean.
@@ -32,6 +34,11 @@ class Moments:
             deviation = weights - self._mean
             self._squares = self._squares + change * deviation
         self._deviations.append(deviation)
+
+    @property
+    def changing(self) -> Part:
+        """What `add` changes, for checkpoints."""
+        return Attributes(self, "count", "_mean", "_squares", "_deviations")
 
     @property
     def mean(self) -> Float[Tensor, "members parameters"]:

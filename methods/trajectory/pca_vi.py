@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from datasets.base import Split
+from methods import checkpoint
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.heteroscedastic import softplus
 from methods.mfvi import kl_to_prior
@@ -84,7 +85,7 @@ class PcaVi:
         optimiser = torch.optim.Adam([mean, raw], lr=self.learning_rate)
         batches = Minibatches([task.problem], [task.rng], self.training.batch_size)
         weight = temperature_of(self.temperature, batches.rows) / batches.rows
-        for _ in range(self.epochs):
+        for _ in checkpoint.epochs(self.epochs, optimiser, task.rng):
             for inputs, targets in batches.epoch():
                 std = softplus(raw) + 1e-6
                 z = mean + std * normal([task.rng], mean.shape[1], dtype=mean.dtype)

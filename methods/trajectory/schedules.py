@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from methods.checkpoint_parts import Attributes, Part
 from methods.settings import require_between, require_count, require_positive
 
 
@@ -79,6 +80,11 @@ class PlateauFactors:
         self.factors: Float[Tensor, "members 1"] = torch.ones_like(like[:, :1])
         self._best: Float[Tensor, " members"] = torch.full_like(like[:, 0], math.inf)
         self._bad: Int[Tensor, " members"] = torch.zeros_like(self._best, dtype=torch.long)
+
+    @property
+    def changing(self) -> Part:
+        """What `update` changes, for checkpoints."""
+        return Attributes(self, "factors", "_best", "_bad")
 
     def update(self, losses: Float[Tensor, " members"]) -> None:
         """Take the validation losses at the end of an epoch into account."""

@@ -1,0 +1,121 @@
+"""What a checkpoint is made of: how each part of a fit is read out and set again."""
+
+import hashlib
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Part = Tensor | np.ndarray | torch.Generator | torch.optim.Optimizer | list | deque | Any
+"""Something that changes in the course of a fit.
+
+Tensors, arrays, generators, lists and deques keep their identity; an optimiser comes with the
+tensors that it moves. Anything else has `state()`, which returns plain values, and `resume()`.
+Plain values are tensors, numbers, text, None, and lists, tuples and dictionaries of such.
+"""
+
+
+class Attributes:
+    """Some attributes of an object, each a plain value, a tuple, a list or a deque of such."""
+
+    def __init__(self, owner: object, *names: str) -> None:
+        self._owner, self._names = owner, names
+
+    def state(self) -> dict[str, Any]:
+        """Return the attributes by name."""
+        return {name: getattr(self._owner, name) for name in self._names}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Set the attributes; a deque stays one."""
+        for name, value in state.items():
+            now = getattr(self._owner, name)
+            new = deque(value, now.maxlen) if isinstance(now, deque) else value
+            setattr(self._owner, name, new)
+
+
+def state_of(part: Part) -> Any:
+    """Return the state of a part as plain values, which may share memory with it."""
+    match part:
+        case Tensor() | list() | deque():
+            return _plain(part)
+        case np.ndarray():
+            return torch.from_numpy(part)
+        case torch.Generator():
+            return part.get_state()
+        case torch.optim.Optimizer():
+            return {"moved": _plain(_moved_by(part)), "own": _plain(part.state_dict())}
+    return _plain(part.state())
+
+
+@torch.no_grad()
+def resume(part: Part, state: Any) -> None:
+    """Set a part to a state."""
+    match part:
+        case Tensor():
+            part.copy_(state)
+        case np.ndarray():
+            np.copyto(part, state.numpy(), casting="no")
+        case list():
+            part[:] = state
+        case deque():
+            part.clear()
+            part.extend(state)
+        case torch.Generator():
+            part.set_state(state)
+        case torch.optim.Optimizer():
+            for tensor, value in zip(_moved_by(part), state["moved"], strict=True):
+                tensor.copy_(value)
+            part.load_state_dict(state["own"])
+        case _:
+            part.resume(state)
+
+
+def _moved_by(optimiser: torch.optim.Optimizer) -> list[Tensor]:
+    return [tensor for group in optimiser.param_groups for tensor in group["params"]]
+
+
+def _plain(value: Any) -> Any:
+    """Return the value without gradients, and without the memory around a view."""
+    match value:
+        case Tensor():
+            alone = value.untyped_storage().nbytes() == value.nbytes
+            return value.detach() if alone else value.detach().clone()
+        case np.generic():
+            return value.item()
+        case dict():
+            return {name: _plain(one) for name, one in value.items()}
+        case tuple():
+            return tuple(map(_plain, value))
+        case list() | deque():
+            return [_plain(one) for one in value]
+        case int() | float() | str() | None:
+            return value
+    raise TypeError(f"a checkpoint is made of tensors and plain values, not {type(value)}")
+
+
+def fingerprint(*states: Any) -> str:
+    """Return a digest of states: of all numbers, types and shapes in them."""
+    digest = hashlib.blake2b(digest_size=16)
+    for piece in _pieces(states):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _pieces(value: Any) -> Iterator[Any]:
+    """Yield the bytes that tell a plain value from any other."""
+    match value:
+        case Tensor():
+            yield f"{tuple(value.shape)} {value.dtype};".encode()
+            numbers = value.detach().cpu().flatten().clone(memory_format=torch.contiguous_format)
+            yield numbers.view(torch.uint8).numpy().data
+        case dict():
+            yield from _pieces(list(value.items()))
+        case tuple() | list():
+            yield f"{len(value)}(".encode()
+            for one in value:
+                yield from _pieces(one)
+        case _:
+            yield f"{value!r};".encode()
