@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from scipy import stats
 
-from metrics.statistics import Significance, holm, wilcoxon
+from metrics.statistics import Significance
 
 
 @dataclass(frozen=True)
@@ -61,35 +61,54 @@ def critical_difference(methods: int, sets: int, alpha: float = 0.05) -> float:
     return float(q * math.sqrt(methods * (methods + 1) / (6 * sets)))
 
 
-def wilcoxon_holm(
-    scores: Float[ndarray, "sets methods"],
+def rank_p_values(
+    scores: Float[ndarray, "sets methods"], higher_is_better: bool, seed: int = 0
 ) -> Float[ndarray, "methods methods"]:
-    """Return the p-values of all pairs, by the signed rank test over sets, adjusted by Holm.
+    """Return p-values that two methods have the same mean rank, adjusted for testing all pairs.
 
-    Unlike differences of mean ranks, which Nemenyi's test compares, a pair's p-value does not
-    depend on which other methods take part. Methods with equal scores have 1, as a method has
-    with itself; scores on which both failed (infinite) count as equal.
-    Source: Benavoli, Corani and Mangili (2016), "Should we really use post-hoc tests based on
-    mean-ranks?".
+    If two methods are equal, the difference of their ranks on a set has either sign with equal
+    chance. The largest |sum over sets| of all pairs is compared with those under flipped signs,
+    the same flips for all pairs; then the next without that pair, and so on (the step-down
+    procedure of Westfall and Young 1993, "Resampling-based multiple testing"). Flips are
+    enumerated up to 13 sets and 8192 random ones beyond.
+
+    Nemenyi's test compares the same statistic with its distribution when all methods are
+    equal. Where only some are, and others stand between them, it makes far more false claims
+    than its level says (Benavoli, Corani and Mangili 2016, "Should we really use post-hoc tests
+    based on mean-ranks?"). The signed rank test with Holm keeps its level, but needs 11 sets to
+    tell any two of 10 methods apart, where this needs 6.
     """
-    methods = scores.shape[1]
-    upper = np.triu_indices(methods, 1)
-    raw = np.array([_signed_ranks(scores[:, i], scores[:, j]) for i, j in zip(*upper, strict=True)])
+    sets, methods = scores.shape
+    ranks = stats.rankdata(-scores if higher_is_better else scores, axis=1)
+    first, second = np.triu_indices(methods, 1)
+    gaps = ranks[:, first] - ranks[:, second]
+    observed = np.abs(gaps.sum(0))
+    order = np.argsort(-observed, kind="stable")
+    flipped = np.abs(_signs(sets, seed) @ gaps[:, order])
+    largest = np.maximum.accumulate(flipped[:, ::-1], axis=1)[:, ::-1]
+    # Sums of ranks are multiples of 1/2: the tolerance is for nothing but safety.
+    p_values = (largest >= observed[order] - 1e-9).mean(0)
     adjusted = np.ones((methods, methods))
-    adjusted[upper] = holm(raw) if len(raw) else raw
-    adjusted.T[upper] = adjusted[upper]
-    return adjusted
+    adjusted[first[order], second[order]] = np.maximum.accumulate(p_values)
+    return np.minimum(adjusted, adjusted.T)
 
 
-def _signed_ranks(one: ndarray, other: ndarray) -> float:
-    same = one == other
-    differences = np.where(same, 0.0, one - np.where(same, 0.0, other))
-    return wilcoxon(np.where(same, 0.0, differences)).p_value
+def least_p_value(sets: int) -> float:
+    """Return the least p-value that `rank_p_values` may give: all flips but two do worse."""
+    return 2.0 ** (1 - sets) if sets <= _ENUMERATED else 1 / _FLIPS
 
 
-def least_p_value(methods: int, sets: int) -> float:
-    """Return the least p-value that `wilcoxon_holm` may give: 2/2^N times the number of pairs."""
-    return min(1.0, 2.0 ** (1 - sets) * methods * (methods - 1) / 2)
+_ENUMERATED, _FLIPS = 13, 8192
+
+
+def _signs(sets: int, seed: int) -> Float[ndarray, "flips sets"]:
+    """Return signs of sets, those observed first; a pattern and its negative count once."""
+    if sets > _ENUMERATED:
+        drawn = np.random.default_rng(seed).integers(0, 2, size=(_FLIPS, sets)) * 2.0 - 1
+        drawn[0] = 1
+        return drawn
+    bits = np.arange(2 ** (sets - 1))[:, None] >> np.arange(sets) & 1
+    return 1.0 - 2.0 * bits
 
 
 def undivided(

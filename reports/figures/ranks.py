@@ -1,0 +1,79 @@
+"""Mean ranks over data sets, and bars that join what cannot be told apart.
+
+A critical-difference diagram on its side: a row for each method, so that names of twenty methods
+are read as a list, with intervals of the ranks, and bars beside the rows.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from reports.palette import Style
+from reports.ranks import Ranks
+
+WIDTH, ROW, LETTER = 4.6, 0.2, 0.062
+"""Inches."""
+LONGEST = 28
+
+
+def draw(ranks: Ranks, styles: Mapping[str, Style], identifier: str) -> Drawing:
+    """Return the diagram of one metric; `styles` has every method."""
+    places, count = ranks.places, len(ranks.places)
+    names = [_cut(place.method) for place in places]
+    left = 0.2 + LETTER * max(len(name) for name in names)
+    columns = packed(ranks.bars)
+    with drawing(0.62 + ROW * count, left=left, width=WIDTH, top=0.2) as figure:
+        axes = figure.subplots()
+        for row, place in enumerate(places):
+            style = styles[place.method]
+            axes.plot([1, count], [row, row], color=FAINT, linewidth=0.5, zorder=0)
+            axes.plot([place.low, place.high], [row, row], color=style.colour, linewidth=1.2)
+            axes.plot([place.rank], [row], color=style.colour, marker=style.marker, markersize=5)
+        step = 0.035 * (count - 1)
+        for k, bars in enumerate(columns):
+            at = count + step * (k + 1)
+            for bar in bars:
+                axes.plot([at, at], [bar[0] - 0.25, bar[-1] + 0.25], color=INK, linewidth=2.4)
+        axes.set(
+            xlim=(1 - 0.02 * count, count + step * (len(columns) + 0.6)),
+            ylim=(count - 0.4, -0.6),
+            xlabel="mean rank (1 is best)",
+            yticks=range(count),
+        )
+        axes.set_yticklabels(names)
+        axes.set_xticks(_ticks(count))
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        heading = f"{ranks.name} over {len(ranks.sets)} data sets"
+        return Drawing(svg(figure, identifier, described(ranks)), heading)
+
+
+def described(ranks: Ranks) -> str:
+    """Return the diagram in words."""
+    listed = "; ".join(f"{place.method} {place.rank:.2f}" for place in ranks.places)
+    bars = [
+        " and ".join((ranks.places[bar[0]].method, ranks.places[bar[-1]].method))
+        for bar in ranks.bars
+    ]
+    joined = f" Not told apart, from and to: {'; '.join(bars)}." if bars else " All are told apart."
+    return f"Mean ranks by {ranks.name} over {len(ranks.sets)} data sets: {listed}.{joined}"
+
+
+def packed(bars: Sequence[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
+    """Return the bars in as few columns as hold them without touching."""
+    columns: list[list[tuple[int, ...]]] = []
+    for bar in sorted(bars):
+        free = next((own for own in columns if own[-1][-1] < bar[0]), None)
+        if free is None:
+            columns.append([bar])
+        else:
+            free.append(bar)
+    return columns
+
+
+def _ticks(count: int) -> list[int]:
+    step = 1 if count <= 8 else 2 if count <= 14 else 5
+    return sorted({1, *range(step, count + 1, step)} if step > 2 else {*range(1, count + 1, step)})
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
