@@ -9,9 +9,10 @@ from torch import Tensor
 
 from datasets.base import Dataset
 from suites.engine.description import describe, digest
+from suites.engine.durable import write_whole
 from suites.engine.grid import Suite
 from suites.engine.record import Record
-from suites.engine.store import Store, write_whole
+from suites.engine.store import Store
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import torch
 from methods.progress import Listener, listening, part_of
 from suites.engine.attempt import Attempt, evaluate, fit, going, grow, probe
 from suites.engine.grid import Evaluation, Reproduces, Run, after_each_fit
+from suites.engine.packing import pack
 from suites.engine.provenance import provenance
 from suites.engine.record import Cost, Record
-from suites.engine.store import pack
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,11 @@ def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
 
 
 def lost(task: Task, reason: str) -> list[Outcome]:
-    """Return the outcomes of a task whose process died: failed runs with the reason."""
+    """Return the outcomes of a task whose process died: failed runs with the reason.
+
+    The driver's machine may lack the device.
+    """
+    device = torch.device(task.device if torch.cuda.is_available() else "cpu")
     record = partial(
         Record,
         origin=task.runs[0].source.origin,
@@ -105,7 +109,7 @@ def lost(task: Task, reason: str) -> list[Outcome]:
         diagnostics={},
         cost=None,
         facts={},
-        provenance=provenance(torch.device(task.device)),
+        provenance=provenance(device),
     )
     return [Outcome(record(**_identity(run, task)), None) for run in task.runs]
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+from suites.engine.description import describe
 from suites.engine.execute import Task
 from suites.engine.grid import Evaluation, Run, Suite, after_each_fit, grouped
-from suites.engine.provenance import now
-from suites.engine.record import Record, newest, to_json
+from suites.engine.record import Record, newest
 from suites.engine.rescore import rescore
 from suites.engine.store import Store
 
@@ -19,6 +19,8 @@ class Plan:
 
     runs: tuple[Run, ...]
     tasks: tuple[Task, ...]
+    before: Mapping[str, object]
+    """Key of a run that is to be repeated → when the record that it has was finished."""
 
     @property
     def left(self) -> int:
@@ -26,8 +28,8 @@ class Plan:
         return sum(len(task.runs) for task in self.tasks)
 
 
-def plan(suite: Suite, store: Store, device: str, fresh: bool) -> Plan:
-    """Return the plan, having brought the finished runs' records up to the suite.
+def plan(suite: Suite, store: Store, device: str, fresh: bool, writing: bool = True) -> Plan:
+    """Return the plan, having brought the finished runs' records up to the suite if `writing`.
 
     A run is finished if it was completed or diverged under every condition of the suite;
     one that failed is tried again. Raises `Damaged` for a record that cannot be read.
@@ -36,16 +38,17 @@ def plan(suite: Suite, store: Store, device: str, fresh: bool) -> Plan:
     records = {record.key: record for record in store.records()}
     finished = {} if fresh else _finished(suite, runs, records)
     current = {record.key for record in newest(records.values())}
-    for key, record in finished.items():
-        _adopt(suite, runs[key], record, key in current, store)
-    if finished:
+    if finished and writing:
+        _adopt(suite, runs, finished, current, store)
         scored = chain.from_iterable(_scored(suite, run) for run in runs.values())
         metrics = {evaluation.condition.name: evaluation.metrics for evaluation in scored}
         rescore(store, metrics, finished.keys())
     unfinished = (run for key, run in runs.items() if key not in finished)
     left = grouped(unfinished, suite.fitted_together)
     tasks = [Task(together, suite.evaluations, device, suite.reproduces) for together in left]
-    return Plan(tuple(runs.values()), tuple(tasks))
+    repeated = records.keys() & runs.keys() - finished.keys()
+    before = {key: records[key].provenance.get("finished") for key in repeated}
+    return Plan(tuple(runs.values()), tuple(tasks), before)
 
 
 def _finished(
@@ -65,18 +68,27 @@ def _scored(suite: Suite, run: Run) -> list[Evaluation]:
     return list(chain.from_iterable(after_each_fit(suite.evaluations, run.acquisition)))
 
 
-def _adopt(suite: Suite, run: Run, record: Record, current: bool, store: Store) -> None:
-    """Give a finished run the label and claims that the suite makes now.
+def _adopt(
+    suite: Suite,
+    runs: Mapping[str, Run],
+    finished: Mapping[str, Record],
+    current: set[str],
+    store: Store,
+) -> None:
+    """Give finished runs the labels and claims that the suite makes now.
 
-    Where other settings were tried later under the same label, this run is chosen again.
+    Where other settings were tried later under the same label, a run is chosen again.
     """
-    adopted = dataclasses.replace(
-        record,
-        method=run.label,
-        reproduces=tuple(dataclasses.asdict(claim) for claim in suite.reproduces),
-    )
-    if not current:
-        chosen = dict(record.provenance) | {"chosen": now()}
-        adopted = dataclasses.replace(adopted, provenance=chosen)
-    if to_json(adopted) != to_json(record):
-        store.rewrite(adopted)
+    claims = [describe(dataclasses.asdict(claim)) for claim in suite.reproduces]
+    adopted = []
+    for key, record in finished.items():
+        changes: dict[str, object] = {}
+        if key not in current:
+            changes["provenance"] = dict(record.provenance) | {"chosen": store.clock.now()}
+        if record.method != runs[key].label:
+            changes["method"] = runs[key].label
+        if list(record.reproduces) != claims:
+            changes["reproduces"] = tuple(claims)
+        if changes:
+            adopted.append(dataclasses.replace(record, **changes))
+    store.rewrite_all(adopted)

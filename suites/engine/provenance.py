@@ -6,10 +6,11 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
+
+from suites.engine.clock import now
 
 PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "cupy-cuda13x")
 
@@ -20,11 +21,6 @@ def provenance(device: torch.device) -> Mapping[str, object]:
         "torch_threads": torch.get_num_threads(),
         "finished": now(),
     }
-
-
-def now() -> str:
-    """Return the time in UTC, spelled so that text order is time order."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """What is kept of a run: status, scores, cost, diagnostics, provenance."""
 
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -9,7 +10,13 @@ from typing import Literal
 
 import numpy as np
 
-SCHEMA = 1
+SCHEMA = 2
+"""2 seals the record, knows its predictions by checksum and holds what was evaluated, on what."""
+
+READABLE = (1, SCHEMA)
+
+UNKNOWN = "unknown"
+"""What a record of schema 1 does not say."""
 
 Status = Literal["completed", "diverged", "failed"]
 
@@ -58,44 +65,115 @@ class Record:
     """Key of the run that distances are to, and the SHA-256 of its predictions."""
     not_scored: Mapping[str, str] = field(default_factory=dict)
     """Condition → why the posterior could not be scored under it, though the run went well."""
+    evaluations: tuple[Mapping[str, object], ...] = ()
+    """Conditions and metrics as they were asked for, in full; none in schema 1."""
+    condition_data: Mapping[str, str] = field(default_factory=dict)
+    """Condition → SHA-256 of the inputs and targets it was scored on; none in schema 1.
+    That of the fold's raw rows is `facts["sha256"]`."""
+    predictions_sha256: str | None = None
+    """Of predictions.npz; None where none are kept, and UNKNOWN in schema 1."""
     schema: int = SCHEMA
+    """As it was read; what is written has the latest."""
+
+
+class LaterSchema(ValueError):
+    """A record was written by a later version of this program."""
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """Return one record for each dataset, method, fold and seed: the one chosen last."""
+    """Return one record for each dataset, method, fold and seed: the one chosen last.
+
+    "Last" is by the times at which the store took them, which never go backwards within a
+    store, whatever its machines' clocks do (`clock.Clock`); of equal times, by key.
+    """
     found: dict[tuple[object, ...], Record] = {}
-    for record in sorted(records, key=lambda r: (_chosen(r), r.key)):
+    for record in sorted(records, key=lambda r: (chosen(r), r.key)):
         place = (record.suite, record.profile, record.dataset, record.origin)
         found[(*place, record.method, record.fold, record.seed)] = record
     return sorted(found.values(), key=lambda r: r.key)
 
 
-def _chosen(record: Record) -> str:
+def chosen(record: Record) -> str:
     """Return when a command last asked for exactly this run, as far as that is known."""
     return str(record.provenance.get("chosen", record.provenance.get("finished", "")))
 
 
 def to_json(record: Record) -> str:
-    """Return the record as JSON; infinities and NaN become strings."""
-    return json.dumps(_encode(dataclasses.asdict(record)), indent=1, sort_keys=True)
+    """Return the record as JSON, a field a line; infinities and NaN become strings.
+
+    The last line seals what is above it by its SHA-256.
+    """
+    fields = vars(record) | {"cost": record.cost and vars(record.cost), "schema": SCHEMA}
+    lines = (f'"{name}": {_text(fields[name])}' for name in _NAMES)
+    body = "{\n" + ",\n".join(lines)
+    return body + _seal(body)
 
 
 def from_json(text: str) -> Record:
-    """Return the record that `to_json` wrote.
+    """Return the record that `to_json` wrote, or an earlier version of it.
 
-    Raises ValueError when the text is damaged or of another schema.
+    Raises ValueError when the text is truncated or altered, and `LaterSchema`.
     """
     try:
         fields = json.loads(text)
-        if fields.get("schema") != SCHEMA:
-            raise ValueError(f"schema {fields.get('schema')!r}, this version reads {SCHEMA}")
-        numbers = ("scores", "diagnostics", "cost", "target")
-        fields |= {name: _decode(fields[name]) for name in numbers}
+        schema = fields.get("schema")
+        if isinstance(schema, int) and schema > SCHEMA:
+            raise LaterSchema(
+                f"it has schema {schema}, of a later version of this program; this one reads "
+                f"{' and '.join(map(str, READABLE))}"
+            )
+        if schema not in READABLE:
+            raise ValueError(f"schema {schema!r}; this version reads {READABLE}")
+        _check_seal(text, fields, schema)
+        if schema == 1:
+            fields["predictions_sha256"] = UNKNOWN if fields["status"] == "completed" else None
+        fields |= {name: _decode(fields[name]) for name in _NUMBERS}
         cost = fields["cost"] and Cost(**fields["cost"])
-        tuples = {name: tuple(fields.get(name, ())) for name in ("reproduces", "acquired")}
+        tuples = {name: tuple(fields.get(name, ())) for name in _TUPLES}
         return Record(**fields | {"cost": cost} | tuples)
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (json.JSONDecodeError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a record: {error!r}") from error
+
+
+_NAMES = sorted(f.name for f in dataclasses.fields(Record))
+_NUMBERS = ("scores", "diagnostics", "cost", "target")
+_TUPLES = ("reproduces", "acquired", "evaluations")
+
+
+def _seal(body: str) -> str:
+    return f',\n"sha256": "{hashlib.sha256(body.encode()).hexdigest()}"\n}}\n'
+
+
+_SEAL_LENGTH = len(_seal(""))
+
+
+def _check_seal(text: str, fields: dict[str, object], schema: int) -> None:
+    """Take the seal out of the fields; raises ValueError unless it fits."""
+    if fields.pop("sha256", None) is None:
+        if schema == 1:
+            return
+        raise ValueError("its last line, the checksum, is missing: it is truncated or altered")
+    if text[-_SEAL_LENGTH:] != _seal(text[:-_SEAL_LENGTH]):
+        raise ValueError("it does not have the checksum of its last line: it is altered")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r} of type {type(value).__name__} is no plain data for a record")
+
+
+_strict = json.JSONEncoder(sort_keys=True, allow_nan=False, default=_plain).encode
+
+
+def _text(value: object) -> str:
+    """Return strict JSON; the second way is slow, and infinities are rare."""
+    try:
+        return _strict(value)
+    except ValueError:
+        return _strict(_encode(value))
 
 
 def _encode(value: object) -> object:

@@ -1,52 +1,51 @@
 """One folder per run, named by what the run is; files appear whole or not at all."""
 
+import contextlib
 import fcntl
-import io
+import hashlib
 import os
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-import numpy as np
-import torch
-from torch import Tensor
-
-from methods.ciber.predictive import AffinePredictive, RectifiedPredictive
-from methods.predictive import (
-    CategoricalPredictive,
-    CategoricalSummary,
-    GaussianPredictive,
-    Predictive,
+from suites.engine.clock import Clock
+from suites.engine.durable import put, sync, write_each, write_whole  # noqa: F401
+from suites.engine.packing import Predictions, kept, kept_of_earlier, unpack, vars_of  # noqa: F401
+from suites.engine.record import (
+    UNKNOWN,
+    LaterSchema,
+    Record,
+    chosen,
+    from_json,
+    newest,
+    to_json,
 )
-from suites.engine.record import Record, from_json, newest, to_json
 
-Predictions = Mapping[str, tuple[Predictive, Tensor]]
-"""condition → prediction and targets, both as the method saw them"""
+T = TypeVar("T")
 
-KEPT_DRAWS_BYTES = 64 * 2**20
-"""Categorical draws of a condition beyond this are kept as their summary."""
+RECORD, PREDICTIONS = "record.json", "predictions.npz"
 
-KEPT_RUN_BYTES = 256 * 2**20
-"""Many conditions share this, alike, for their draws: each run is packed in memory as a whole."""
+TEMPORARY = "."
+"""Names of folders and files that are being made begin with it."""
 
-KEPT_ROUND_BYTES = 64 * 2**10
-"""Active learning keeps a regression's draws of a round before the last up to this size."""
 
-SHAPES: Mapping[str, Any] = {kind.__name__: kind for kind in
-          (CategoricalPredictive, CategoricalSummary, GaussianPredictive, AffinePredictive,
-           RectifiedPredictive)}  # fmt: skip
+BATCH = 256
+"""Records that are replaced at once."""
 
 
 class Damaged(ValueError):
     """A file of a run is missing or not whole; names it and the cure."""
 
     def __init__(self, path: Path, reason: object) -> None:
-        super().__init__(f"{path}: {reason}; remove {path.parent} to run it again")
+        cure = f"remove {path.parent} to run it again"
+        if isinstance(reason, LaterSchema):
+            cure = "update this program, or choose another folder by --out"
+        super().__init__(f"{path}: {reason}; {cure}")
 
 
 class Unwritable(OSError):
@@ -57,63 +56,125 @@ class Unwritable(OSError):
 class Store:
     """The results of one suite: `folder/runs/<key>/{record.json,predictions.npz}`.
 
-    A process may be killed at any moment and leaves whole runs only. Nothing waits for the
-    disk (that would cost more than all else here), so a power cut may truncate the last
-    files; reading one says so.
+    A process may be killed or the power cut at any moment, and several processes may write
+    the same run: whole runs are left. A run is on the disk when `write` returns. What is
+    altered later is noticed when it is read, by checksums.
     """
 
     folder: Path
+    clock: Clock = field(default_factory=Clock, compare=False, repr=False, kw_only=True)
+    """Has seen the times of all records that passed through this object."""
+    _known: dict[str, tuple[object, Record]] = field(
+        default_factory=dict, compare=False, repr=False, kw_only=True
+    )
+    """Key → the file's state when it was read, and the record."""
 
     @property
     def runs(self) -> Path:
         """The folder of the run folders."""
         return self.folder / "runs"
 
-    def write(self, record: Record, predictions: bytes | None) -> None:
-        """Keep a run and its packed predictions, replacing what an earlier attempt left."""
-        self.runs.mkdir(parents=True, exist_ok=True)
-        workshop = Path(tempfile.mkdtemp(prefix=f".{record.key}.", dir=self.runs))
-        try:
-            if predictions is not None:
-                write_whole(workshop / "predictions.npz", predictions)
-            write_whole(workshop / "record.json", to_json(record).encode())
-            workshop.chmod(0o755)
-            self._move_into_place(workshop, self.runs / record.key)
-        finally:
-            shutil.rmtree(workshop, ignore_errors=True)
+    def write(self, record: Record, predictions: bytes | None) -> Record:
+        """Keep a run and its packed predictions, replacing what an earlier attempt left.
 
-    @staticmethod
-    def _move_into_place(workshop: Path, place: Path) -> None:
-        if place.exists():
-            retired = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
-            place.rename(retired / "old")
-            workshop.rename(place)
-            shutil.rmtree(retired, ignore_errors=True)
-        else:
-            workshop.rename(place)
+        Returns the record with the time and the checksum that it was given. Raises
+        `Unwritable`.
+        """
+        (kept,) = self.write_all([(record, predictions)])
+        return kept
+
+    def write_all(self, runs: Iterable[tuple[Record, bytes | None]]) -> list[Record]:
+        """Keep several runs, which waits for the disk about as long as one; see `write`."""
+        made: list[tuple[Path, Record]] = []
+        try:
+            with self._writing():
+                self.runs.mkdir(parents=True, exist_ok=True)
+                for record, predictions in runs:
+                    whole = self._stamped(record, predictions)
+                    place = Path(tempfile.mkdtemp(prefix=f".{record.key}.", dir=self.runs))
+                    made.append((place, whole))
+                    if predictions is not None:
+                        (place / PREDICTIONS).write_bytes(predictions)
+                    (place / RECORD).write_bytes(to_json(whole).encode())
+                    place.chmod(0o755)
+                folders = [place for place, _ in made]
+                sync([*(file for place in folders for file in place.iterdir()), *folders])
+                for place, whole in made:
+                    put(place, self.runs / whole.key)
+                sync([self.runs])
+        finally:
+            for place, _ in made:
+                shutil.rmtree(place, ignore_errors=True)
+        return [whole for _, whole in made]
+
+    def _stamped(self, record: Record, predictions: bytes | None) -> Record:
+        """Return the record with its place in time and the checksum of its predictions."""
+        self.clock.see(str(record.provenance.get("finished")))
+        return replace(
+            record,
+            provenance=dict(record.provenance) | {"chosen": self.clock.now()},
+            predictions_sha256=None if predictions is None else sha256(predictions),
+        )
 
     def rewrite(self, record: Record) -> None:
-        """Replace a run's record and leave its predictions as they are."""
-        write_whole(self.runs / record.key / "record.json", to_json(record).encode())
+        """Replace a run's record and leave its predictions as they are; see `rewrite_all`."""
+        self.rewrite_all([record])
+
+    def rewrite_all(self, records: Iterable[Record]) -> None:
+        """Replace the records of several runs and leave their predictions as they are.
+
+        A run that another process has replaced in the meantime stays as that process left it.
+        Raises `Unwritable`.
+        """
+        with self._writing():
+            for some in batched(records, BATCH):
+                write_each(
+                    {
+                        self.runs / record.key / RECORD: to_json(record).encode()
+                        for record in some
+                        if (there := self.read(record.key))
+                        and there.predictions_sha256 == record.predictions_sha256
+                    }
+                )
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise Unwritable(
+                f"cannot keep results in {self.folder}: {error.strerror or error}. All runs that "
+                f"are there are whole. Make room (`python -m suites.store gc {self.folder}` "
+                "removes what no run needs) or choose another folder by --out; the same command "
+                "then goes on"
+            ) from error
 
     def read(self, key: str) -> Record | None:
         """Return the record of a run, or None where there is none.
 
         Raises `Damaged`, naming the file and the cure.
         """
-        path = self.runs / key / "record.json"
+        path = self.runs / key / RECORD
         try:
-            return from_json(path.read_text())
-        except FileNotFoundError:
+            with path.open("rb") as file:
+                stat = os.fstat(file.fileno())
+                state = stat.st_ino, stat.st_mtime_ns, stat.st_size
+                if (known := self._known.get(key)) and known[0] == state:
+                    return known[1]
+                record = from_json(file.read().decode())
+        except (FileNotFoundError, NotADirectoryError):
             return None
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             raise Damaged(path, error) from error
+        self._known[key] = state, record
+        self.clock.see(chosen(record))
+        return record
 
     def keys(self) -> Iterator[str]:
         """Return the names of all kept runs, in order."""
-        if self.runs.is_dir():
-            folders = (p for p in self.runs.iterdir() if not p.name.startswith("."))
-            yield from sorted(p.name for p in folders if p.is_dir())
+        with contextlib.suppress(FileNotFoundError), os.scandir(self.runs) as entries:
+            names = [e.name for e in entries if not e.name.startswith(TEMPORARY) and e.is_dir()]
+            yield from sorted(names)
 
     def records(self) -> Iterator[Record]:
         """Return all records, in the order of their keys."""
@@ -145,84 +206,37 @@ class Store:
 
     def predictions(self, key: str) -> Predictions:
         """Return what `write` kept; raises `Damaged` where it is missing or not whole."""
-        path = self.runs / key / "predictions.npz"
+        path = self.runs / key / PREDICTIONS
+        content = self.packed(key)
         try:
-            return unpack(path.read_bytes())
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise Damaged(path, error) from error
+            return unpack(content)
+        except Exception as error:  # whatever NumPy says of bytes that it did not write
+            raise Damaged(path, f"not predictions: {error!r}") from error
 
-
-def pack(predictions: Predictions) -> bytes:
-    """Return the predictions as the bytes of an npz file."""
-    arrays: dict[str, np.ndarray] = {}
-    for condition, (prediction, targets) in predictions.items():
-        prefix = f"{condition}/{type(prediction).__name__}/"
-        arrays |= {prefix + name: t.cpu().numpy() for name, t in vars_of(prediction).items()}
-        arrays[f"{condition}/targets"] = targets.cpu().numpy()
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    return buffer.getvalue()
-
-
-def vars_of(prediction: Predictive) -> dict[str, Tensor]:
-    """Return the fields that a prediction has, without what it has cached.
-
-    Raises TypeError for a kind of prediction that the store does not know.
-    """
-    if type(prediction).__name__ not in SHAPES:
-        raise TypeError(f"a prediction is one of {', '.join(SHAPES)}, not {type(prediction)}")
-    names = type(prediction).__dataclass_fields__  # type: ignore[attr-defined]
-    fields = {name: getattr(prediction, name) for name in names}
-    return {name: tensor for name, tensor in fields.items() if tensor is not None}
-
-
-def unpack(content: bytes) -> Predictions:
-    """Return the predictions that `pack` made."""
-    fields: dict[str, dict[str, Tensor]] = {}
-    targets: dict[str, Tensor] = {}
-    kinds: dict[str, str] = {}
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        for path in arrays.files:
-            condition, *rest = path.split("/")
-            if rest == ["targets"]:
-                targets[condition] = torch.from_numpy(arrays[path])
+    def packed(self, key: str) -> bytes:
+        """Return the predictions as `write` was given them, checked; raises `Damaged`."""
+        path = self.runs / key / PREDICTIONS
+        while True:
+            before = self.read(key)
+            try:
+                content = path.read_bytes()
+            except OSError as error:
+                content, reason = b"", str(error)
             else:
-                kinds[condition], name = rest
-                fields.setdefault(condition, {})[name] = torch.from_numpy(arrays[path])
-    return {c: (SHAPES[kinds[c]](**fields[c]), targets[c]) for c in targets}
+                if before is None or before.predictions_sha256 in (UNKNOWN, sha256(content)):
+                    return content
+                reason = "it does not have the checksum in its record: truncated or altered"
+            if self.read(key) == before:  # else the run was replaced while it was read
+                raise Damaged(path, reason)
 
 
-def kept(prediction: Predictive, conditions: int = 1) -> Predictive:
-    """Return what the store keeps of a prediction, one of so many, which is also what is scored."""
-    if not isinstance(prediction, CategoricalPredictive):
-        return prediction
-    most = min(KEPT_DRAWS_BYTES, KEPT_RUN_BYTES // conditions)
-    return prediction.summary() if prediction.log_probs.nbytes > most else prediction
+def sha256(content: bytes) -> str:
+    """Return the SHA-256 of the content, in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
 
 
-def kept_of_earlier(predictions: Predictions) -> dict[str, tuple[Predictive, Tensor]]:
-    """Return what is kept of rounds of active learning before the last.
-
-    Of class probabilities the mixture and its expected entropy, of other predictions those of
-    at most `KEPT_ROUND_BYTES`; the scores of all rounds are kept in any case.
-    """
-    found: dict[str, tuple[Predictive, Tensor]] = {}
-    for condition, (prediction, targets) in predictions.items():
-        if isinstance(prediction, CategoricalPredictive):
-            found[condition] = (prediction.summary(), targets)
-        elif sum(tensor.nbytes for tensor in vars_of(prediction).values()) <= KEPT_ROUND_BYTES:
-            found[condition] = (prediction, targets)
-    return found
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Return the items in lists of at most `size`, in order."""
+    items = iter(items)
+    while some := list(islice(items, size)):
+        yield some

@@ -5,8 +5,9 @@ import io
 from collections.abc import Iterable
 
 from metrics import LISTED
+from suites.engine.durable import write_whole
 from suites.engine.record import Record
-from suites.engine.store import Store, write_whole
+from suites.engine.store import Store
 
 METRIC_COLUMNS = (
     *("suite", "profile", "dataset", "origin", "condition"),

@@ -36,7 +36,7 @@ from methods.laplace.structures import Diagonal, Full, Subnetwork
 from methods.marginal import MarginalPosterior
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
 from suites.engine.description import canonical_json, describe
-from suites.engine.store import kept, pack, unpack, vars_of
+from suites.engine.packing import kept, pack, unpack, vars_of
 from tests.methods.problems import classification, images, regression, stream, streams
 
 PATHS = {**METHODS, "toy": "tests.contracts.toy_method:NearestNeighbours"}

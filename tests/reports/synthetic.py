@@ -9,8 +9,9 @@ import torch
 
 from methods.predictive import CategoricalPredictive, GaussianPredictive
 from metrics import METRICS, value
+from suites.engine.packing import Predictions, pack
 from suites.engine.record import Cost, Record
-from suites.engine.store import Predictions, Store, pack
+from suites.engine.store import Store
 
 PROVENANCE = {
     "commit": "0123456789abcdef0123456789abcdef01234567",

@@ -82,7 +82,7 @@ def damage(path, how):
     elif how == "binary":
         record_file.write_bytes(b"\xff\xfe\x00")
     elif how == "older":
-        record_file.write_text(record_file.read_text().replace('"schema": 1', '"schema": 0'))
+        record_file.write_text(record_file.read_text().replace('"schema": 2', '"schema": 0'))
     elif how == "text for a number":
         text = record_file.read_text()
         record_file.write_text(text.replace('"nll": 1.0', '"nll": "<b>one</b>"'))

@@ -20,12 +20,13 @@ from methods.mfvi import Mfvi
 from methods.networks import mlp
 from methods.predictive import CategoricalPredictive, GaussianPredictive
 from methods.progress import report
-from suites.engine import acquisition, store
+from suites.engine import acquisition, packing
 from suites.engine.acquisition import RULES, Acquisition
 from suites.engine.execute import Task, execute
 from suites.engine.grid import Evaluation, Run, Suite
+from suites.engine.packing import unpack
 from suites.engine.plan import plan
-from suites.engine.store import Store, unpack
+from suites.engine.store import Store
 from suites.engine.streams import stream
 from tests.suites.fakes import Line, Mean, Together
 
@@ -312,7 +313,7 @@ def test_a_pool_that_is_too_small_stops_the_suite_with_the_cure():
 
 
 def test_draws_of_earlier_rounds_that_would_fill_the_disk_are_not_kept(monkeypatch):
-    monkeypatch.setattr(store, "KEPT_ROUND_BYTES", 3 * 12 * 2 * 4 - 1)
+    monkeypatch.setattr(packing, "KEPT_ROUND_BYTES", 3 * 12 * 2 * 4 - 1)
     (outcome,) = outcomes(Mean())
     assert list(unpack(outcome.predictions)) == ["acquired_3"]
     assert len(outcome.record.scores) == 4
@@ -413,7 +414,7 @@ def test_finished_repeats_are_skipped_and_new_metrics_scored_from_what_was_kept(
 
 
 def test_rounds_whose_draws_were_not_kept_stay_without_a_new_metric(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "KEPT_ROUND_BYTES", 0)
+    monkeypatch.setattr(packing, "KEPT_ROUND_BYTES", 0)
     kept = Store(tmp_path)
     carry_out(plan(suite(folds=1), kept, "cpu", fresh=False), kept)
     metrics = (*EVALUATIONS[0].metrics, "crps")

@@ -22,8 +22,9 @@ from suites.engine import attacks
 from suites.engine.attacks import Fgsm, Pgd, loss_and_gradient
 from suites.engine.execute import execute
 from suites.engine.grid import Evaluation, Suite
+from suites.engine.packing import unpack
 from suites.engine.plan import plan
-from suites.engine.store import Store, unpack
+from suites.engine.store import Store
 from tests.methods.problems import classification, stream
 from tests.suites.fakes import Coins, Mean
 

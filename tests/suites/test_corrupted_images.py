@@ -14,7 +14,7 @@ from datasets.stand_ins import DigitsAsCifar10
 from methods.base import Problem
 from methods.predictive import CategoricalPredictive, CategoricalSummary
 from metrics import CLASSIFICATION
-from suites.engine import store
+from suites.engine import packing
 from suites.engine.execute import Task, execute
 from suites.engine.grid import Evaluation, Run
 
@@ -43,7 +43,7 @@ def test_all_corruptions_are_scored_one_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setenv("BNNBENCH_DATA", str(tmp_path))
     monkeypatch.setenv("BNNBENCH_OFFLINE", "1")
     draws = DRAWS * POINTS * 10 * 4
-    monkeypatch.setattr(store, "KEPT_RUN_BYTES", 10 * draws)
+    monkeypatch.setattr(packing, "KEPT_RUN_BYTES", 10 * draws)
     source = Limited(DigitsAsCifar10(), train=20, test=POINTS)
     evaluations = tuple(Evaluation(one, CLASSIFICATION) for one in (Clean(), *ALL_19))
     run = Run("suite", "quick", "guess", source, Guess(), (), fold=0, seed=0)
@@ -51,7 +51,7 @@ def test_all_corruptions_are_scored_one_at_a_time(tmp_path, monkeypatch):
     assert outcome.record.status == "completed", outcome.record.error
     assert len(outcome.record.scores) == 96
     assert {*outcome.record.condition_origins.values()} == {"stand-in"}
-    kept = store.unpack(outcome.predictions)
+    kept = packing.unpack(outcome.predictions)
     assert {type(prediction) for prediction, _ in kept.values()} == {CategoricalSummary}
     assert max(Guess.most) <= 3  # the test images, those of a condition, and the one before
     fogged = [kept[f"corrupted_fog_{s}"][0].mixture_log_probs for s in range(1, 6)]

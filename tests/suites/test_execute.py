@@ -16,7 +16,7 @@ from methods.architectures import Linear
 from methods.predictive import GaussianPredictive
 from suites.engine.execute import Task, execute, lost
 from suites.engine.grid import Evaluation, Reproduces, Run
-from suites.engine.store import unpack
+from suites.engine.packing import unpack
 from tests.suites import fakes
 from tests.suites.fakes import Line, Mean, Together
 from tests.suites.test_store import Other

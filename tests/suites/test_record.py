@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.engine.record import Cost, Record, from_json, newest, to_json
+from suites.engine.record import Cost, LaterSchema, Record, from_json, newest, to_json
 
 RECORD = Record(
     key="0" * 20,
@@ -68,8 +68,9 @@ def test_other_json_is_no_record(text):
 
 
 def test_a_later_schema_says_so():
-    with pytest.raises(ValueError, match="schema 2, this version reads 1"):
-        from_json(to_json(replace(RECORD, schema=2)))
+    later = to_json(RECORD).replace('"schema": 2', '"schema": 3')
+    with pytest.raises(LaterSchema, match="schema 3, of a later version"):
+        from_json(later)
 
 
 def test_of_two_settings_under_one_name_the_one_chosen_last_counts():

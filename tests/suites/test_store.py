@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from methods.predictive import CategoricalPredictive, CategoricalSummary, GaussianPredictive
-from suites.engine import store as module
-from suites.engine.store import Damaged, Store, kept, pack, unpack, vars_of
+from suites.engine import durable, packing
+from suites.engine.packing import kept, pack, unpack, vars_of
+from suites.engine.store import Damaged, Store
 from tests.suites.test_record import RECORD
 
 
@@ -54,7 +55,7 @@ def test_equal_predictions_are_equal_bytes():
 
 def test_draws_that_are_too_large_are_kept_as_their_mixture(monkeypatch):
     (prediction, _) = predictions(5)["clean"]
-    monkeypatch.setattr(module, "KEPT_DRAWS_BYTES", prediction.log_probs.nbytes - 1)
+    monkeypatch.setattr(packing, "KEPT_DRAWS_BYTES", prediction.log_probs.nbytes - 1)
     summary = kept(prediction)
     assert isinstance(summary, CategoricalSummary)
     assert torch.equal(summary.mixture_log_probs, prediction.mixture_log_probs)
@@ -63,7 +64,7 @@ def test_draws_that_are_too_large_are_kept_as_their_mixture(monkeypatch):
 
 def test_many_conditions_share_the_bytes_of_a_run_alike(monkeypatch):
     (prediction, _) = predictions(5)["clean"]
-    monkeypatch.setattr(module, "KEPT_RUN_BYTES", 4 * prediction.log_probs.nbytes)
+    monkeypatch.setattr(packing, "KEPT_RUN_BYTES", 4 * prediction.log_probs.nbytes)
     assert kept(prediction, conditions=4) is prediction
     assert isinstance(kept(prediction, conditions=5), CategoricalSummary)
 
@@ -81,9 +82,11 @@ def test_a_run_is_found_by_its_key(tmp_path):
     store = Store(tmp_path)
     assert store.read(RECORD.key) is None
     assert list(store.keys()) == []
-    store.write(RECORD, pack(predictions(3)))
-    assert store.read(RECORD.key) == RECORD
-    assert list(store.records()) == [RECORD]
+    kept = store.write(RECORD, pack(predictions(3)))
+    assert replace(kept, provenance=RECORD.provenance, predictions_sha256=None) == RECORD
+    for reader in (store, Store(tmp_path)):
+        assert reader.read(RECORD.key) == kept
+        assert list(reader.records()) == [kept]
     assert set(store.predictions(RECORD.key)) == {"clean", "ood_svhn", "rotated_60"}
 
 
@@ -91,28 +94,28 @@ def test_a_later_attempt_replaces_an_earlier_one(tmp_path):
     store = Store(tmp_path)
     store.write(RECORD, pack(predictions(3)))
     failed = replace(RECORD, status="failed", error="no", scores={})
-    store.write(failed, None)
-    assert list(store.records()) == [failed]
+    kept = store.write(failed, None)
+    assert list(store.records()) == [kept]
     assert [p.name for p in store.runs.iterdir()] == [RECORD.key]
     assert [p.name for p in (store.runs / RECORD.key).iterdir()] == ["record.json"]
 
 
 def test_a_new_record_leaves_predictions_alone(tmp_path):
     store = Store(tmp_path)
-    store.write(RECORD, pack(predictions(3)))
+    kept = store.write(RECORD, pack(predictions(3)))
     before = (store.runs / RECORD.key / "predictions.npz").stat()
-    store.rewrite(replace(RECORD, method="Average"))
+    store.rewrite(replace(kept, method="Average"))
     assert store.read(RECORD.key).method == "Average"
     assert (store.runs / RECORD.key / "predictions.npz").stat() == before
 
 
 def test_stray_files_are_not_runs(tmp_path):
     store = Store(tmp_path)
-    store.write(RECORD, None)
+    kept = store.write(RECORD, None)
     (store.runs / "notes.txt").write_text("mine")
     (store.runs / ".DS_Store").write_text("")
     (store.runs / "empty").mkdir()
-    assert list(store.records()) == [RECORD]
+    assert list(store.records()) == [kept]
 
 
 def test_a_truncated_record_is_named_with_its_cure(tmp_path):
@@ -145,7 +148,7 @@ def test_predictions_that_would_run_code_are_not_read(tmp_path):
         store.predictions(RECORD.key)
 
 
-@pytest.mark.parametrize("step", ["fdopen", "replace"])
+@pytest.mark.parametrize("step", ["fsync", "rename"])
 def test_a_write_that_fails_leaves_nothing_in_sight(tmp_path, monkeypatch, step):
     store = Store(tmp_path)
     store.runs.mkdir(parents=True)
@@ -153,7 +156,7 @@ def test_a_write_that_fails_leaves_nothing_in_sight(tmp_path, monkeypatch, step)
     def no_space(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module.os, step, no_space)
+    monkeypatch.setattr(durable.os, step, no_space)
     with pytest.raises(OSError, match="No space"):
         store.write(RECORD, pack(predictions(3)))
     monkeypatch.undo()
@@ -164,7 +167,8 @@ WRITER = """
 import sys
 from pathlib import Path
 from dataclasses import replace
-from suites.engine.store import Store, pack
+from suites.engine.packing import pack
+from suites.engine.store import Store
 from tests.suites.test_record import RECORD
 from tests.suites.test_store import predictions
 store, content = Store(Path(sys.argv[1])), pack(predictions(20_000))

@@ -8,7 +8,7 @@ import torch
 
 from methods.ciber.predictive import AffinePredictive, RectifiedPredictive
 from methods.predictive import RealPredictive
-from suites.engine.store import vars_of
+from suites.engine.packing import vars_of
 from tests.methods.problems import stream
 
 DRAWS, POINTS = 3, 4
