@@ -75,8 +75,10 @@ class Full:
 class Subnetwork:
     """The matrix of the `size` weights of largest variance by its diagonal; others are fixed.
 
-    Source: Daxberger et al. (2021), "Bayesian Deep Learning via Subnetwork Inference". A weight
-    on which no output depends at any training input has the largest variance of all.
+    Source: Daxberger et al. (2021), "Bayesian Deep Learning via Subnetwork Inference", but for
+    weights on which no output depends at any training input, such as those of dead units: they
+    have the prior's variance, the largest of all, and are taken last. A posterior of nothing
+    else says nothing, and its evidence is largest for a prior of no precision.
     """
 
     size: int = 100
@@ -93,7 +95,8 @@ class Subnetwork:
     ) -> Spectrum:
         """Return the matrix of the weights that the diagonal at a point estimate selects."""
         diagonal = Diagonal().spectrum(mode, inputs)
-        order = diagonal.eigenvalues.sort(stable=True).indices
+        curvature = diagonal.eigenvalues
+        order = curvature.masked_fill(curvature == 0, torch.inf).sort(stable=True).indices
         return _among(diagonal.tape, mode, inputs, order[: self.size].sort().values)
 
 

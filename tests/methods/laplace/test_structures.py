@@ -85,6 +85,16 @@ def test_a_subnetwork_has_the_weights_of_least_curvature(case):
     assert_near(matrix(spectrum, mode), expected)
 
 
+def test_weights_of_dead_units_are_the_last_of_a_subnetwork():
+    mode = mode_of((Linear(3), ReLU(), Linear(1)), (2,), Gaussian())
+    mode.weights[0, 2:4], mode.weights[0, 7] = 0.0, -1.0  # the second unit's weights and bias
+    inputs = normal_inputs(30, 2)
+    dead = {2, 3, 7, 10}
+    places = torch.arange(13).double()
+    assert not dead & set(Subnetwork(9).spectrum(mode, inputs).covered(places).tolist())
+    assert len(dead & set(Subnetwork(12).spectrum(mode, inputs).covered(places).tolist())) == 3
+
+
 def test_a_subnetwork_larger_than_the_network_is_all_of_it(case):
     mode, inputs = case
     assert_near(matrix(Subnetwork(10_000).spectrum(mode, inputs), mode), gauss_newton(mode, inputs))
