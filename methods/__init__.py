@@ -31,6 +31,7 @@ METHODS: Mapping[str, str] = {
     "ciber": "methods.ciber.method:Ciber",
     "laplace_diagonal": "methods.laplace_diagonal:LaplaceDiagonal",
     "laplace": "methods.laplace.method:Laplace",
+    "neural_linear": "methods.neural_linear:NeuralLinear",
 }
 
 

@@ -15,6 +15,7 @@ from methods.predictive import (
     GaussianPredictive,
     Predictive,
 )
+from methods.student import StudentPredictive
 
 Predictions = Mapping[str, tuple[Predictive, Tensor]]
 """condition → prediction and targets, both as the method saw them"""
@@ -30,7 +31,7 @@ KEPT_ROUND_BYTES = 64 * 2**10
 
 SHAPES: Mapping[str, Any] = {kind.__name__: kind for kind in
           (CategoricalPredictive, CategoricalSummary, GaussianPredictive, AffinePredictive,
-           RectifiedPredictive)}  # fmt: skip
+           RectifiedPredictive, StudentPredictive)}  # fmt: skip
 
 
 def pack(predictions: Predictions) -> bytes:
