@@ -1,70 +1,127 @@
-"""The command line: rebuild every report from the store, without fitting."""
+"""The command line: reports, a site, comparisons and exports from the store, without fitting."""
 
 import argparse
+import gzip
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from reports.content import content
+from reports import site
+from reports.content import Content, content
 from reports.export import csv_text, latex, markdown, tidy
-from reports.load import Results, read, suite_folders
-from reports.page import render
-from suites.engine.store import write_whole
+from reports.listing import RUN_COLUMNS, run_rows
+from reports.load import Results, read, store_names, suite_folders
+from reports.merge import merged
+from reports.page import pages
+from suites.engine.durable import write_whole
 from suites.engine.tables import COST_COLUMNS, METRIC_COLUMNS, cost_rows, metric_rows
 
 ABOUT = """Rebuild the report of every suite from what it kept, without fitting anything:
-report.html, tables.md, tables.tex, tables.csv, metrics.csv and costs.csv."""
+report.html, tables.md, tables.tex, tables.csv, runs.csv, metrics.csv and costs.csv.
+With --out, a site: a front page over all suites, and the same files for each of them."""
+
+OTHERS = """Also: `python -m reports compare A B` tells what changed between two folders of
+results, `python -m reports export RESULTS --format parquet|csv|latex` writes every score."""
 
 DAMAGED = 3
 """Exit code: reports were written, and name what could not be read."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the reports; return 0, 3 where something was damaged, 2 where nothing was written."""
-    parser = argparse.ArgumentParser("python -m reports", description=ABOUT)
-    parser.add_argument("results", type=Path, help="the folder that a suite's --out names")
+    """Do what is asked; return 0, 3 where something was damaged, 2 where nothing was written."""
+    if arguments and arguments[0] in COMMANDS:
+        return COMMANDS[arguments[0]](arguments[1:])
+    parser = argparse.ArgumentParser("python -m reports", description=ABOUT, epilog=OTHERS)
     parser.add_argument(
-        "--out", type=Path, help="write <out>/<suite>/report.html (default: beside the runs)"
+        *("results",), nargs="+", type=Path, help="folders that a suite's --out names; merged"
     )
+    parser.add_argument("--out", type=Path, help="write a site there (default: beside the runs)")
     options = parser.parse_args(arguments)
+    if len(options.results) > 1 and options.out is None:
+        return _error("several folders are merged into a site: say where, by --out FOLDER")
     try:
-        folders = suite_folders(options.results)
+        suites = _suites(options.results)
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    codes = [_report(folder, options.out) for folder in folders]
+        return _error(str(error))
+    codes, entries = [], []
+    for name, folders in suites.items():
+        code, shown = _report(name, folders, options.out)
+        codes.append(code)
+        if shown:
+            entries.append(site.entry(shown))
+    if options.out and entries:
+        try:
+            write_whole(options.out / "index.html", site.front_page(entries).encode())
+        except OSError as error:
+            return _error(f"cannot write the front page: {error}; choose a folder by --out")
+        print(f"{options.out / 'index.html'}: {len(entries)} suites")
     return 2 if all(code == 2 for code in codes) else max(codes) and DAMAGED
 
 
-def _report(folder: Path, out: Path | None) -> int:
+def _suites(results: Sequence[Path]) -> dict[str, dict[str, Path]]:
+    """Return suite → store → its folder, stores by the name of the folder of results."""
+    found: dict[str, dict[str, Path]] = {}
+    names = store_names(results)
+    for name, path in zip(names, results, strict=True):
+        for folder in suite_folders(path):
+            found.setdefault(folder.resolve().name, {})[name] = folder
+    return dict(sorted(found.items()))
+
+
+def _report(
+    suite: str, folders: Mapping[str, Path], out: Path | None
+) -> tuple[int, Content | None]:
+    found: dict[str, Results] = {}
+    code = 0
+    for name, folder in folders.items():
+        try:
+            found[name] = read(folder)
+        except ValueError as error:
+            code = _error(str(error))
+    if not found:
+        return code, None
+    shown = content(merged(found))
     try:
-        results = read(folder)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    try:
-        damage = write(results, out / results.suite if out else folder)
+        damage = write(shown, out / suite if out else next(iter(folders.values())), bool(out))
     except OSError as error:
-        print(f"error: cannot write the report: {error}; choose a folder by --out", file=sys.stderr)
-        return 2
+        return _error(f"cannot write the report: {error}; choose a folder by --out"), None
     for reason in damage:
         print(f"damaged: {reason}", file=sys.stderr)
-    return DAMAGED if damage else 0
+    return DAMAGED if damage or code else 0, shown
 
 
-def write(results: Results, folder: Path) -> list[str]:
-    """Write all files of one suite's report, and return what of the results was damaged."""
-    shown = content(results)
-    files = {
-        "report.html": render(shown),
-        "tables.md": markdown(shown.tables),
-        "tables.tex": latex(shown.tables),
-        "tables.csv": tidy(shown.tables),
-        "metrics.csv": csv_text(METRIC_COLUMNS, metric_rows(results.records)),
-        "costs.csv": csv_text(COST_COLUMNS, cost_rows(results.records)),
+def write(shown: Content, folder: Path, in_site: bool = False) -> list[str]:
+    """Write all files of one suite's report, and return what of the results was damaged.
+
+    In a site the pages link to the front page, and every score is in metrics.csv.gz.
+    """
+    records = shown.results.records
+    files = {name: text.encode() for name, text in pages(shown, site.HOME * in_site).items()}
+    metrics = csv_text(METRIC_COLUMNS, metric_rows(records)).encode()
+    files |= {
+        "tables.md": markdown(shown.tables).encode(),
+        "tables.tex": latex(shown.tables).encode(),
+        "tables.csv": tidy(shown.tables).encode(),
+        "runs.csv": csv_text(RUN_COLUMNS, run_rows(records, shown.results.places)).encode(),
     }
+    if in_site:
+        files["metrics.csv.gz"] = gzip.compress(metrics, mtime=0)
+    else:
+        costs = csv_text(COST_COLUMNS, cost_rows(records)).encode()
+        files |= {"metrics.csv": metrics, "costs.csv": costs}
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        write_whole(folder / name, text.encode("utf-8"))
-    print(f"{folder / 'report.html'}: {len(results.records)} runs of {results.suite}")
+        write_whole(folder / name, text)
+    for old in (*folder.glob("details.html"), *folder.glob("figures*.html")):
+        if old.name not in files:
+            old.unlink()  # of an earlier, larger report
+    print(f"{folder / 'report.html'}: {len(records)} runs of {shown.suite}")
     return [f"{damage.key}: {damage.reason}" for damage in shown.damage]
+
+
+def _error(text: str) -> int:
+    print(f"error: {text}", file=sys.stderr)
+    return 2
+
+
+COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {}

@@ -1,9 +1,12 @@
 """Everything a page shows, computed once; the template only lays it out."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from reports import labels
+from reports.answers import Answer, answer
 from reports.benchmarks import Benchmark, benchmarks
 from reports.coverage import Covered, covered
 from reports.coverage_table import coverage_table
@@ -17,12 +20,17 @@ from reports.facts import (
     origins,
     settings,
 )
+from reports.families import FAMILIES, family_of
+from reports.figures import ranks as ranks_figure
+from reports.figures.canvas import Drawing
 from reports.gallery import Gallery, galleries
 from reports.layers import Layered, layer_table, layered
 from reports.learning import learning_tables
 from reports.load import Damage, Results
+from reports.measures import main_metrics
 from reports.numbers import duration
 from reports.palette import Style, method_order, styles
+from reports.ranks import Ranks, ranks
 from reports.reproduction import Reproduction, reproductions
 from reports.sizes import Family, part_tables, size_tables, sized_families
 from reports.steps import step_tables
@@ -112,6 +120,9 @@ class Part:
     facts: tuple[DataFacts, ...]
     settings: Mapping[str, Mapping[str, str]]
     networks: Mapping[str, Sequence[str]]
+    answer: Answer
+    ranked: tuple[tuple[Ranks, Drawing], ...]
+    """Methods ranked over data sets by the main metrics, each with its diagram."""
 
     @property
     def tables(self) -> list[Table]:
@@ -163,6 +174,20 @@ class Part:
         return f"{folds} fold{'s' * (folds > 1)}, {seeds} seed{'s' * (seeds > 1)}"
 
     @property
+    def completed(self) -> int:
+        """How many runs were completed."""
+        return sum(r.status == "completed" for r in self.records)
+
+    @property
+    def budget(self) -> str:
+        """What was tried, in words."""
+        return (
+            f"{len(self.methods)} method{'s' * (len(self.methods) != 1)}, {self.replicates}, "
+            f"{len(self.records):,} run{'s' * (len(self.records) != 1)}; "
+            f"{duration(self.fit_seconds)} of fitting"
+        )
+
+    @property
     def fit_seconds(self) -> float:
         """What all fits took together."""
         return sum(r.cost.fit_seconds for r in self.records if r.cost)
@@ -184,6 +209,39 @@ class Content:
     superseded: int
     failures: Sequence[Failure]
     origins: Sequence[Origin]
+    results: Results
+
+    @cached_property
+    def stores(self) -> Mapping[str, int]:
+        """Store → how many runs were taken from it, where several were merged."""
+        places = self.results.places
+        return dict(sorted(Counter(places[r.key] for r in self.results.records if places).items()))
+
+    @cached_property
+    def benchmarks(self) -> tuple[Benchmark, ...]:
+        """All benchmarks, in the order of the page."""
+        return tuple(section.benchmark for part in self.parts for section in part.sections)
+
+    @cached_property
+    def places_of(self) -> Mapping[tuple[str, ...], int]:
+        """Identity of a benchmark → its place among all."""
+        return {benchmark.identity: i for i, benchmark in enumerate(self.benchmarks)}
+
+    @property
+    def has_details(self) -> bool:
+        """Whether there are tables of single corruptions or sizes."""
+        sections = (section for part in self.parts for section in part.sections)
+        return any(section.parts or section.tables_by_size for section in sections)
+
+    @cached_property
+    def families(self) -> Mapping[str, str]:
+        """Method → family, in the order of the families."""
+        found = {
+            method: family_of(runs[0].run.get("method"))
+            for benchmark in self.benchmarks
+            for method, runs in benchmark.runs.items()
+        }
+        return dict(sorted(found.items(), key=lambda item: FAMILIES.index(item[1])))
 
     @property
     def reproductions(self) -> list[Reproduction]:
@@ -248,6 +306,7 @@ def content(results: Results) -> Content:
         results.superseded,
         failures(results.records),
         origins(results.records),
+        results,
     )
 
 
@@ -280,8 +339,18 @@ def _part(
         tuple(data_facts(benchmark) for benchmark in found),
         settings(found),
         networks(found),
+        answer(found),
+        tuple(_ranked(found, looks, name)),
     )
     return part, drawn.damage
+
+
+def _ranked(
+    found: Sequence[Benchmark], looks: Mapping[str, Style], name: str
+) -> Iterator[tuple[Ranks, Drawing]]:
+    for k, metric in enumerate(main_metrics(found)):
+        if ranking := ranks(found, metric):
+            yield ranking, ranks_figure.draw(ranking, looks, f"{name}-ranks-{k}")
 
 
 def _section(benchmark: Benchmark, methods: Sequence[str]) -> Section:

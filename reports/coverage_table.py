@@ -25,7 +25,7 @@ def coverage_table(found: Covered) -> Table:
         cells = tuple(_cell(folds, value) for _, value, _ in kinds)
         runs = found.benchmark.runs[method]
         completed = sum(record.status == "completed" for record in runs)
-        rows.append(Row(method, cells, len(runs), completed, method))
+        rows.append(Row(method, cells, len(runs), completed, label=method))
     for method in dict.fromkeys(row.method for row in found.printed):
         scores = [found.printed_score(method, *wanted) for _, _, wanted in kinds]
         networks = max(_networks(row) for row in scores if row)

@@ -113,8 +113,7 @@ def origins(records: Sequence[Record]) -> list[Origin]:
     """Return the distinct commits, versions and machines, with the runs of each."""
     groups: dict[tuple[tuple[str, str], ...], list[Record]] = defaultdict(list)
     for record in records:
-        told = {k: v for k, v in record.provenance.items() if k not in ("finished", "chosen")}
-        groups[tuple(sorted(flatten(told).items()))].append(record)
+        groups[tuple(told_of(record).items())].append(record)
     found = []
     for entries, runs in sorted(groups.items(), key=lambda item: -len(item[1])):
         times = sorted(str(r.provenance.get("finished", "")) for r in runs)
@@ -122,6 +121,12 @@ def origins(records: Sequence[Record]) -> list[Origin]:
         readable = {name.replace("_", " "): text for name, text in entries}
         found.append(Origin(len(runs), readable | ({"finished": span} if times[-1] else {})))
     return found
+
+
+def told_of(record: Record) -> dict[str, str]:
+    """Return the commit, versions and machine of a run, but not its time."""
+    told = {k: v for k, v in record.provenance.items() if k not in ("finished", "chosen")}
+    return dict(sorted(flatten(told).items()))
 
 
 def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:

@@ -147,7 +147,8 @@ def _rows(found: Layered, method: str, metric: str) -> Iterator[Row]:
         return
     kl = metric == "eps_mu"
     cells += [_divergence(found, method, names) if kl else "" for names in DIVERGENCES.values()]
-    yield Row(f"{method}, {labels.metric(metric)}", tuple(cells), len(runs), completed, method)
+    name = f"{method}, {labels.metric(metric)}"
+    yield Row(name, tuple(cells), len(runs), completed, label=method)
     below = [_printed(found, method, (layer,), metric) for layer in found.layers]
     for names in DIVERGENCES.values():
         below.append(_printed(found, method, names, "kl_class_posterior") if kl else "")

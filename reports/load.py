@@ -1,6 +1,6 @@
 """Read what a suite kept; what cannot be read is named, never dropped in silence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
@@ -61,6 +61,15 @@ def suite_folders(results: Path) -> list[Path]:
             f"`python -m suites.cifar10 --out {results}` makes some"
         )
     return found
+
+
+def store_names(results: Sequence[Path]) -> list[str]:
+    """Return a name for each folder of results: the end of its path that tells it apart."""
+    for length in range(1, max(len(path.resolve().parts) for path in results) + 1):
+        names = ["/".join(path.resolve().parts[-length:]) for path in results]
+        if len(set(names)) == len(names):
+            return names
+    raise ValueError(f"a folder of results is named twice: {', '.join(map(str, results))}")
 
 
 def read(folder: Path) -> Results:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reports.load import Damage, Results
+from suites.engine.packing import Predictions
 from suites.engine.record import Record, newest
-from suites.engine.store import Predictions, Store
+from suites.engine.store import Store
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,119 @@
 import base64
 import hashlib
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports import labels
-from reports.content import Content
+from reports import behind, labels
+from reports.content import Content, Part
 from reports.coverage_table import coverage_table
 from reports.export import printed
+from reports.families import FAMILIES
+from reports.gallery import Gallery
 from reports.layers import layer_table
 from reports.numbers import duration, identifier, number, typographic
 from reports.palette import MARKERS, Style
 
 TEMPLATES = Path(__file__).parent / "templates"
 
+SCRIPTS = ("start", "sort", "filter", "switch", "copy", "runs")
+"""The parts of a page's script, in the order in which they run."""
+
+STYLES = ("style", "controls", "print")
+"""The parts of a page's style; later ones overrule."""
+
+BEHIND = '{"behind": "here"}'
+"""Stands in a page for what is behind its cells until the page's own size is known."""
+
+MOST_BYTES = 2_900_000
+"""Of a page; what is behind the cells takes what is left."""
+
+LEAST_BEHIND = 300_000
+"""Room for what is behind the cells, for which parts of a page make way."""
+
+MOST_FIGURES = 2_400_000
+"""Bytes of figures that one page holds."""
+
+Links = list[tuple[str, str]]
+"""address and title of other pages of a suite"""
+
+
+def pages(content: Content, home: str = "") -> dict[str, str]:
+    """Return name → page of a suite: report.html, and what of it is too much for one file.
+
+    Tables of single corruptions and sizes go to a second file first, then the figures to
+    others. `home` is the address of the front page, where there is one.
+    """
+    apart: dict[str, Links] = {"details": [], "figures": []}
+    chunks = _chunks(content)
+
+    def first() -> str:
+        return _page("page.html", content=content, home=home, apart=apart)
+
+    page = first()
+    if _is_large(page) and content.has_details:
+        apart["details"] = [("details.html", "Details")]
+        page = first()
+    if _is_large(page) and chunks:
+        names = ["figures.html", *(f"figures-{i}.html" for i in range(2, len(chunks) + 1))]
+        titles = ["Figures", *(f"Figures, page {i}" for i in range(2, len(chunks) + 1))]
+        apart["figures"] = list(zip(names, titles, strict=True))
+        page = first()
+    files = {"report.html": page}
+    for name, _ in apart["details"]:
+        files[name] = _page("details.html", content=content, page="report.html")
+    for (name, title), chunk in zip(apart["figures"], chunks, strict=False):
+        shown = {"content": content, "page": "report.html", "title": title, "chunk": chunk}
+        files[name] = _page("figures.html", **shown)
+    return {name: _filled(text, content) for name, text in files.items()}
+
 
 def render(content: Content) -> str:
-    """Return the page. Every name in it is escaped, and only its own script may run."""
-    script = (TEMPLATES / "sort.js").read_text(encoding="utf-8")
+    """Return the first page of a suite."""
+    return pages(content)["report.html"]
+
+
+def front(shown: object) -> str:
+    """Return the front page of a site."""
+    return _page("index.html", front=shown, content=None).replace(BEHIND, "null")
+
+
+def _is_large(page: str) -> bool:
+    return len(page.encode()) > MOST_BYTES - LEAST_BEHIND
+
+
+def _filled(page: str, content: Content) -> str:
+    """Return the page with what is behind its cells, as far as there is room."""
+    if 'class="results' not in page:
+        return page.replace(BEHIND, "null")
+    room = min(behind.MOST_BYTES, MOST_BYTES - len(page.encode()))
+    return page.replace(BEHIND, behind.embedded(behind.behind(content, max(room, 0))))
+
+
+def _chunks(content: Content) -> list[list[tuple[Part, list[Gallery]]]]:
+    """Return the figures in portions that are pages: part and galleries of each."""
+    found: list[list[tuple[Part, list[Gallery]]]] = []
+    left = 0
+    for part in content.parts:
+        for gallery in part.galleries:
+            size = sum(len(drawing.svg) for drawing in gallery.drawings)
+            if size > left and (not found or left < MOST_FIGURES):
+                found.append([])
+                left = MOST_FIGURES
+            left -= size
+            if not found[-1] or found[-1][-1][0] is not part:
+                found[-1].append((part, []))
+            found[-1][-1][1].append(gallery)
+    return found
+
+
+def _page(template: str, **shown: object) -> str:
+    """Return a page. Every name in it is escaped, and only its own script may run."""
+    script = _texts(f"{name}.js" for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -31,7 +125,7 @@ def render(content: Content) -> str:
         lstrip_blocks=True,
     )
     counter = itertools.count(1)
-    environment.filters |= {"typographic": typographic}
+    environment.filters |= {"typographic": typographic, "address": quote}
     environment.globals |= {
         "labels": labels,
         "printed": printed,
@@ -43,12 +137,18 @@ def render(content: Content) -> str:
         "unique": lambda: f"t{next(counter)}",
         "swatch": swatch,
     }
-    return environment.get_template("page.html").render(
-        content=content,
-        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+    return environment.get_template(template).render(
+        **shown,
+        family_order="|".join(FAMILIES),
+        behind_here=Markup(BEHIND),
+        style=Markup(_texts(f"{name}.css" for name in STYLES)),
         script=Markup(script),
         script_digest=digest,
     )
+
+
+def _texts(names: Iterable[str]) -> str:
+    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
 
 
 def swatch(style: Style) -> Markup:

@@ -67,13 +67,20 @@ class Row:
     cells: tuple[Entry, ...]
     runs: int
     completed: int
+    asked: int = 0
+    """Runs that any method was given; 0 where unknown."""
     label: str = ""
     """The method whose runs are behind the cells, where `method` says more than its name."""
 
     @property
+    def owner(self) -> str:
+        """The method whose runs are behind the cells."""
+        return self.label or self.method
+
+    @property
     def success(self) -> float:
-        """The share of runs that were completed; NaN where there was none."""
-        return self.completed / self.runs if self.runs else math.nan
+        """The share of runs asked for that were completed; NaN where there was none."""
+        return self.completed / max(self.asked, self.runs) if self.runs else math.nan
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,12 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     origin: str = "original"
+
+    @property
+    def benchmark(self) -> tuple[str, ...]:
+        """The benchmark that all columns are about, () where there are several or none."""
+        found = {column.benchmark for column in self.columns}
+        return found.pop() if len(found) == 1 else ()
 
     @property
     def all_succeeded(self) -> bool:
@@ -168,8 +181,10 @@ def overview(
     rows = []
     for k, method in enumerate(methods):
         mine = [(table.rows[k], table.rows[k].cells[i]) for _, table, i in picked]
-        counts = sum(r.runs for r, _ in mine), sum(r.completed for r, _ in mine)
-        rows.append(Row(method, tuple(cell for _, cell in mine), *counts))
+        runs, completed, asked = (
+            sum(getattr(row, name) for row, _ in mine) for name in ("runs", "completed", "asked")
+        )
+        rows.append(Row(method, tuple(cell for _, cell in mine), runs, completed, asked))
     origins = {table.origin for _, table, _ in picked}
     origin = origins.pop() if len(origins) == 1 else "mixed"
     rounds = {benchmark.main for benchmark, _, _ in picked if benchmark.rounds}
@@ -314,11 +329,11 @@ def table_of(
     origin: str,
 ) -> Table:
     """Return methods by columns, each with its entries; those of costs come last."""
-    rows = []
+    rows, asked = [], len({(r.fold, r.seed) for r in benchmark.records})
     for k, method in enumerate(methods):
         runs = benchmark.runs.get(method, ())
         completed = sum(r.status == "completed" for r in runs)
-        rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed))
+        rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed, asked))
     return Table(title, tuple(column for column, _ in pairs), tuple(rows), origin)
 
 

@@ -1,7 +1,6 @@
-"use strict";
 // Each heading is a button: it sorts its table, best first, then the other way round.
 // A cell without a number stays at the end.
-for (const button of document.querySelectorAll("th button")) {
+for (const button of document.querySelectorAll("thead th button")) {
   button.addEventListener("click", () => {
     const heading = button.closest("th");
     const body = heading.closest("table").tBodies[0];

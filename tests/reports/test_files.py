@@ -58,7 +58,14 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
     keep(tmp_path / "s", runs, {run.key: {"clean": classified(rng, 1.0)} for run in runs})
     assert main([str(tmp_path), "--out", str(tmp_path / "a")]) == 0
     assert main([str(tmp_path), "--out", str(tmp_path / "b")]) == 0
-    for name in ("report.html", "tables.md", "tables.tex", "tables.csv", "metrics.csv"):
+    for name in (
+        "report.html",
+        "tables.md",
+        "tables.tex",
+        "tables.csv",
+        "metrics.csv.gz",
+        "runs.csv",
+    ):
         assert (tmp_path / "a/s" / name).read_bytes() == (tmp_path / "b/s" / name).read_bytes()
 
 

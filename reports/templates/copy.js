@@ -1,0 +1,99 @@
+// A table as it stands, sorted and filtered, for a paper, a page or a spreadsheet.
+const plain = (element) => {
+  const copy = element.cloneNode(true);
+  for (const extra of copy.querySelectorAll(".hidden, .way, .mark, .dagger, .se")) extra.remove();
+  return copy.textContent.replace(/\s+/g, " ").trim();
+};
+const unitOf = (cell) => cell.querySelector(".unit")?.textContent.trim() ?? "";
+const withUnit = (name, unit) => (unit ? `${name} (${unit})` : name);
+const headed = (cell) => {
+  const [name, unit] = [plain(cell), unitOf(cell)];
+  return withUnit(unit ? name.slice(0, name.lastIndexOf(unit)).trim() : name, unit);
+};
+const read = (table) => {
+  const heads = [...table.tHead.rows[0].cells].map(headed);
+  const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) =>
+    [...row.cells].map((cell) => ({
+      text: plain(cell),
+      error: cell.querySelector(".se")?.textContent.replace("±", "").trim() ?? "",
+      best: cell.classList.contains("best"),
+      close: cell.classList.contains("close"),
+      dagger: cell.querySelector(".dagger") ? "†" : "",
+    })));
+  return { heads, rows, caption: table.caption.textContent };
+};
+const MARKDOWN = (text) => text.replace(/[\\`*_[\]|#~]/g, "\\$&")
+  .replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const TEX = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
+  "≈": "$\\approx$", "±": "$\\pm$", "†": "$\\dagger$", "<": "\\textless{}", ">": "\\textgreater{}",
+  "|": "\\textbar{}", '"': "''", "−": "$-$", "∞": "$\\infty$" };
+const LATEX = (text) => [...text].map((c) => TEX[c] ?? ("{}$&#_%".includes(c) ? `\\${c}` : c)).join("");
+const QUOTED = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const number = (text) => text.replaceAll("−", "-").replaceAll("∞", "inf");
+const FORMATS = {
+  Markdown({ heads, rows }) {
+    const line = (cells) => `| ${cells.join(" | ")} |`;
+    const cell = ({ text, error, best, close, dagger }) => {
+      const value = MARKDOWN(text) + (error && ` ± ${error}`) + dagger;
+      return best ? `**${value}**` : close ? `${value} ≈` : value;
+    };
+    const rule = heads.map((_, i) => (i ? "---:" : "---"));
+    return [line(heads.map(MARKDOWN)), line(rule), ...rows.map((row) => line(row.map(cell)))];
+  },
+  LaTeX({ heads, rows, caption }) {
+    const line = (cells) => `${cells.join(" & ")} \\\\`;
+    const cell = ({ text, error, best, close, dagger }) => {
+      const value = LATEX(text) + (error && ` $\\pm$ ${error}`) + LATEX(dagger);
+      return best ? `\\textbf{${value}}` : close ? `${value}$\\,\\approx$` : value;
+    };
+    return [`% ${caption.replace(/\s+/g, " ")}. Needs \\usepackage{booktabs}.`,
+      `\\begin{tabular}{l${"r".repeat(heads.length - 1)}}`, "\\toprule", line(heads.map(LATEX)),
+      "\\midrule", ...rows.map((row) => line(row.map(cell))), "\\bottomrule", "\\end{tabular}"];
+  },
+  CSV({ heads, rows }) {
+    const errors = heads.map((_, i) => rows.some((row) => row[i].error));
+    const wide = (cells, second) => cells.flatMap((cell, i) =>
+      errors[i] ? [cell, second(cell, i)] : [cell]);
+    const head = wide(heads, (name) => `${name} standard error`);
+    const body = rows.map((row) => wide(row, (cell) => ({ text: cell.error })));
+    return [head.map(QUOTED).join(","),
+      ...body.map((row) => row.map((cell, i) => QUOTED(i ? number(cell.text) : cell.text)).join(","))];
+  },
+};
+const say = (button, text) => {
+  button.nextElementSibling?.matches(".said") && button.nextElementSibling.remove();
+  const said = make("span", { class: "said", role: "status" }, text);
+  button.after(said);
+  setTimeout(() => said.remove(), 4000);
+};
+const offer = (text) => {
+  const area = make("textarea", { rows: "12", readonly: true, "aria-label": "Text to copy" });
+  area.value = text;
+  const close = make("button", { type: "button", class: "tool" }, "Close");
+  const box = make("dialog", { class: "offer", "aria-label": "Copy by hand" },
+    make("p", {}, "This browser does not let the page copy. The text is selected: copy it by hand."),
+    area, close);
+  close.addEventListener("click", () => box.close());
+  box.addEventListener("close", () => box.remove());
+  document.body.append(box);
+  box.showModal();
+  area.select();
+};
+const copied = async (text, button) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(button, "copied");
+  } catch {
+    offer(text);
+  }
+};
+for (const table of document.querySelectorAll("table.results")) {
+  const bar = make("p", { class: "tools" }, "Copy as ");
+  for (const [name, format] of Object.entries(FORMATS)) {
+    const label = `Copy “${table.caption.textContent.trim()}” as ${name}`;
+    const button = make("button", { type: "button", class: "tool", "aria-label": label }, name);
+    button.addEventListener("click", () => copied(`${format(read(table)).join("\n")}\n`, button));
+    bar.append(button, " ");
+  }
+  table.closest(".scroll").after(bar);
+}
