@@ -12,6 +12,7 @@ import numpy as np
 from metrics.statistics import against_printed, mean, replicates, summary
 from reports.benchmarks import Benchmark
 from reports.descriptions import class_name
+from reports.protocols import Protocol, declared, ours
 from reports.published import Published, table
 from reports.table import standard_error
 from suites.engine.record import Record
@@ -36,6 +37,10 @@ class Comparison:
     differs: tuple[str, ...]
     unconverged: int = 0
     """How many of our runs did not converge, by their own diagnostics."""
+    std: float | None = None
+    """Standard deviation of our replicates (folds, or seeds of the only one)."""
+    protocol: Protocol | None = None
+    """How our runs were made."""
 
     @property
     def difference(self) -> float:
@@ -140,6 +145,8 @@ def _compared(
             departures,
             differs,
             sum(r.diagnostics.get("converged") == 0 for r in followers),
+            summary(np.array(values)).std if standard_error(values) is not None else None,
+            ours(followers),
         )
 
 
@@ -162,6 +169,8 @@ def _differences(
         yield f"condition {condition}, not {printed.condition}"
     if any(limited(r) for r in runs):
         yield "a limited number of rows"
+    if protocol := declared(printed):
+        yield from protocol.differences(printed, runs)
     if printed.doubtful:
         yield f"the printed value is doubtful: {printed.note or 'its scale is not stated'}"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from methods.networks import mlp
 from reports.benchmarks import benchmarks
 from reports.content import content
 from reports.export import latex, markdown, printed, tidy
@@ -17,6 +18,7 @@ from reports.page import render
 from reports.palette import styles
 from reports.reproduction import comparisons
 from reports.table import Cell
+from suites.engine.description import describe
 from tests.reports.synthetic import keep, record
 
 RULES = {"A": "variance", "R": "random", "B": "bald"}
@@ -34,7 +36,11 @@ def arm_run(method, arm, fold, values, metric="rmse", **changes):
         "profile": "paper",
         "dataset": "boston",
         "scores": scores,
-        "run": {"acquisition": acquisition, "method": {"type": f"methods.x:{method}"}},
+        "run": {
+            "acquisition": acquisition,
+            "method": {"type": f"methods.x:{method}"},
+            "architecture": describe(mlp([10], 1)),
+        },
         "facts": FACTS,
         "condition_origins": dict.fromkeys(names, "original"),
         "reproduces": TABLE_2,

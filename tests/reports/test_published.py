@@ -8,21 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from methods.networks import cnn_000, mlp
 from reports.benchmarks import benchmarks
 from reports.content import content
 from reports.load import read
 from reports.page import render
 from reports.published import table
 from reports.reproduction import comparisons, remarks, reproductions
+from suites.engine.description import describe
 from tests.reports.synthetic import keep, record
 
 TABLE_1 = ({"paper": "000", "table": "1", "departures": ["a departure"]},)
+PERCEPTRON = {"architecture": describe(mlp([50], 1))}
 UCI = ({"paper": "004", "table": "1", "departures": []},)
 
 
 def paper_run(method="AdamW", scores=None, **changes):
     scores = scores or {"clean": {"accuracy": 0.78, "nll": 1.7, "ece": 0.1, "ece_paper000": 0.04}}
-    fields = {"profile": "paper", "scores": scores, "reproduces": TABLE_1} | changes
+    faithful = {"run": {"architecture": describe(cnn_000())}, "facts": {}}
+    fields = {"profile": "paper", "scores": scores, "reproduces": TABLE_1} | faithful | changes
     return record(method, **fields)
 
 
@@ -133,7 +137,7 @@ def uci_runs(folds):
     values = 3.0 + 0.4 * rng.standard_normal(folds)
     return values, [
         paper_run("PBP", {"clean": {"rmse": v, "log_likelihood": -2.5}}, dataset="boston",
-                  fold=fold, suite="uci", reproduces=UCI)
+                  fold=fold, suite="uci", reproduces=UCI, run=PERCEPTRON)
         for fold, v in enumerate(values)
     ]  # fmt: skip
 
