@@ -25,6 +25,7 @@ from metrics import ATTACKED
 from suites.engine import memory
 from suites.engine.acquisition import acquire, choices
 from suites.engine.attacks import Attack
+from suites.engine.fingerprint import fingerprint
 from suites.engine.grid import Evaluation, Run
 from suites.engine.guard import check, unchanged
 from suites.engine.packing import kept, kept_of_earlier, vars_of
@@ -54,6 +55,8 @@ class Attempt:
     """Conditions whose scores are measurements of probes."""
     predictions: dict[str, tuple[Predictive, torch.Tensor]] = field(default_factory=dict)
     """What the store will keep."""
+    condition_data: dict[str, str] = field(default_factory=dict)
+    """Condition → checksum of what the posterior was asked about."""
     diagnostics: dict[str, float] = field(default_factory=dict)
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
@@ -166,6 +169,7 @@ def evaluate(attempt: Attempt, evaluations: Sequence[Evaluation], device: torch.
     """
     for evaluation in evaluations:
         split = evaluation.condition.select(attempt.data)
+        attempt.condition_data[evaluation.condition.name] = fingerprint(split)
         try:
             _predict(attempt, evaluation, split, device, len(evaluations))
         except NotDifferentiable as reason:

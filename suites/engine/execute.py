@@ -10,6 +10,7 @@ import torch
 
 from methods.progress import Listener, listening, part_of
 from suites.engine.attempt import Attempt, evaluate, fit, going, grow, probe
+from suites.engine.description import describe
 from suites.engine.grid import Evaluation, Reproduces, Run, after_each_fit
 from suites.engine.packing import pack
 from suites.engine.provenance import provenance
@@ -89,6 +90,7 @@ def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
         target=dataclasses.asdict(data.target) if data.target else None,
         acquired=attempt.acquired,
         not_scored=attempt.not_scored,
+        condition_data=attempt.condition_data,
     )
     return Outcome(record, pack(attempt.predictions) if done else None)
 
@@ -126,4 +128,5 @@ def _identity(run: Run, task: Task) -> dict[str, Any]:
         "seed": run.seed,
         "run": run.description,
         "reproduces": tuple(dataclasses.asdict(r) for r in task.reproduces),
+        "evaluations": tuple(map(describe, task.evaluations)),
     }

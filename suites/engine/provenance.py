@@ -1,9 +1,11 @@
 """Where a number comes from: commit, versions, device, threads."""
 
+import contextlib
 import functools
 import importlib.metadata
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +14,7 @@ import torch
 
 from suites.engine.clock import now
 
-PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "cupy-cuda13x")
+PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "pillow", "cupy-cuda13x")
 
 
 def provenance(device: torch.device) -> Mapping[str, object]:
@@ -30,9 +32,21 @@ def _fixed(device: torch.device) -> Mapping[str, object]:
         "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
         "python": platform.python_version(),
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "cpu": _cpu(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
     }
+
+
+def _cpu() -> str:
+    """Return the processor's name and the instructions that torch chose for it."""
+    name = platform.processor()
+    with contextlib.suppress(OSError):
+        told = re.search(
+            r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE
+        )
+        name = told[1].strip() if told else name
+    return f"{name or platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
 
 
 def _version(package: str) -> str | None:

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from suites.engine.clock import Clock
 from suites.engine.durable import put, sync, write_each, write_whole  # noqa: F401
-from suites.engine.packing import Predictions, kept, kept_of_earlier, unpack, vars_of  # noqa: F401
+from suites.engine.packing import Predictions, unpack
 from suites.engine.record import (
     UNKNOWN,
     LaterSchema,
@@ -42,6 +42,7 @@ class Damaged(ValueError):
     """A file of a run is missing or not whole; names it and the cure."""
 
     def __init__(self, path: Path, reason: object) -> None:
+        self.path, self.reason = path, str(reason)
         cure = f"remove {path.parent} to run it again"
         if isinstance(reason, LaterSchema):
             cure = "update this program, or choose another folder by --out"
