@@ -1,13 +1,13 @@
 """What a data source gives: splits, what they mean, and facts about them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int, UInt8
-from torch import Tensor
+from torch import Generator, Tensor
 
 Origin = Literal["original", "generated", "subset", "stand-in"]
 """`original`: the official files, by checksum. `generated`: drawn from a law by a seed, with no
@@ -37,23 +37,36 @@ class Gaussian:
 Likelihood = Categorical | Gaussian
 
 
+@runtime_checkable
+class Augmentation(Protocol):
+    """Changes training inputs in ways that leave their targets what they are."""
+
+    def __call__(
+        self, inputs: Float[Tensor, " points *features"], rng: Generator
+    ) -> Float[Tensor, " points *features"]:
+        """Return other inputs; equal streams give equal ones."""
+        ...
+
+
 @dataclass(frozen=True)
 class Split:
     """Inputs and their targets, as a method or a metric sees them."""
 
     inputs: Float[Tensor, " points *features"]
     targets: Int[Tensor, " points"] | Float[Tensor, "points outputs"]
+    augmentation: Augmentation | None = None
+    """How training inputs are changed each time a network learns from them."""
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     def rows(self, index: slice | Int[Tensor, " rows"]) -> "Split":
         """Return the split of the chosen rows."""
-        return Split(self.inputs[index], self.targets[index])
+        return replace(self, inputs=self.inputs[index], targets=self.targets[index])
 
     def to(self, device: torch.device | str) -> "Split":
         """Return the split on `device`."""
-        return Split(self.inputs.to(device), self.targets.to(device))
+        return replace(self, inputs=self.inputs.to(device), targets=self.targets.to(device))
 
 
 @dataclass(frozen=True)

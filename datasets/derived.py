@@ -6,6 +6,7 @@ from typing import cast
 
 from datasets import images, tables
 from datasets.base import (
+    Augmentation,
     Dataset,
     DataSource,
     ImageSource,
@@ -79,15 +80,21 @@ class Derived(ABC):
         check_fold(self, fold)
         if has_images(self.source):
             parts = self.images("train"), self.images("test")
-            return images.standardised(
+            dataset = images.standardised(
                 *parts, self.classes, self.origin, self.licence, self.fixed_scaling
             )
+            train = replace(dataset.train, augmentation=self.augmentation(dataset.scaling))
+            return replace(dataset, train=train)
         return tables.standardised(self.table(fold), self.target, self.origin, self.licence)
 
     @property
     def fixed_scaling(self) -> Scaling | None:
         """How images are scaled, the source's, where that is not by their mean and deviation."""
         return getattr(self.source, "fixed_scaling", None)
+
+    def augmentation(self, scaling: Scaling) -> Augmentation | None:
+        """Return how training images are changed, the source's way if it has one."""
+        return self.source.augmentation(scaling) if isinstance(self.source, Derived) else None
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
         """Return what the source lacks."""

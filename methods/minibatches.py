@@ -6,7 +6,16 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-from methods.base import Problem
+from methods.base import Problem, Unsupported
+
+
+def require_unaugmented(problems: Sequence[Problem], method: object) -> None:
+    """Raise `Unsupported` for data that come with an augmentation, which the method cannot use."""
+    if any(problem.train.augmentation for problem in problems):
+        raise Unsupported(
+            f"{type(method).__name__} learns from fixed inputs; these are changed at random each "
+            "time they are seen: give it the source without Augmented"
+        )
 
 
 class Rows:
@@ -34,13 +43,15 @@ class Rows:
 class Minibatches:
     """The training rows of each member's problem, shuffled by the member's own stream.
 
-    Every epoch shows each row once; the last batch may be smaller.
+    Every epoch shows each row once; the last batch may be smaller. Where the data come with an
+    augmentation, what is shown is drawn by the same stream.
     """
 
     def __init__(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator], batch_size: int
     ) -> None:
         self._pool = Rows(problems)
+        self._augmentations = [problem.train.augmentation for problem in problems]
         self.rows = self._pool.count
         self.rngs = tuple(rngs)
         self.batch_size = min(batch_size, self.rows)
@@ -61,9 +72,16 @@ class Minibatches:
         for index in (self._pool.first + order).split(self.batch_size, dim=1):
             rows = index.flatten()
             yield (
-                self._pool.inputs.index_select(0, rows).unflatten(0, index.shape),
+                self._shown(self._pool.inputs.index_select(0, rows).unflatten(0, index.shape)),
                 self._pool.targets.index_select(0, rows).unflatten(0, index.shape),
             )
+
+    def _shown(self, inputs: Tensor) -> Tensor:
+        """Return each member's inputs as its augmentation changes them."""
+        if not any(self._augmentations):
+            return inputs
+        pairs = zip(inputs, self._augmentations, self.rngs, strict=True)
+        return torch.stack([change(own, rng) if change else own for own, change, rng in pairs])
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:

@@ -6,6 +6,7 @@ those of intensities between 0 and 1, which the attacked images then keep to.
 
 from dataclasses import replace
 
+from datasets.augmented import Augmented
 from datasets.cifar10 import Cifar10
 from datasets.cifar100 import Cifar100
 from datasets.conditions import Clean
@@ -62,7 +63,6 @@ def transferred(surrogate: Surrogate) -> tuple[Evaluation, ...]:
 
 
 DEPARTURES = (
-    "No augmentation: the paper crops images padded by 4 pixels, and mirrors half of them.",
     "Rank1's learning rate falls after 125 and 187 of its 250 epochs, not after 150 and 200.",
     "Dropout follows the activation inside each block and precedes the last layer; the paper does "
     "not say where it is.",
@@ -71,7 +71,7 @@ PAPER = Suite(
     name="cifar10_shift",
     title=TITLE,
     profile="paper",
-    sources=(Cifar10(), Cifar100()),
+    sources=(Augmented(Cifar10()), Augmented(Cifar100())),
     methods={
         "Class frequency": Marginal(),
         "MAP": SGD,

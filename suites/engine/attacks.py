@@ -9,7 +9,7 @@ on random predictions need expectations over their randomness).
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
@@ -44,7 +44,7 @@ class Attack(Perturbation):
     """
 
     averages: int = 1
-    surrogate: Surrogate | None = None
+    surrogate: Surrogate | None = field(default=None, kw_only=True)
     """Whose loss is raised instead; every posterior then meets the same inputs."""
 
     def __post_init__(self) -> None:

@@ -5,7 +5,12 @@ import dataclasses
 import pytest
 import torch
 
-from datasets.base import Split
+from datasets.augmentation import CropsAndMirrors
+from datasets.base import Categorical, Split
+from methods.architectures import Flatten, Linear
+from methods.base import Problem, Unsupported
+from methods.hmc.method import Hmc
+from methods.message_passing.method import MessagePassing
 from methods.minibatches import Minibatches
 from methods.randomness import normal, spawn
 from tests.methods.problems import regression, stream, streams
@@ -52,6 +57,42 @@ def test_members_that_share_data_are_shuffled_apart():
 def test_length_is_the_number_of_batches(batch_size, count):
     batches = Minibatches([numbered(0)], streams(1), batch_size)
     assert len(batches) == count == len(list(batches.epoch()))
+
+
+def pictures(offset, rows=12):
+    """Return a problem of images of one intensity each, which tells their row."""
+    images = torch.arange(offset, offset + rows, dtype=torch.float32)[:, None, None, None]
+    train = Split(images.expand(-1, 1, 3, 3).clone(), torch.arange(rows) % 2)
+    train = dataclasses.replace(train, augmentation=CropsAndMirrors(1, (-1.0,)))
+    return Problem(train, Categorical(2), (Flatten(), Linear(2)))
+
+
+def test_inputs_are_augmented_anew_in_each_epoch_and_keep_their_targets():
+    batches = Minibatches([pictures(0)], streams(1), 4)
+    seen = []
+    for _ in range(2):
+        epoch = list(batches.epoch())
+        inputs = torch.cat([inputs[0] for inputs, _ in epoch])
+        targets = torch.cat([targets[0] for _, targets in epoch])
+        rows = inputs.flatten(1).amax(1)
+        assert rows.sort().values.tolist() == list(range(12))
+        assert torch.equal(targets, rows.long() % 2)
+        assert (inputs == -1).any()
+        seen.append(inputs[rows.argsort()])
+    assert not torch.equal(*seen)
+
+
+def test_a_member_s_augmentation_does_not_depend_on_the_others():
+    together = Minibatches([pictures(0), pictures(50)], streams(1, 2), 5)
+    alone = Minibatches([pictures(50)], streams(2), 5)
+    for (inputs, _), (own, _) in zip(together.epoch(), alone.epoch(), strict=True):
+        assert torch.equal(inputs[1], own[0])
+
+
+@pytest.mark.parametrize("method", [MessagePassing(), Hmc(draws=4, chains=2)])
+def test_methods_of_fixed_inputs_refuse_an_augmentation(method):
+    with pytest.raises(Unsupported, match="without Augmented"):
+        method.fit(pictures(0), stream(0))
 
 
 def test_problems_of_different_length_are_refused():
