@@ -1,7 +1,9 @@
 """The flags that all suites share."""
 
 import argparse
+import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +11,15 @@ from pathlib import Path
 import torch
 
 from datasets.resolve import Policy
-from suites.engine.executors import EXECUTORS, cores
+from suites.engine import memory
+from suites.engine.executors import EXECUTORS, Limits, Settings, cores, lacks
 from suites.engine.grid import Suite
 from suites.engine.probe import has_samples
+
+WORKERS_ELSEWHERE = 16
+"""Workers on a cluster unless the command line says how many."""
+
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 @dataclass(frozen=True)
@@ -30,10 +38,17 @@ class Options:
     device: str
     executor: str | None
     workers: int | None
+    timeout: float | None
+    memory: int | None
+    address: str | None
+    gpus: float | None
+    partition: str | None
+    minutes: int
     limit: int | None
     fresh: bool
     no_report: bool
     offline: bool
+    dry_run: bool
 
     def export(self) -> None:
         """Tell the data sources, here and in worker processes, where files are."""
@@ -42,11 +57,32 @@ class Options:
         if self.offline:
             os.environ["BNNBENCH_OFFLINE"] = "1"
 
-    def placement(self, tasks: int) -> tuple[str, int]:
-        """Return the executor's name and how many workers it needs for so many tasks."""
-        workers = min(self.workers or cores(), max(tasks, 1))
-        several = workers > 1 and (self.device == "cpu" or self.workers is not None)
-        return self.executor or ("processes" if several else "serial"), workers
+    @property
+    def limits(self) -> Limits:
+        """What one run may take."""
+        return Limits(self.timeout, self.memory)
+
+    def placement(self, tasks: int) -> tuple[str, Settings]:
+        """Return the executor's name, and its settings for so many tasks."""
+        workers = min(self.workers or self._most_workers(), max(tasks, 1))
+        if self.executor is None and self.device == "cuda" and self.workers is None:
+            workers = 1
+        name = self.executor or ("processes" if workers > 1 or self.limits else "serial")
+        settings = Settings(
+            workers=1 if name == "serial" else workers,
+            limits=self.limits,
+            gpus=float(self.device == "cuda") if self.gpus is None else self.gpus,
+            address=self.address,
+            partition=self.partition,
+            minutes=self.minutes,
+        )
+        return name, settings
+
+    def _most_workers(self) -> int:
+        """Return how many workers there are unless the command line says it."""
+        if self.executor == "slurm" or (self.executor == "ray" and self.address):
+            return WORKERS_ELSEWHERE
+        return cores()
 
 
 def parse(suites: Mapping[str, Suite], arguments: Sequence[str] | None) -> Options:
@@ -72,25 +108,90 @@ def parse(suites: Mapping[str, Suite], arguments: Sequence[str] | None) -> Optio
     add("--out", type=Path, metavar="DIR", default=Path("results"))
     add("--device", choices=("auto", "cpu", "cuda"), default="auto")
     add("--executor", choices=sorted(EXECUTORS), help="default: processes on several cores")
-    add("--workers", type=_count(_most_workers()), metavar="N", help="default: one for each core")
+    add("--workers", type=_count(), metavar="N", help="default: one for each core, elsewhere "
+        f"{WORKERS_ELSEWHERE}")  # fmt: skip
+    add("--timeout", type=_seconds, metavar="SECONDS", help="end a run that takes longer")
+    add("--memory", type=_size, metavar="SIZE", help="end a worker that needs more, as 4G")
+    add("--address", metavar="ADDRESS", help="of a Ray cluster, or auto; Slurm: local, to try it")
+    add("--gpus", type=_share, metavar="SHARE", help="of a worker: 0.25 on Ray, 1 on Slurm")
+    add("--partition", metavar="NAME", help="of Slurm")
+    add("--minutes", type=_count(), metavar="N", default=240, help="of one of Slurm's jobs")
+    add("--dry-run", action="store_true", help="say what is to be done and how long it may take")
     add("--limit", type=_count(), metavar="N", help="only N training and test rows: a smoke test")
     add("--fresh", action="store_true", help="repeat finished runs")
     add("--no-report", action="store_true", help="leave the report as it is")
     add("--offline", action="store_true", help="never touch the network")
     options = Options(**vars(parser.parse_args(arguments)))
-    if options.executor == "serial" and (options.workers or 1) > 1:
-        parser.error("--workers: the serial executor has one; use --executor processes")
+    if reason := _contradiction(options):
+        parser.error(reason)
     if options.out.exists() and not options.out.is_dir():
         parser.error(f"--out: {options.out} is a file, a folder is needed")
-    if options.device == "cuda" and not torch.cuda.is_available():
+    elsewhere = options.executor in ("ray", "slurm")
+    if options.device == "cuda" and not (elsewhere or torch.cuda.is_available()):
         parser.error("--device cuda: torch finds no CUDA device here; use --device cpu")
     if options.device == "auto":
         object.__setattr__(options, "device", "cuda" if torch.cuda.is_available() else "cpu")
     return options
 
 
-def _most_workers() -> int:
+def _contradiction(options: Options) -> str | None:
+    """Return which flags do not go together, or what an executor lacks, with the cure."""
+    name, limits = options.executor, options.limits
+    if name and (lacking := lacks(name)):
+        return f"--executor {name}: {lacking}"
+    if name == "serial" and (options.workers or 1) > 1:
+        return "--workers: the serial executor has one; use --executor processes"
+    if name == "serial" and limits:
+        return (
+            "--timeout, --memory: the serial executor cannot stop a run; use --executor processes"
+        )
+    if limits.bytes and not memory.can_watch_processes():
+        return "--memory: needs Linux, where the memory of another process can be seen"
+    if name in (None, "serial", "processes") and (options.workers or 1) > most_workers():
+        return f"--workers: needs a whole number from 1 to {most_workers()} on this machine"
+    for flag, value, executors in (
+        ("address", options.address, ("ray", "slurm")),
+        ("gpus", options.gpus, ("ray", "slurm")),
+        ("partition", options.partition, ("slurm",)),
+    ):
+        if value is not None and name not in executors:
+            return f"--{flag}: needs --executor {' or '.join(executors)}"
+    if name == "slurm" and options.address not in (None, "local"):
+        return "--address: for Slurm it can only be local, which tries it on this machine"
+    if name == "slurm" and options.gpus and options.gpus % 1:
+        return "--gpus: Slurm gives whole GPUs only"
+    return None
+
+
+def most_workers() -> int:
+    """Return how many worker processes this machine may be asked for."""
     return max(16, 4 * cores())
+
+
+def _seconds(text: str) -> float:
+    return _positive(text, "a number of seconds above 0")
+
+
+def _share(text: str) -> float:
+    return 0.0 if text == "0" else _positive(text, "a number of GPUs, 0 or more")
+
+
+def _size(text: str) -> int:
+    """Return a number of bytes: 500M, 4G, 1.5GiB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", text, re.IGNORECASE)
+    if not found or not (size := int(float(found[1]) * UNITS[found[2].upper()])):
+        raise argparse.ArgumentTypeError(f"needs a size such as 500M or 4G; got {text!r}")
+    return size
+
+
+def _positive(text: str, needed: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"needs {needed}; got {text!r}")
+    return number
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """The command line that all suites share."""
 
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,30 +23,45 @@ from datasets.base import (
     PoolTooSmall,
 )
 from suites.engine.arguments import Options, parse
+from suites.engine.claims import Claims
 from suites.engine.curves import keep_curves
 from suites.engine.description import describe
 from suites.engine.display import display
 from suites.engine.execute import lost
-from suites.engine.executors import Lost, executor, prepare_process
+from suites.engine.executors import Lost, Unusable, executor, prepare_process
+from suites.engine.foresight import foresee
 from suites.engine.grid import Suite
+from suites.engine.interrupts import Terminated, ending_cleanly
 from suites.engine.plan import Plan, plan
 from suites.engine.record import Record
 from suites.engine.reference import add_distances
 from suites.engine.selection import Misuse, selected
+from suites.engine.share import Share
 from suites.engine.sources import Provided, left_out, provided, resolved
 from suites.engine.store import Damaged, Store, Unwritable
 from suites.engine.summary import print_failures, print_tables
 from suites.engine.tables import write_tables
 
-COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
-"""Exit codes. NO_REPORT: every run was completed, but the report could not be made."""
+COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 128
+"""Exit codes. NO_REPORT: every run was completed, but the report could not be made. INTERRUPTED:
+to which the signal's number is added: 130 for Ctrl-C, 143 for SIGTERM."""
+
+CLAIMS, JOBS = ".claims", ".jobs"
+"""Folders in a store: which driver carries out what, and files of Slurm's jobs."""
+
+WHERE = {
+    "serial": "this process",
+    "processes": "{} processes",
+    "ray": "{} workers of Ray",
+    "slurm": "{} jobs of Slurm at once",
+}
 
 REPORTED, REPORTED_DAMAGE = 0, 3
 """Exit codes of the report's process; with the latter it has named what is damaged."""
 
 MISTAKES = (
     *(Misuse, DataUnavailable, DataDamaged, Damaged, Unwritable),
-    *(NothingToLearn, PoolTooSmall),
+    *(NothingToLearn, PoolTooSmall, Unusable),
 )
 """What the user can cure; their messages say how."""
 
@@ -64,14 +81,16 @@ def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None)
     if not console.is_terminal:
         console = Console(width=WIDTH_OF_FILES)
     try:
-        return _carry_out(suites[options.profile], options, console)
+        with ending_cleanly():
+            return _carry_out(suites[options.profile], options, console)
     except MISTAKES as error:
         print(f"error: {error}", file=sys.stderr)
         return MISUSED
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         _say(console, "\nInterrupted. What is finished is kept; to go on, the same command:")
         _say(console, f"  {shlex.join(['python', *sys.orig_argv[1:]])}")
-        return INTERRUPTED
+        number = interrupt.number if isinstance(interrupt, Terminated) else signal.SIGINT
+        return INTERRUPTED + number
 
 
 def _carry_out(declared: Suite, options: Options, console: Console) -> int:
@@ -82,28 +101,54 @@ def _carry_out(declared: Suite, options: Options, console: Console) -> int:
     asked = selected(declared, options)
     suite = resolved(asked, options)
     store = Store(options.out / suite.name)
-    try:
-        with store.locked():
-            _introduce(suite, left_out(asked), console)
+    if options.dry_run:
+        return _foresee(suite, left_out(asked), store, options, console)
+    with Claims(store.folder / CLAIMS) as claims:
+
+        def upkeep() -> AbstractContextManager[None]:
+            """Keep other drivers from bringing records and tables up to date meanwhile."""
+            return claims.held(
+                "upkeep", lambda: _say(console, "Waiting: another command is writing tables")
+            )
+
+        _introduce(suite, left_out(asked), options, console)
+        with upkeep():
             planned = plan(suite, store, options.device, options.fresh)
-            _announce(planned, options, console)
-            _run(planned, store, options, console)
+        _announce(planned, options, console)
+        _run(planned, store, claims, options, console)
+        with upkeep():
             for line in add_distances(suite, store):
                 _say(console, line)
             keep_curves(suite, store)
             write_tables(store)
-    except BlockingIOError as error:
-        raise Misuse(f"another command is writing to {store.folder}; wait for it") from error
     code = _conclude(suite, planned, store, console)
     if not options.no_report and not _report(options.out):
         return code or NO_REPORT
     return code
 
 
-def _introduce(suite: Suite, absent: Sequence[DataSource], console: Console) -> None:
-    """Say where each data set comes from, loudest where it is a stand-in."""
+def _foresee(
+    suite: Suite, absent: Sequence[DataSource], store: Store, options: Options, console: Console
+) -> int:
+    """Say what would be done."""
+    rows = _introduce(suite, absent, options, console)
+    planned = plan(suite, store, options.device, options.fresh, writing=False)
+    _announce(planned, options, console)
+    _, settings = options.placement(len(planned.tasks))
+    foresee(planned, store, rows, settings, console)
+    return COMPLETED
+
+
+def _introduce(
+    suite: Suite, absent: Sequence[DataSource], options: Options, console: Console
+) -> dict[str, int]:
+    """Say where each data set comes from, loudest where it is a stand-in.
+
+    Returns the training rows of those that are here.
+    """
     _say(console, f"{suite.title} ({suite.profile})")
-    sets = [provided(suite, source) for source in suite.sources]
+    later = [s for s in suite.sources if options.dry_run and s.missing()]
+    sets = [provided(suite, source) for source in suite.sources if source not in later]
     if any("stand-in" in {one.origin, *one.conditions.values()} for one in sets):
         text = (
             "STAND-IN DATA: some files are missing, and small real data that ships inside "
@@ -113,9 +158,12 @@ def _introduce(suite: Suite, absent: Sequence[DataSource], console: Console) -> 
         console.print(Panel(Text(text, "bold"), border_style="yellow"))
     for one in sets:
         _say(console, f"  {_described(one)}")
+    for source in later:
+        _say(console, f"  {source.name}: not here; the command would download it")
     for source in absent:
         cure = f"python -m datasets fetch {source.name}"
         _say(console, f"  {source.name}: left out, its files are not here; to get them: {cure}")
+    return {one.name: one.train_rows for one in sets}
 
 
 def _described(one: Provided) -> str:
@@ -127,25 +175,25 @@ def _described(one: Provided) -> str:
 
 
 def _announce(planned: Plan, options: Options, console: Console) -> None:
-    name, workers = options.placement(len(planned.tasks))
-    where = f"{workers} processes" if name == "processes" else "this process"
+    name, settings = options.placement(len(planned.tasks))
+    where = WHERE[name].format(settings.workers)
     kept = len(planned.runs) - planned.left
     finished = f"{kept} finished earlier, " if kept else ""
     _say(console, f"{len(planned.runs)} runs: {finished}{planned.left} to do ({where})")
 
 
-def _run(planned: Plan, store: Store, options: Options, console: Console) -> None:
+def _run(planned: Plan, store: Store, claims: Claims, options: Options, console: Console) -> None:
     """Carry out the tasks; each is kept as soon as it is finished."""
-    name, workers = options.placement(len(planned.tasks))
-    with (
-        display(console, planned.left) as shown,
-        closing(executor(name, workers).map(planned.tasks, shown)) as results,
-    ):
-        for task, result in results:
-            outcomes = lost(task, result.reason) if isinstance(result, Lost) else result
-            for outcome in outcomes:
-                store.write(outcome.record, outcome.predictions)
-            shown.finished(task, outcomes)
+    name, settings = options.placement(len(planned.tasks))
+    jobs = store.folder / JOBS / claims.pulse.stem
+    settings = replace(settings, folder=jobs.absolute(), pulse=claims.pulse.absolute())
+    with display(console, planned.left) as shown:
+        share = Share(planned, store, claims, shown)
+        with closing(executor(name, settings).map(share.tasks(), shown)) as results:
+            for task, result in results:
+                outcomes = lost(task, result.reason) if isinstance(result, Lost) else result
+                share.keep(outcomes)
+                shown.finished(task, outcomes)
 
 
 def _conclude(suite: Suite, planned: Plan, store: Store, console: Console) -> int:

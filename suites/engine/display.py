@@ -48,9 +48,17 @@ class Live:
         self._progress.update(bar, completed=done, total=total, state=f"loss {loss:.4g}")
 
     def lost(self, task: Task, reason: str) -> None:
-        """Say that the task starts again."""
+        """Say that the task goes on in another way."""
         self._progress.remove_task(self._bars.pop(id(task)))
-        self._console.print(f"[yellow]{escape(task.name)}: {reason}; trying once more")
+        self._console.print(f"[yellow]{escape(f'{task.name}: {reason}')}")
+
+    def elsewhere(self, runs: int) -> None:
+        """Count runs that another driver carried out."""
+        self._progress.advance(self._all, runs)
+
+    def waiting(self, reason: str) -> None:
+        """Say what is waited for."""
+        self._console.print(reason, markup=False, highlight=False)
 
     def finished(self, task: Task, outcomes: list[Outcome]) -> None:
         """Remove the task's bar and say how it ended."""
@@ -83,8 +91,16 @@ class Lines:
             self._say(f"{task.name}: epoch {done} of {total}, loss {loss:.4g}")
 
     def lost(self, task: Task, reason: str) -> None:
-        """Say that the task starts again."""
-        self._say(f"{task.name}: {reason}; trying once more")
+        """Say that the task goes on in another way."""
+        self._say(f"{task.name}: {reason}")
+
+    def elsewhere(self, runs: int) -> None:
+        """Count runs that another driver carried out."""
+        self._done += runs
+
+    def waiting(self, reason: str) -> None:
+        """Say what is waited for."""
+        self._say(reason)
 
     def finished(self, task: Task, outcomes: list[Outcome]) -> None:
         """Say how the task ended and how many runs are done."""

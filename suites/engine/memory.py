@@ -5,6 +5,7 @@ import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -33,23 +34,27 @@ def keep_freed() -> None:
 def growth(device: torch.device) -> Iterator[SimpleNamespace]:
     """Measure in `.bytes` how far peak memory rose above its level at the block's start.
 
+    `.so_far()` says so within the block.
+
     On a GPU this is the allocator's peak; on Linux the resident set's, after what earlier
     blocks freed was given back and the high-water mark was reset; elsewhere the lifetime peak,
     so that only a new record shows.
     """
-    grown = SimpleNamespace(bytes=0.0)
+    grown = SimpleNamespace(bytes=0.0, so_far=lambda: 0.0)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
         start = torch.cuda.memory_allocated(device)
+        grown.so_far = lambda: float(torch.cuda.max_memory_allocated(device) - start)
         yield grown
-        grown.bytes = float(torch.cuda.max_memory_allocated(device) - start)
+        grown.bytes = grown.so_far()
         return
     _give_back_freed_memory()
-    reset = _reset_high_water_mark()
+    reset = reset_high_water_mark()
     start = _status("VmRSS") if reset else _lifetime_peak()
+    peak = partial(_status, "VmHWM") if reset else _lifetime_peak
+    grown.so_far = lambda: max(0.0, peak() - start)
     yield grown
-    end = _status("VmHWM") if reset else _lifetime_peak()
-    grown.bytes = max(0.0, end - start)
+    grown.bytes = grown.so_far()
 
 
 def _give_back_freed_memory() -> None:
@@ -59,20 +64,42 @@ def _give_back_freed_memory() -> None:
         trim(0)
 
 
-def _reset_high_water_mark() -> bool:
+def reset_high_water_mark(process: int | str = "self") -> bool:
+    """Forget a process's peak of resident memory, and return whether the system can."""
     try:
-        Path("/proc/self/clear_refs").write_text("5")
+        Path(f"/proc/{process}/clear_refs").write_text("5")
     except OSError:
         return False
     return True
 
 
-def _status(field: str) -> float:
-    """Return a size of /proc/self/status in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
+def high_water_mark(process: int | str) -> float:
+    """Return the most resident memory of a process since it was reset, in bytes; 0 if it ended."""
+    try:
+        return _status("VmHWM", process)
+    except OSError:
+        return 0.0
+
+
+def can_watch_processes() -> bool:
+    """Return whether the memory of another process can be seen here."""
+    return Path("/proc/self/status").exists()
+
+
+def in_words(size: float) -> str:
+    """Return a number of bytes in the largest unit that leaves 1 or more."""
+    for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size / 2**10:.3g} KiB"
+
+
+def _status(field: str, process: int | str = "self") -> float:
+    """Return a size of /proc/<process>/status in bytes."""
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return float(line.split()[1]) * 1024
-    raise OSError(f"/proc/self/status has no {field}")
+    raise OSError(f"/proc/{process}/status has no {field}")
 
 
 def _lifetime_peak() -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from datasets.base import DataSource, Origin, Part, PoolSource, PoolTooSmall
 from datasets.limited import Limited
-from datasets.resolve import resolve
+from datasets.resolve import Policy, resolve
 from suites.engine.arguments import Options
 from suites.engine.grid import Evaluation, Suite
 
@@ -30,13 +30,17 @@ class Provided:
 def resolved(suite: Suite, options: Options) -> Suite:
     """Return the suite on sources that can be loaded; equal ones are taken once.
 
-    Optional sources whose files are missing are left out. Raises `DataUnavailable` where there
-    is none for another.
+    Optional sources whose files are missing are left out. A dry run downloads nothing, and
+    keeps sources whose files are to be downloaded. Raises `DataUnavailable` where there is none
+    for another.
     """
 
     @functools.cache
     def found(source: Any, part: Part | None = None) -> Any:
-        usable = resolve(source, options.data, options.offline, part)
+        if options.dry_run and not options.offline and to_be_fetched(source, options.data):
+            usable = source
+        else:
+            usable = resolve(source, options.data, options.offline, part)
         if not (rows := options.limit):
             return usable
         if isinstance(usable, PoolSource):
@@ -55,6 +59,11 @@ def resolved(suite: Suite, options: Options) -> Suite:
         sources=tuple(dict.fromkeys(found(s) for s in suite.sources if s not in absent)),
         evaluations=tuple(evaluations.values()),
     )
+
+
+def to_be_fetched(source: DataSource, policy: Policy) -> bool:
+    """Return whether the source's files are not here and would be downloaded."""
+    return policy != "stand-in" and source.origin == "original" and bool(source.missing())
 
 
 def left_out(suite: Suite) -> list[DataSource]:

@@ -30,7 +30,7 @@ def test_lines_come_for_every_task_and_seldom_in_between():
         lines.started(TASK)
         for epoch in range(1, 1001):
             lines.progressed(TASK, epoch, 1000, 0.25)
-        lines.lost(TASK, "killed")
+        lines.lost(TASK, "killed; trying once more")
         lines.finished(TASK, OUTCOMES)
     *epochs, lost, finished = console.file.getvalue().splitlines()
     assert 1 <= len(epochs) <= 1000 / 10 / SECONDS_BETWEEN_LINES + 1
@@ -46,7 +46,7 @@ def test_a_terminal_shows_method_epoch_and_loss():
         live.started(TASK)
         live.progressed(TASK, 3, 25, 0.125)
         live._progress.refresh()
-        live.lost(TASK, "killed")
+        live.lost(TASK, "killed; trying once more")
         live.started(TASK)
         live.finished(TASK, OUTCOMES)
     text = console.file.getvalue()

@@ -1,22 +1,30 @@
 """One task after the other, in this process."""
 
 import functools
-from collections.abc import Generator, Sequence
+import time
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
 from suites.engine.execute import Task, execute
-from suites.engine.executors import Result, Watcher, prepare_process
+from suites.engine.executors import PAUSE_SECONDS, Result, Settings, Watcher, prepare_process
 
 
 @dataclass(frozen=True)
 class Serial:
-    """Carries out tasks in order; whatever kills one kills the suite."""
+    """Carries out tasks in order; whatever kills one kills the suite, so there are no limits."""
 
-    workers: int = 1
+    settings: Settings
 
-    def map(self, tasks: Sequence[Task], watcher: Watcher) -> Generator[Result, None, None]:
+    def __post_init__(self) -> None:
+        if self.settings.limits:
+            raise ValueError("a process cannot stop itself: the serial executor has no limits")
+
+    def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in order."""
         prepare_process()
         for task in tasks:
+            if task is None:
+                time.sleep(PAUSE_SECONDS)
+                continue
             watcher.started(task)
             yield task, execute(task, functools.partial(watcher.progressed, task))

@@ -1,0 +1,41 @@
+"""A command that is asked to end does so like one that is interrupted by Ctrl-C."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+ASKING_TO_END = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Terminated(KeyboardInterrupt):
+    """A scheduler, a shell or a closed terminal asked this process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"asked to end by {signal.Signals(number).name}")
+        self.number = number
+
+
+@contextmanager
+def ending_cleanly() -> Iterator[None]:
+    """Raise `Terminated` inside the block where a signal asks this process to end.
+
+    A signal that is ignored or handled already (nohup) stays so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    taken = [one for one in ASKING_TO_END if signal.getsignal(one) is signal.SIG_DFL]
+    for one in taken:
+        signal.signal(one, _end)
+    try:
+        yield
+    finally:
+        for one in taken:
+            signal.signal(one, signal.SIG_DFL)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated(number)
