@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 import torch
@@ -22,7 +23,7 @@ from methods.base import (
 )
 from methods.predictive import Predictive
 from metrics import ATTACKED
-from suites.engine import memory
+from suites.engine import checkpoints, memory
 from suites.engine.acquisition import acquire, choices
 from suites.engine.attacks import Attack
 from suites.engine.fingerprint import fingerprint
@@ -61,6 +62,8 @@ class Attempt:
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
     peak_bytes: float = 0.0
+    interruptions: dict[str, object] = field(default_factory=dict)
+    """How often the fits went on from a checkpoint, and which checkpoints were of no use."""
 
     def __post_init__(self) -> None:
         self.data = self.start
@@ -101,18 +104,29 @@ def grow(attempt: Attempt, number: int, device: torch.device) -> None:
     attempt.predictions = kept_of_earlier(attempt.predictions)
 
 
-def fit(attempts: Sequence[Attempt], number: int, device: torch.device) -> None:
+def fit(
+    attempts: Sequence[Attempt], number: int, device: torch.device, folder: Path | None = None
+) -> None:
     """Fit, and charge each attempt an equal share of time and memory.
 
-    `number` counts the fits of a run from 0.
+    `number` counts the fits of a run from 0. Fits that go on from a checkpoint in `folder` cost
+    what they did before, too.
     """
     if not attempts:
         return
-    with memory.growth(device) as grown, stopwatch(device) as watch:
+    runs, train = [a.run for a in attempts], [a.data.train for a in attempts]
+    with (
+        memory.growth(device) as grown,
+        stopwatch(device) as watch,
+        checkpoints.place(folder, runs, number, train, device, grown.so_far) as place,
+    ):
         _fit_all(attempts, number, device)
+    seconds = watch.seconds + place.earlier_seconds
+    peak = max(grown.bytes, place.earlier_peak_bytes)
     for attempt in attempts:
-        attempt.fit_seconds += watch.seconds / len(attempts)
-        attempt.peak_bytes = max(attempt.peak_bytes, grown.bytes / len(attempts))
+        attempt.fit_seconds += seconds / len(attempts)
+        attempt.peak_bytes = max(attempt.peak_bytes, peak / len(attempts))
+        attempt.interruptions = checkpoints.account(place, attempt.interruptions)
 
 
 def _fit_all(attempts: Sequence[Attempt], number: int, device: torch.device) -> None:

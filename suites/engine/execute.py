@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -25,6 +26,8 @@ class Task:
     evaluations: tuple[Evaluation, ...]
     device: str = "cpu"
     reproduces: tuple[Reproduces, ...] = ()
+    checkpoints: Path | None = None
+    """The folder of those of fits, which is not to be had on every machine."""
 
     @property
     def rounds(self) -> list[tuple[Evaluation, ...]]:
@@ -62,7 +65,7 @@ def execute(task: Task, listener: Listener = lambda *_: None) -> list[Outcome]:
             for attempt in going(attempts):
                 grow(attempt, number, device)
         with listening(part_of(listener, number, len(rounds))):
-            fit(going(attempts), number, device)
+            fit(going(attempts), number, device, task.checkpoints)
         for attempt in going(attempts):
             evaluate(attempt, evaluations, device)
     for attempt in going(attempts):
@@ -86,7 +89,7 @@ def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
         diagnostics=attempt.diagnostics,
         cost=cost,
         facts=data.facts,
-        provenance=provenance(device),
+        provenance={**provenance(device), **attempt.interruptions},
         target=dataclasses.asdict(data.target) if data.target else None,
         acquired=attempt.acquired,
         not_scored=attempt.not_scored,

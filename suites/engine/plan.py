@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+from suites.engine.checkpoints import FOLDER, discard
 from suites.engine.description import describe
 from suites.engine.execute import Task
 from suites.engine.grid import Evaluation, Run, Suite, after_each_fit, grouped
@@ -35,6 +36,8 @@ def plan(suite: Suite, store: Store, device: str, fresh: bool, writing: bool = T
     one that failed is tried again. Raises `Damaged` for a record that cannot be read.
     """
     runs = {run.key: run for run in suite.runs()}
+    if fresh and writing:
+        discard(store.folder / FOLDER, runs)
     records = {record.key: record for record in store.records()}
     finished = {} if fresh else _finished(suite, runs, records)
     current = {record.key for record in newest(records.values())}
@@ -45,7 +48,8 @@ def plan(suite: Suite, store: Store, device: str, fresh: bool, writing: bool = T
         rescore(store, metrics, finished.keys())
     unfinished = (run for key, run in runs.items() if key not in finished)
     left = grouped(unfinished, suite.fitted_together)
-    tasks = [Task(together, suite.evaluations, device, suite.reproduces) for together in left]
+    settings = suite.evaluations, device, suite.reproduces, store.folder / FOLDER
+    tasks = [Task(together, *settings) for together in left]
     repeated = records.keys() & runs.keys() - finished.keys()
     before = {key: records[key].provenance.get("finished") for key in repeated}
     return Plan(tuple(runs.values()), tuple(tasks), before)

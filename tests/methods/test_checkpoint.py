@@ -1,21 +1,35 @@
 """A fit that is killed and goes on equals one that nobody disturbed, bit for bit."""
 
+import json
+import os
+import shutil
+import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from methods import METHODS, checkpoint, method_type, progress
+from methods.adamw import AdamW
 from methods.base import PackageMissing, Problem, Unsupported
+from methods.checkpoint_files import LEDGER, Ledger, Stage, write_state
+from methods.ensemble import Ensemble
+from methods.pbp.method import Pbp
+from methods.training import Stack
 from tests.contracts.test_every_method import SMALL, VARIANTS, assert_identical, small
-from tests.methods.problems import classification, regression, stream
+from tests.methods.problems import classification, images, regression, stream, streams
 
 WITHOUT = {
     "marginal": "a fit of milliseconds",
     "hmc_hamiltorch": "its chains run inside of a package, which cannot go on with them",
     "laplace_diagonal": "a few quasi-Newton searches, whose state SciPy keeps",
 }
-"""Methods that begin anew, and why that does no harm."""
+"""Methods that begin anew, and why."""
 KEPT = [name for name in METHODS if name not in WITHOUT]
 
 
@@ -25,19 +39,19 @@ class Killed(BaseException):
 
 @pytest.fixture(params=[*KEPT, *VARIANTS])
 def method(request, monkeypatch):
-    monkeypatch.setitem(SMALL, "epochs", 4)
-    monkeypatch.setitem(SMALL, "iterations", (1, 1, 2, 2))
-    monkeypatch.setitem(SMALL, "warmup", 30)
+    longer = {"epochs": 4, "iterations": (1, 1, 2, 2), "warmup": 30}
+    for name, value in longer.items():
+        monkeypatch.setitem(SMALL, name, value)
     name = request.param
     return small(VARIANTS[name] if name in VARIANTS else method_type(METHODS[name])())
 
 
-def problems_of(method, count: int) -> list[Problem]:
-    """Return the first problems that a method covers."""
+def problem_of(method) -> Problem:
+    """Return a problem that the method covers."""
     for make in (partial(regression, rows=16), partial(classification, rows=16)):
         try:
-            method.fit(make(0), stream(0))
-            return [make(seed) for seed in range(count)]
+            method.fit(make(), stream(0))
+            return make()
         except PackageMissing as missing:
             pytest.skip(str(missing))
         except Unsupported:
@@ -52,9 +66,9 @@ def counted(fit: Callable[[], object]) -> tuple[object, int]:
         return fit(), len(reports)
 
 
-def killed_after(fit: Callable[[], object], epochs: int) -> None:
-    """Let the fit end with the report of so many epochs."""
-    left = epochs
+def killed_in(epoch: int, fit: Callable[[], object]) -> None:
+    """Let the fit end at the report of an epoch, before its checkpoint."""
+    left = epoch
 
     def listen(done: int, total: int, loss: float) -> None:
         nonlocal left
@@ -66,26 +80,258 @@ def killed_after(fit: Callable[[], object], epochs: int) -> None:
         fit()
 
 
-def at(folder, fit, every=0.0, of=None):
-    """Return a fit that has a place for checkpoints."""
+def kept(folder: Path, fit: Callable[[], object], every: float = 0.0, of: str = "this"):
+    """Return the fit with a place for checkpoints, after each epoch if `every` is 0."""
 
     def inside():
-        with checkpoint.kept_in(folder, of or {"fit": "this"}, every):
+        with checkpoint.kept_in(folder, {"fit": of}, every):
             return fit()
 
     return inside
 
 
-def test_a_fit_that_is_killed_goes_on_bit_for_bit(method, tmp_path):
-    (problem,) = problems_of(method, 1)
+def test_every_method_goes_on_bit_for_bit(method, tmp_path):
+    problem = problem_of(method)
     whole, epochs = counted(lambda: method.fit(problem, stream(1)))
-    fit = at(tmp_path / "fit", lambda: method.fit(problem, stream(1)))
-    for killed in sorted({2, epochs // 2, epochs}):
-        killed_after(fit, killed)
+    fit = kept(tmp_path / "fit", lambda: method.fit(problem, stream(1)))
+    killed = epochs // 2 + 1
+    killed_in(killed, fit)
+    resumed, left = counted(fit)
+    assert left <= epochs - killed + 1
+    assert_identical(whole, resumed, problem.train.inputs)
+    again, left = counted(fit)
+    assert left == 0
+    assert_identical(whole, again, problem.train.inputs)
+
+
+@pytest.mark.parametrize("name", ["adamw", "ivon", "sgld"])
+def test_whatever_epoch_it_is_killed_in(name, monkeypatch, tmp_path):
+    monkeypatch.setitem(SMALL, "epochs", 5)
+    method, problem = small(method_type(METHODS[name])()), images()
+    whole = method.fit(problem, stream(1))
+    for epoch in range(1, 6):
+        fit = kept(tmp_path / str(epoch), lambda: method.fit(problem, stream(1)))
+        killed_in(epoch, fit)
         resumed, left = counted(fit)
-        assert left <= epochs - killed + 1
+        assert left == 6 - epoch
         assert_identical(whole, resumed, problem.train.inputs)
-        again, left = counted(fit)
-        assert left == 0
-        assert_identical(whole, again, problem.train.inputs)
-        checkpoint.remove(tmp_path / "fit")
+
+
+def test_a_fit_may_be_killed_again_and_again(tmp_path):
+    method, problem = AdamW(epochs=6, batch_size=8), classification()
+    fit = kept(tmp_path / "fit", lambda: method.fit(problem, stream(1)))
+    for _ in range(5):
+        killed_in(2, fit)
+    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+        resumed, left = counted(lambda: method.fit(problem, stream(1)))
+    assert left == 1
+    assert place.resumed == 5
+    assert_identical(method.fit(problem, stream(1)), resumed, problem.train.inputs)
+
+
+@pytest.mark.parametrize(
+    ("method", "make"),
+    [
+        (AdamW(epochs=4, batch_size=8), classification),
+        (Ensemble(2, AdamW(epochs=4, batch_size=8)), images),
+        (Pbp(epochs=4, backend="reference"), partial(regression, rows=9)),
+    ],
+    ids=["in a stack", "one after another", "in threads"],
+)
+def test_several_fits_go_on_each_where_it_was(method, make, tmp_path):
+    problems = [make(seed) for seed in range(3)]
+    whole, epochs = counted(lambda: method.fit_many(problems, streams(1, 2, 3)))
+    fit = kept(tmp_path / "fit", lambda: method.fit_many(problems, streams(1, 2, 3)))
+    killed_in(epochs // 2 + 1, fit)
+    for one, other, problem in zip(whole, fit(), problems, strict=True):
+        assert_identical(one, other, problem.train.inputs)
+    assert counted(fit)[1] <= 3  # what threads have finished is reported
+
+
+def walk(steps: int = 4, seed: int = 0) -> list[float]:
+    """Return where a random walk in two stages comes by; its state has all kinds of parts."""
+    rng, position, seen = stream(seed), torch.zeros(3), []
+    counts = np.zeros(2, dtype=np.uint64)
+    for stage in range(2):
+        for step in checkpoint.epochs(steps, position, rng, seen, counts):
+            position += torch.randn(3, generator=rng)
+            counts[stage] += 1
+            seen.append((position.clone(), stage * steps + step))
+            progress.report(step + 1, steps, 0.0)
+    assert [number for _, number in seen] == list(range(2 * steps))
+    assert counts.tolist() == [steps, steps]
+    return [float(at.sum()) for at, _ in seen]
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+def test_nothing_is_written_without_a_place_or_within_the_first_minute(tmp_path):
+    walk()
+    kept(tmp_path / "fit", walk, every=60.0)()
+    assert not files(tmp_path)
+
+
+def test_writing_takes_no_more_than_a_hundredth_of_the_time(tmp_path):
+    place = checkpoint.Place(tmp_path, every=60.0)
+    assert not place.is_due(59.0, finished=False)
+    assert place.is_due(61.0, finished=False)
+    place._writing = 2.0
+    assert not place.is_due(199.0, finished=False)
+    assert place.is_due(201.0, finished=False)
+
+
+def test_finished_stages_of_an_old_fit_are_kept_though_each_is_short(tmp_path):
+    place = checkpoint.Place(tmp_path, every=60.0)
+    assert not place.is_due(1.0, finished=True)
+    place._start = time.monotonic() - 61
+    assert place.is_due(1.0, finished=True)
+    assert not place.is_due(1.0, finished=False)
+
+
+def test_a_folder_has_a_ledger_and_the_newest_state_of_each_stage_alone(tmp_path):
+    fit = kept(tmp_path / "fit", walk)
+    killed_in(6, fit)
+    (tmp_path / "fit" / ".1.left").write_bytes(b"begun by a killed process")
+    assert fit() == walk()
+    names = [path.name for path in files(tmp_path / "fit")]
+    assert [name.partition("-")[0] for name in names] == ["1", "2", LEDGER]
+
+
+def test_a_checkpoint_of_another_fit_is_not_used(tmp_path):
+    killed_in(6, kept(tmp_path / "fit", walk, of="that"))
+    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+        assert counted(walk) == (walk(), 8)
+    assert "of other fit" in place.notes[0]
+    assert place.resumed == 0
+
+
+def test_a_stage_that_began_elsewhere_is_not_used(tmp_path):
+    killed_in(6, kept(tmp_path / "fit", partial(walk, seed=1)))
+    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+        assert counted(walk) == (walk(), 8)
+    assert "began elsewhere" in place.notes[0]
+
+
+def test_changed_code_makes_a_checkpoint_stale(tmp_path, monkeypatch):
+    killed_in(6, kept(tmp_path / "fit", walk))
+    monkeypatch.setattr(checkpoint, "code_digest", lambda: "another")
+    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+        assert counted(walk) == (walk(), 8)
+    assert "of other code" in place.notes[0]
+
+
+@pytest.fixture(scope="module")
+def half_done(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("half") / "fit"
+    killed_in(6, kept(folder, walk))
+    return folder
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_damage_anywhere_costs_time_and_nothing_else(data, half_done, tmp_path):
+    folder = tmp_path / "fit"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(half_done, folder)
+    path = data.draw(st.sampled_from(files(folder)))
+    content = bytearray(path.read_bytes())
+    match data.draw(st.sampled_from(["flip", "cut", "remove", "replace"])):
+        case "flip":
+            content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+        case "cut":
+            del content[data.draw(st.integers(0, len(content) - 1)) :]
+        case "replace":
+            content[:] = data.draw(st.binary(max_size=200))
+        case "remove":
+            path.unlink()
+    if path.exists():
+        path.write_bytes(content)
+    with checkpoint.kept_in(folder, {"fit": "this"}) as place:
+        found, epochs = counted(walk)
+    assert found == walk()
+    assert place.notes or path.name == LEDGER
+    assert epochs > 3 or not place.notes
+
+
+class Touching:
+    """Something that runs code when it is read as a pickle."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_file_that_would_run_code_is_refused(half_done, tmp_path):
+    folder = tmp_path / "fit"
+    shutil.copytree(half_done, folder)
+    ledger = Ledger.read(folder)
+    assert ledger
+    name, sha256 = write_state(folder, "2", [Touching(tmp_path / "touched")])
+    before = ledger.stages["2"]
+    ledger.stages["2"] = Stage(name, sha256, before.origin, before.done)
+    ledger.write(folder)
+    with checkpoint.kept_in(folder, {"fit": "this"}, 0.0) as place:
+        assert walk() == kept(tmp_path / "other", walk)()
+    assert place.notes
+    assert not (tmp_path / "touched").exists()
+
+
+def test_a_ledger_cannot_name_files_elsewhere(half_done, tmp_path):
+    folder = tmp_path / "fit"
+    shutil.copytree(half_done, folder)
+    ledger = Ledger.read(folder)
+    assert ledger
+    one = ledger.stages["2"]
+    (folder / one.file).rename(tmp_path / one.file)
+    ledger.stages["2"] = Stage(f"../{one.file}", one.sha256, one.origin, one.done)
+    ledger.write(folder)
+    with checkpoint.kept_in(folder, {"fit": "this"}, 0.0) as place:
+        assert counted(walk) == (walk(), 4)
+    assert "outside" in place.notes[0]
+
+
+def test_where_nothing_can_be_written_the_fit_goes_on_without(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    with checkpoint.kept_in(tmp_path / "file" / "fit", {"fit": "this"}, 0.0) as place:
+        assert walk() == walk()
+    assert place.notes
+
+
+def test_seconds_and_memory_of_earlier_attempts_are_known(tmp_path):
+    def slow_walk():
+        with progress.listening(lambda *_: time.sleep(0.03)):
+            return walk()
+
+    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0, lambda: 7.0) as place:
+        slow_walk()
+    assert (place.earlier_seconds, place.earlier_peak_bytes, place.resumed) == (0, 0, 0)
+    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+        walk()
+    assert place.earlier_seconds >= 8 * 0.03
+    assert place.earlier_peak_bytes == 7.0
+    text = json.loads((tmp_path / "fit" / LEDGER).read_text())
+    assert text["resumed"] == 1
+
+
+def test_a_loop_whose_state_is_not_known_has_no_checkpoints(tmp_path):
+    def fit():
+        stack = Stack([classification()], [stream(0)], 8)
+        stack.run(3, lambda inputs, targets: stack.loss(stack.weights, inputs, targets))
+
+    kept(tmp_path / "fit", fit)()
+    assert not files(tmp_path / "fit")
+
+
+def test_an_outer_place_is_there_again_behind_an_inner_one(tmp_path):
+    with checkpoint.kept_in(tmp_path / "outer", {}, 0.0):
+        with checkpoint.kept_in(tmp_path / "inner", {}, 0.0):
+            pass
+        walk()
+    assert files(tmp_path / "outer")
+    assert not files(tmp_path / "inner")

@@ -1,0 +1,105 @@
+"""Where fits keep their checkpoints: a folder of each in the store, until its runs are kept."""
+
+import hashlib
+import inspect
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from datasets.base import Split
+from methods import checkpoint
+from methods.checkpoint import Place
+from methods.checkpoint_files import Damaged, Ledger, remove
+from methods.checkpoint_parts import fingerprint
+from suites.engine.description import digest
+from suites.engine.grid import Run
+
+FOLDER = "checkpoints"
+
+SECONDS = "BNNBENCH_CHECKPOINT_SECONDS"
+"""Environment variable: the least time between two checkpoints of a fit, if not a minute."""
+
+
+@contextmanager
+def place(
+    folder: Path | None,
+    runs: Sequence[Run],
+    number: int,
+    train: Sequence[Split],
+    device: torch.device,
+    peak_bytes: Callable[[], float],
+) -> Iterator[Place]:
+    """Give fit `number` of runs that are fitted together a place for checkpoints in the block.
+
+    Without a folder, or where the store is not on this machine, there are no checkpoints.
+    """
+    if folder is None or not folder.parent.is_dir():
+        yield Place(Path())
+        return
+    keys = [run.key for run in runs]
+    of = {
+        "runs": keys,
+        "data": data_digest(train),
+        "method": _source_digest(type(runs[0].method)),
+    }
+    own = folder / digest([keys, number, device.type])
+    with checkpoint.kept_in(own, of, _seconds(), peak_bytes) as here:
+        yield here
+
+
+def account(place: Place, so_far: Mapping[str, object]) -> dict[str, object]:
+    """Return what a record says of interruptions, of earlier fits of a run and of this one.
+
+    `resumed` is how often a fit went on from a checkpoint.
+    """
+    found = dict(so_far)
+    if place.resumed:
+        earlier = found.get("resumed", 0)
+        assert isinstance(earlier, int)
+        found["resumed"] = earlier + place.resumed
+    if place.notes:
+        found["checkpoints_not_used"] = [*found.get("checkpoints_not_used", ()), *place.notes]  # type: ignore[misc]
+    return found
+
+
+def discard(folder: Path, keys: Iterable[str]) -> None:
+    """Remove the checkpoints of fits of these runs, and ledgers that cannot be read."""
+    done = set(keys)
+    for own in folder.glob("*/"):
+        try:
+            ledger = Ledger.read(own)
+        except Damaged:
+            remove(own)
+            continue
+        if ledger and done & set(ledger.of.get("runs", ())):
+            remove(own)
+
+
+def data_digest(train: Sequence[Split]) -> str:
+    """Return a digest of training rows: of shapes, and of sums to which order matters."""
+    sums: dict[int, list[object]] = {}
+    for split in train:
+        if id(split) not in sums:
+            sums[id(split)] = [part for t in (split.inputs, split.targets) for part in _sums(t)]
+    return fingerprint([sums[id(split)] for split in train])
+
+
+def _sums(tensor: torch.Tensor) -> list[object]:
+    rows = tensor.flatten(1).sum(1, dtype=torch.float64) if tensor.dim() > 1 else tensor.double()
+    places = torch.arange(1, len(rows) + 1, dtype=torch.float64, device=rows.device)
+    return [tuple(tensor.shape), str(tensor.dtype), float(rows.sum()), float(rows @ places)]
+
+
+def _source_digest(method: type) -> str:
+    """Return a digest of the file of a method, which may lie outside of this project."""
+    try:
+        return hashlib.sha256(Path(inspect.getfile(method)).read_bytes()).hexdigest()
+    except (OSError, TypeError):
+        return ""
+
+
+def _seconds() -> float:
+    return float(os.environ.get(SECONDS, checkpoint.SECONDS))

@@ -1,0 +1,46 @@
+"""A suite whose fits take a while and keep checkpoints: `python -m tests.suites.walking`."""
+
+import time
+from dataclasses import dataclass
+
+import torch
+
+from datasets.conditions import Clean
+from methods import checkpoint
+from methods.base import Problem
+from methods.progress import report
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Suite
+from tests.suites.fakes import Constant, Line
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Predicts where a random walk comes to an end."""
+
+    epochs: int = 40
+    seconds: float = 1.2
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Constant:
+        position = torch.zeros(1)
+        for epoch in checkpoint.epochs(self.epochs, position, rng):
+            time.sleep(self.seconds / self.epochs)
+            position += 0.1 * torch.randn(1, generator=rng)
+            report(epoch + 1, self.epochs, 0.0)
+        return Constant(position, categorical=False)
+
+
+SUITES = {
+    "quick": Suite(
+        name="walking",
+        title="Walks",
+        profile="quick",
+        sources=(Line(),),
+        methods={"Walk": Walk()},
+        architecture=(),
+        evaluations=(Evaluation(Clean(), ("rmse",)),),
+    )
+}
+
+if __name__ == "__main__":
+    main(SUITES)
