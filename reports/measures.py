@@ -40,7 +40,7 @@ class Judged:
     @property
     def name(self) -> str:
         """The metric in running text, and the condition unless it is the main one."""
-        name = labels.metric(self.metric)
+        name = in_text(self.metric)
         if self.condition in (self.benchmark.main, *self.benchmark.rounds):
             return name
         return f"{name} ({labels.condition(self.condition)})"
@@ -65,6 +65,12 @@ class Judged:
     @property
     def _unit(self) -> str:
         return f" {self.column.unit}" if self.column.unit else ""
+
+
+def in_text(metric: str) -> str:
+    """Return a metric's name inside a sentence: "accuracy", "NLL"."""
+    name = labels.metric(metric)
+    return name[:1].lower() + name[1:] if name[1:2].islower() else name
 
 
 def main_metrics(benchmarks: Sequence[Benchmark]) -> tuple[str, ...]:

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import median
 
 import numpy as np
 
-from metrics.pairwise import FEWEST, Pairwise, all_pairs
+from metrics.pairwise import FEWEST, all_pairs
 from metrics.power import minimum_detectable_difference
 from metrics.statistics import Samples, mean, replicates
 
@@ -26,6 +27,8 @@ class Verdict:
     """Why methods were not tested, or "" """
     detectable: Mapping[str, float] = field(default_factory=dict)
     """method → true difference from the best that these runs would find with power 0.8"""
+    detectable_in_std: float = math.nan
+    """The same in standard deviations of the differences, the median over methods."""
 
     @property
     def worse(self) -> frozenset[str]:
@@ -68,6 +71,8 @@ def compare(
     if not at:
         return Verdict(best, untested=few)
     adjusted = {name: float(pairs.adjusted[i, champion]) for name, i in at.items()}
+    counts = [int(pairs.count[i, champion]) for i in at.values()]
+    level = LEVEL / pairs.tests
     sign = 1 if higher_is_better else -1
     close = frozenset(
         n for n, i in at.items() if adjusted[n] > LEVEL or sign * pairs.mean[i, champion] > 0
@@ -78,7 +83,13 @@ def compare(
         close,
         adjusted,
         some_left if len(at) < len(rivals) else "",
-        {name: _detectable(pairs, i, champion, ratio) for name, i in at.items()},
+        {
+            name: minimum_detectable_difference(
+                float(pairs.std[i, champion]), int(pairs.count[i, champion]), ratio, level
+            )
+            for name, i in at.items()
+        },
+        median(minimum_detectable_difference(1.0, count, ratio, level) for count in counts),
     )
 
 
@@ -100,8 +111,3 @@ def _arrays(samples: list[Samples], by_fold: bool) -> tuple[np.ndarray, np.ndarr
             values[k][place[pair]] = math.inf if math.isnan(value) else value
             present[k][place[pair]] = True
     return values, present
-
-
-def _detectable(pairs: Pairwise, method: int, champion: int, ratio: float) -> float:
-    std, count = float(pairs.std[method, champion]), int(pairs.count[method, champion])
-    return minimum_detectable_difference(std, count, ratio, LEVEL / pairs.tests)

@@ -21,7 +21,12 @@ class Success:
     @property
     def missing(self) -> int:
         """Folds and seeds that other methods have and of which the store holds no run."""
-        return self.asked - self.completed - self.diverged - self.failed
+        return self.asked - self.begun
+
+    @property
+    def begun(self) -> int:
+        """Runs in the store, however they ended."""
+        return self.completed + self.diverged + self.failed
 
     @property
     def share(self) -> float:

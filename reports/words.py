@@ -36,3 +36,8 @@ def all_of(count: int, noun: str) -> str:
     if count == 1:
         return f"The only {noun}"
     return f"{'Both' if count == 2 else f'All {count}'} {plural(noun, count)}"
+
+
+def quoted(name: str) -> str:
+    """Return a name as it stands in a list: in quotation marks where it has a comma."""
+    return f"“{name}”" if "," in name else name
