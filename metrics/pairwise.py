@@ -7,8 +7,6 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from scipy import special
 
-from metrics.statistics import holm
-
 FEWEST = 3
 """The fewest differences that are tested."""
 
@@ -17,30 +15,30 @@ FEWEST = 3
 class Pairwise:
     """What is known of the first method of a pair (row) less the second (column)."""
 
-    mean: Float[ndarray, "methods methods"]
-    std: Float[ndarray, "methods methods"]
+    mean: Float[ndarray, "*batch methods methods"]
+    std: Float[ndarray, "*batch methods methods"]
     """Standard deviation (n - 1) of the differences."""
-    count: Int[ndarray, "methods methods"]
+    count: Int[ndarray, "*batch methods methods"]
     """Differences: folds that both have, or seeds of the only fold."""
-    p_value: Float[ndarray, "methods methods"]
+    p_value: Float[ndarray, "*batch methods methods"]
     """Two-sided; NaN where a pair is not tested."""
-    adjusted: Float[ndarray, "methods methods"]
+    adjusted: Float[ndarray, "*batch methods methods"]
     """By Holm over all the pairs that are tested."""
 
     @property
-    def tested(self) -> Bool[ndarray, "methods methods"]:
+    def tested(self) -> Bool[ndarray, "*batch methods methods"]:
         """Which pairs are tested."""
         return ~np.isnan(self.p_value)
 
     @property
-    def tests(self) -> int:
+    def tests(self) -> Int[ndarray, "*batch"]:
         """How many pairs are tested."""
-        return int(self.tested.sum()) // 2
+        return np.asarray(self.tested.sum((-2, -1)) // 2)
 
 
 def all_pairs(
-    values: Float[ndarray, "methods folds seeds"],
-    present: Bool[ndarray, "methods folds seeds"],
+    values: Float[ndarray, "*batch methods folds seeds"],
+    present: Bool[ndarray, "*batch methods folds seeds"],
     test_to_train: float = 0.0,
 ) -> Pairwise:
     """Return the two-sided paired t test of every pair, and its p-values adjusted by Holm.
@@ -53,12 +51,13 @@ def all_pairs(
     have, three differences at least, all of them finite.
     """
     values = np.where(present, values, 0.0)
-    common = present[:, None] & present[None, :]
+    one, other = (np.s_[..., :, None, :, :], np.s_[..., None, :, :, :])
+    common = present[one] & present[other]
     finite = np.isfinite(values)
-    whole = (finite[:, None] & finite[None, :] | ~common).all((-1, -2))
+    whole = (finite[one] & finite[other] | ~common).all((-1, -2))
     values = np.where(finite, values, 0.0)
-    gaps, seeds = (values[:, None] - values[None, :]) * common, common.sum(-1)
-    if values.shape[1] > 1:
+    gaps, seeds = (values[one] - values[other]) * common, common.sum(-1)
+    if values.shape[-2] > 1:
         gaps, used = gaps.sum(-1) / np.maximum(seeds, 1), seeds > 0
     else:
         gaps, used = gaps[..., 0, :], common[..., 0, :]
@@ -66,15 +65,25 @@ def all_pairs(
     mean = gaps.sum(-1) / np.maximum(count, 1)
     squares = (((gaps - mean[..., None]) * used) ** 2).sum(-1)
     std = np.sqrt(squares / np.maximum(count - 1, 1))
-    tested = whole & (count >= FEWEST) & ~np.eye(len(values), dtype=bool)
+    tested = whole & (count >= FEWEST) & ~np.eye(values.shape[-3], dtype=bool)
     statistic = np.full(mean.shape, np.inf)
     spread = std * np.sqrt(1 / np.maximum(count, 1) + test_to_train)
     np.divide(np.abs(mean), spread, out=statistic, where=spread > 0)
     p_value = 2 * special.stdtr(np.maximum(count - 1, 1), -statistic)
     p_value[mean == 0] = 1.0
     p_value[~tested] = np.nan
-    adjusted = np.full_like(p_value, np.nan)
-    upper = np.triu(tested)
-    adjusted[upper] = holm(p_value[upper])
-    adjusted.T[upper] = adjusted[upper]
-    return Pairwise(mean, std, count, p_value, adjusted)
+    return Pairwise(mean, std, count, p_value, _adjusted(p_value))
+
+
+def _adjusted(p_value: ndarray) -> ndarray:
+    """Return Holm's p-values of the pairs above the diagonal, on both sides of it."""
+    first, second = np.triu_indices(p_value.shape[-1], 1)
+    raw = p_value[..., first, second]
+    order = np.argsort(raw, axis=-1, kind="stable")  # NaN come last
+    left = (~np.isnan(raw)).sum(-1, keepdims=True) - np.arange(raw.shape[-1])
+    scaled = np.minimum(1, left * np.take_along_axis(raw, order, -1))
+    adjusted = np.empty_like(raw)
+    np.put_along_axis(adjusted, order, np.maximum.accumulate(scaled, -1), -1)
+    found = np.full_like(p_value, np.nan)
+    found[..., first, second] = found[..., second, first] = adjusted
+    return found

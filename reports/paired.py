@@ -72,7 +72,7 @@ def compare(
         return Verdict(best, untested=few)
     adjusted = {name: float(pairs.adjusted[i, champion]) for name, i in at.items()}
     counts = [int(pairs.count[i, champion]) for i in at.values()]
-    level = LEVEL / pairs.tests
+    level = LEVEL / int(pairs.tests)
     sign = 1 if higher_is_better else -1
     close = frozenset(
         n for n, i in at.items() if adjusted[n] > LEVEL or sign * pairs.mean[i, champion] > 0
