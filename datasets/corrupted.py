@@ -1,6 +1,7 @@
 """The test images under one of the nineteen corruptions of CIFAR-10-C."""
 
 import contextlib
+import functools
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -103,10 +104,16 @@ def means(conditions: Collection[str]) -> dict[str, tuple[str, ...]]:
     "corrupted_3" is of all nineteen, "corrupted_test15_3" of the fifteen. A mean that lacks some
     of its parts is none.
     """
-    found = {}
-    for word, corruptions in MEANS.items():
-        for severity in SEVERITIES:
-            parts = tuple(Corrupted(name, severity).name for name in corruptions)
-            if all(part in conditions for part in parts):
-                found[f"{word}_{severity}"] = parts
-    return found
+    return {
+        name: parts for name, parts in _parts().items() if all(part in conditions for part in parts)
+    }
+
+
+@functools.cache
+def _parts() -> dict[str, tuple[str, ...]]:
+    """Return every mean and the conditions it is of."""
+    return {
+        f"{word}_{severity}": tuple(Corrupted(name, severity).name for name in corruptions)
+        for word, corruptions in MEANS.items()
+        for severity in SEVERITIES
+    }

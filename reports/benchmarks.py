@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from datasets.conditions import Clean, acquisitions
 from metrics import PROBED
@@ -33,19 +34,20 @@ class Benchmark:
         """What no other benchmark of the page has."""
         return self.profile, self.dataset, self.origin, self.setting
 
-    @property
+    @cached_property
     def records(self) -> tuple[Record, ...]:
         """All runs."""
         return tuple(record for runs in self.runs.values() for record in runs)
 
-    @property
+    @cached_property
     def conditions(self) -> tuple[str, ...]:
         """The test conditions, clean data first; of active learning, after the last round.
 
         What probes measured is not among them.
         """
         names = {name for r in self.records for name in (*r.scores, *r.condition_origins)}
-        names -= {c for r in self.records for c, s in r.scores.items() if s and is_probed(s)}
+        kinds = {(c, tuple(s)) for r in self.records for c, s in r.scores.items()}
+        names -= {condition for condition, scores in kinds if scores and is_probed(scores)}
         counted = {name: acquisitions(name) for name in names}
         last = max((found[0] for found in counted.values() if found), default=0)
         shown = {n: f[1] if f else n for n, f in counted.items() if not f or f[0] == last}
@@ -56,7 +58,7 @@ class Benchmark:
         """The condition that stands for all where only one is shown."""
         return self.conditions[0] if self.conditions else Clean.name
 
-    @property
+    @cached_property
     def rounds(self) -> tuple[str, ...]:
         """Clean data after each round of active learning, in order; empty without."""
         names = {name for r in self.records for name in r.condition_origins}

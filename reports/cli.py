@@ -12,7 +12,7 @@ from reports.export import csv_text, latex, markdown, tidy
 from reports.listing import RUN_COLUMNS, run_rows
 from reports.load import Results, read, store_names, suite_folders
 from reports.merge import merged
-from reports.page import pages
+from reports.page import MOST_DAMAGE, pages
 from suites.engine.durable import write_whole
 from suites.engine.tables import COST_COLUMNS, METRIC_COLUMNS, cost_rows, metric_rows
 
@@ -22,6 +22,9 @@ With --out, a site: a front page over all suites, and the same files for each of
 
 OTHERS = """Also: `python -m reports compare A B` tells what changed between two folders of
 results, `python -m reports export RESULTS --format parquet|csv|latex` writes every score."""
+
+OCCASIONAL = ("details.html", "figures*.html", "damage.csv")
+"""Files that not every report has."""
 
 DAMAGED = 3
 """Exit code: reports were written, and name what could not be read."""
@@ -85,8 +88,10 @@ def _report(
         damage = write(shown, out / suite if out else next(iter(folders.values())), bool(out))
     except OSError as error:
         return _error(f"cannot write the report: {error}; choose a folder by --out"), None
-    for reason in damage:
+    for reason in damage[:MOST_DAMAGE]:
         print(f"damaged: {reason}", file=sys.stderr)
+    if more := damage[MOST_DAMAGE:]:
+        print(f"damaged: {len(more)} more; damage.csv has them all", file=sys.stderr)
     return DAMAGED if damage or code else 0, shown
 
 
@@ -104,6 +109,9 @@ def write(shown: Content, folder: Path, in_site: bool = False) -> list[str]:
         "tables.csv": tidy(shown.tables).encode(),
         "runs.csv": csv_text(RUN_COLUMNS, run_rows(records, shown.results.places)).encode(),
     }
+    if shown.damage:
+        lines = [(damage.key, damage.reason) for damage in shown.damage]
+        files["damage.csv"] = csv_text(("key", "reason"), lines).encode()
     if in_site:
         files["metrics.csv.gz"] = gzip.compress(metrics, mtime=0)
     else:
@@ -112,7 +120,7 @@ def write(shown: Content, folder: Path, in_site: bool = False) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_whole(folder / name, text)
-    for old in (*folder.glob("details.html"), *folder.glob("figures*.html")):
+    for old in [path for name in OCCASIONAL for path in folder.glob(name)]:
         if old.name not in files:
             old.unlink()  # of an earlier, larger report
     print(f"{folder / 'report.html'}: {len(records)} runs of {shown.suite}")

@@ -40,6 +40,9 @@ LEAST_BEHIND = 300_000
 MOST_FIGURES = 2_400_000
 """Bytes of figures that one page holds."""
 
+MOST_DAMAGE = 20
+"""Runs that a page names as damaged; a file beside it has them all."""
+
 Links = list[tuple[str, str]]
 """address and title of other pages of a suite"""
 
@@ -140,6 +143,7 @@ def _page(template: str, **shown: object) -> str:
     return environment.get_template(template).render(
         **shown,
         family_order="|".join(FAMILIES),
+        most_damage=MOST_DAMAGE,
         behind_here=Markup(BEHIND),
         style=Markup(_texts(f"{name}.css" for name in STYLES)),
         script=Markup(script),

@@ -3,14 +3,16 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from methods.predictive import CategoricalPredictive, GaussianPredictive
-from metrics import METRICS, value
+from metrics import METRICS, REGRESSION, value
 from suites.engine.packing import Predictions, pack
-from suites.engine.record import Cost, Record
+from suites.engine.record import Cost, Record, to_json
 from suites.engine.store import Store
 
 PROVENANCE = {
@@ -23,6 +25,8 @@ PROVENANCE = {
     "torch_threads": 2,
     "finished": "2025-01-02T03:04:05+00:00",
 }
+
+SETTINGS = {"epochs": 40, "batch_size": 32, "weight_decay": 1e-4, "hidden": [50]}
 
 
 def record(
@@ -130,3 +134,46 @@ def scored(predictions: Predictions, names: Mapping[str, Sequence[str]]):
         condition: {name: value(METRICS[name], prediction, targets) for name in names[condition]}
         for condition, (prediction, targets) in predictions.items()
     }
+
+
+def many(folder: Path, count: int = 10_000, predicted: int = 0) -> None:
+    """Keep `count` runs of one suite: 20 methods on 10 regression sets, 10 folds, the rest seeds.
+
+    The methods differ by known amounts; a hundredth of the runs diverged. The first `predicted`
+    have predictions.
+    """
+    rng = np.random.default_rng(0)
+    methods, sets, folds = 20, 10, 10
+    seeds = count // (methods * sets * folds)
+    shape = (methods, sets, folds, seeds)
+    worse = np.linspace(0, 0.5, methods)[:, None, None, None]
+    hardness = rng.normal(0, 0.3, (1, sets, folds, 1))
+    score = 1 + worse + hardness + 0.1 * rng.standard_normal(shape)
+    diverged = rng.random(shape) < 0.01
+    (folder / "runs").mkdir(parents=True)
+    for place in np.ndindex(shape):
+        m, d, f, s = place
+        base = float(score[place])
+        found = {name: round(base * (k + 1), 6) for k, name in enumerate(REGRESSION)}
+        run = record(
+            f"method {m:02d}",
+            f"set{d}",
+            f,
+            s,
+            suite=folder.name,
+            profile="paper",
+            scores={} if diverged[place] else {"clean": found},
+            status="diverged" if diverged[place] else "completed",
+            error="the loss became NaN in epoch 3" if diverged[place] else None,
+            diagnostics={"noise_std": base, "final_loss": base / 3, "converged": 1.0},
+            settings=SETTINGS | {"learning_rate": 0.001 * (m + 1)},
+            cost=Cost(2.0 + base, 0.01 * base, 1e7 * base, 10),
+        )
+        place_on_disk = folder / "runs" / run.key
+        place_on_disk.mkdir()
+        if predicted > 0 and not diverged[place]:
+            predicted -= 1
+            kept = pack({"clean": regressed(rng, base, base)})
+            (place_on_disk / "predictions.npz").write_bytes(kept)
+            run = replace(run, predictions_sha256=hashlib.sha256(kept).hexdigest())
+        (place_on_disk / "record.json").write_text(to_json(run))
