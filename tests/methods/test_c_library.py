@@ -48,6 +48,15 @@ def test_a_change_of_a_header_is_built_anew_and_removes_the_old(library):
     assert len(built(library.folder)) == 1
 
 
+def test_another_compiler_or_flag_has_a_library_of_its_own(library, monkeypatch):
+    library.load(torch.float64)
+    (first,) = built(library.folder)
+    monkeypatch.setenv("CC", f"{c_library.compiler('')[0]} -DANOTHER")
+    library.load(torch.float64)
+    assert first in built(library.folder)
+    assert len(built(library.folder)) == 2
+
+
 def test_a_place_that_cannot_be_written_to_is_passed_over(library):
     (library.folder / "__pycache__").write_text("a file, where no folder can be made")
     assert library.load(torch.float64).answer() == 3

@@ -6,14 +6,24 @@ which a guard replaces most. No element's bits depend on where in a tensor it st
 
 from ctypes import Array, c_double, c_int64, c_void_p
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from methods.message_passing.kernels import library
+from methods.c_library import CLibrary
 from methods.message_passing.kernels.operations import Operations
 from methods.message_passing.kernels.unit_operations import Argument
+
+HERE = Path(__file__).parent
+LIBRARY = CLibrary(
+    folder=HERE,
+    sources=("elementwise.c", "labels.c", "pooling.c", "sums.c", "units.c"),
+    headers=(),
+    places=(HERE / "__pycache__", Path.home() / ".cache" / "bnnbench" / "message_passing"),
+    cure='choose MessagePassing(backend="reference")',
+)
 
 ARGUMENTS = {
     "leaky_relu_direct_all": "nrpppp",
@@ -65,7 +75,7 @@ def _integers(values: tuple[int, ...]) -> Array:
 
 @cache
 def _function(name: str, dtype: torch.dtype) -> Any:
-    function = getattr(library.load(dtype), name)
+    function = getattr(LIBRARY.load(dtype), name)
     function.argtypes = [TYPES[kind] for kind in ARGUMENTS[name]]
     return function
 

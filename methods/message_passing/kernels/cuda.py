@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from methods.base import PackageMissing
+from methods.c_library import DEFINES
 from methods.message_passing.kernels.launches import (
     FILES,
     OPTIONS,
@@ -22,7 +23,6 @@ from methods.message_passing.kernels.launches import (
     parts,
     source,
 )
-from methods.message_passing.kernels.library import DEFINES
 from methods.message_passing.kernels.operations import Operations
 from methods.message_passing.kernels.unit_operations import Argument
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from methods.c_library import DEFINES
 from methods.message_passing.kernels.launches import FILES, OPTIONS, source
-from methods.message_passing.kernels.library import DEFINES
 
 
 @pytest.fixture(scope="module")

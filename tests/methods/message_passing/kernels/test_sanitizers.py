@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from methods.message_passing.kernels import library
+from methods.c_library import DEFINES, STRICT, compiler
+from methods.message_passing.kernels.compiled import LIBRARY
 
 DRIVER = Path(__file__).with_name("driver.c")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
@@ -13,8 +14,8 @@ SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
 
 def program(path: Path, *flags: str) -> Path:
     """Build the driver with all kernels; skip where the compiler lacks what a flag needs."""
-    words = [*library.compiler(), *library.STRICT, *flags, f"-I{library.HERE}", str(DRIVER)]
-    words += [str(library.HERE / name) for name in library.SOURCES]
+    words = [*compiler(""), *STRICT, *flags, f"-I{LIBRARY.folder}", str(DRIVER)]
+    words += [str(LIBRARY.folder / name) for name in LIBRARY.sources]
     done = subprocess.run(
         [*words, "-o", str(path), "-lm"], capture_output=True, text=True, check=False
     )
@@ -25,7 +26,7 @@ def program(path: Path, *flags: str) -> Path:
 
 
 @pytest.mark.parametrize("level", ["-O1", "-O3"])
-@pytest.mark.parametrize("defines", library.DEFINES.values(), ids=("float32", "float64"))
+@pytest.mark.parametrize("defines", DEFINES.values(), ids=("float32", "float64"))
 def test_all_kernels_run_on_odd_shapes_under_sanitizers(defines, level, tmp_path):
     driver = program(tmp_path / "driver", level, *SANITIZERS, *defines)
     done = subprocess.run([str(driver)], capture_output=True, text=True, check=False)
@@ -35,12 +36,12 @@ def test_all_kernels_run_on_odd_shapes_under_sanitizers(defines, level, tmp_path
 
 
 def test_sanitizers_would_notice(tmp_path):
-    kernel = (library.HERE / "sums.c").read_text()
+    kernel = (LIBRARY.folder / "sums.c").read_text()
     broken = tmp_path / "sums.c"
     broken.write_text(kernel.replace("o < outputs; o++", "o <= outputs; o++"))
     assert broken.read_text() != kernel
-    words = [*library.compiler(), *library.STRICT, "-O1", *SANITIZERS, f"-I{library.HERE}"]
-    sources = [library.HERE / name for name in library.SOURCES if name != "sums.c"]
+    words = [*compiler(""), *STRICT, "-O1", *SANITIZERS, f"-I{LIBRARY.folder}"]
+    sources = [LIBRARY.folder / name for name in LIBRARY.sources if name != "sums.c"]
     words += [str(path) for path in (DRIVER, broken, *sources)]
     path = tmp_path / "driver"
     done = subprocess.run([*words, "-o", str(path), "-lm"], capture_output=True, check=False)

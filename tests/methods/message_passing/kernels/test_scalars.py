@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from methods.message_passing.kernels import library
+from methods.c_library import DEFINES, compiler, flags
+from methods.message_passing.kernels.compiled import LIBRARY
 
-EPSILON = {dtype: torch.finfo(dtype).eps for dtype in library.DEFINES}
-DTYPES = pytest.mark.parametrize("dtype", library.DEFINES, ids=("float32", "float64"))
+EPSILON = {dtype: torch.finfo(dtype).eps for dtype in DEFINES}
+DTYPES = pytest.mark.parametrize("dtype", DEFINES, ids=("float32", "float64"))
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +21,9 @@ def scalars(tmp_path_factory):
     """Return a function that evaluates one of the scalar functions in C."""
     folder, libraries = tmp_path_factory.mktemp("scalars"), {}
     source = Path(__file__).with_name("scalars.c")
-    for dtype, defines in library.DEFINES.items():
+    for dtype, defines in DEFINES.items():
         path = folder / f"{dtype}.so"
-        words = [*library.compiler(), *library.flags(), *defines, f"-I{library.HERE}"]
+        words = [*compiler(""), *flags(), *defines, f"-I{LIBRARY.folder}"]
         words += ["-Wall", "-Wextra", "-Wno-unused-function", "-Werror", str(source)]
         subprocess.run([*words, "-o", str(path), "-lm"], check=True)
         libraries[dtype] = ctypes.CDLL(str(path))
