@@ -43,6 +43,12 @@ class Spectrum(Protocol):
         """Return the slopes of outputs along the eigenvectors."""
         ...
 
+    def variances(
+        self, entries: Sequence[Entry], variances: Float[Tensor, " directions"]
+    ) -> Float[Tensor, "points outputs"]:
+        """Return the outputs' variances, for these of coordinates along the eigenvectors."""
+        ...
+
     def weights(
         self, coordinates: Float[Tensor, "draws directions"], total: int
     ) -> Float[Tensor, "draws parameters"]:

@@ -67,12 +67,26 @@ class Kronecker:
 
     def jacobian(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs directions"]:
         """Return the slopes of outputs along the eigenvectors."""
-        rotated = (
+        return torch.cat([entry.jacobian().flatten(-2) for entry in self._rotated(entries)], -1)
+
+    def variances(
+        self, entries: Sequence[Entry], variances: Float[Tensor, " directions"]
+    ) -> Float[Tensor, "points outputs"]:
+        """Return the outputs' variances, for these of coordinates along the eigenvectors."""
+        blocks = self.tape.blocks
+        parts = variances.split([block.size for block in blocks])
+        return torch.stack([
+            entry.weighted_squares(part.unflatten(0, (block.units, block.features)))
+            for entry, block, part in zip(self._rotated(entries), blocks, parts, strict=True)
+        ]).sum(0)  # fmt: skip
+
+    def _rotated(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the entries along the eigenvectors of their factors."""
+        return [
             Entry(entry.inputs @ right.to(entry.inputs.dtype),
                   entry.gradients @ left.to(entry.inputs.dtype))
             for entry, left, right in zip(entries, self.of_units, self.of_features, strict=True)
-        )  # fmt: skip
-        return torch.cat([entry.jacobian().flatten(-2) for entry in rotated], -1)
+        ]  # fmt: skip
 
     def weights(
         self, coordinates: Float[Tensor, "draws directions"], total: int

@@ -91,12 +91,11 @@ class LinearisedPosterior:
         entries = tape.entries(
             outputs, identity.expand(len(outputs), -1, -1), differentiable=differentiable
         )
-        slopes = self.spectrum.jacobian(entries)
         if not differentiable:
             outputs = outputs.detach()
         if noise is None:
-            return outputs, (slopes * self.std).square().sum(-1)
-        return outputs, (slopes @ noise.mT).movedim(-1, 0)
+            return outputs, self.spectrum.variances(entries, self.std.square())
+        return outputs, (self.spectrum.jacobian(entries) @ noise.mT).movedim(-1, 0)
 
     def _logits(
         self, outputs: Tensor, spread: Tensor, noise: Tensor | None

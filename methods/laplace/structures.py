@@ -42,7 +42,7 @@ class Diagonal:
         tape = self.tape(mode.network)
         total = torch.zeros(tape.size, dtype=torch.float64, device=inputs.device)
         for entries in gauss_newton_entries(tape, mode, inputs):
-            total += _rows(tape, entries).square().sum(0).double()
+            total += tape.flat([entry.squares() for entry in entries]).double()
         require_finite(total)
         return SomeWeights(tape, total, tape.indices(inputs.device), None)
 
@@ -109,7 +109,7 @@ class SomeWeights:
     places: Int[Tensor, " directions"]
     """Of the weights in flat vectors of all."""
     vectors: Float64[Tensor, "directions directions"] | None
-    """Eigenvectors in columns; None for those of a diagonal."""
+    """Eigenvectors in columns; None for a diagonal of all of the tape's weights."""
     chosen: Int[Tensor, " directions"] | None = None
     """Out of the tape's weights; None for all."""
 
@@ -119,6 +119,19 @@ class SomeWeights:
         if self.chosen is not None:
             slopes = slopes[..., self.chosen]
         return slopes if self.vectors is None else slopes @ self.vectors.to(slopes.dtype)
+
+    def variances(
+        self, entries: Sequence[Entry], variances: Float[Tensor, " directions"]
+    ) -> Float[Tensor, "points outputs"]:
+        """Return the outputs' variances, for these of coordinates along the eigenvectors."""
+        if self.vectors is not None:
+            return (self.jacobian(entries).square() * variances).sum(-1)
+        blocks = self.tape.blocks
+        parts = variances.split([block.size for block in blocks])
+        return torch.stack([
+            entry.weighted_squares(block.matrix(part))
+            for entry, block, part in zip(entries, blocks, parts, strict=True)
+        ]).sum(0)  # fmt: skip
 
     def weights(
         self, coordinates: Float[Tensor, "draws directions"], total: int

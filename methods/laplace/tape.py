@@ -41,6 +41,13 @@ class Block(NamedTuple):
         """The offset behind the last weight."""
         return self.start + self.size
 
+    def matrix(self, flat: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch units features"]:
+        """Return what lies as in flat vectors as a matrix, the bias in its last column."""
+        if not self.layer.bias:
+            return flat.unflatten(-1, (self.units, self.features))
+        kernel, bias = flat.split([self.size - self.units, self.units], -1)
+        return torch.cat([kernel.unflatten(-1, (self.units, -1)), bias[..., None]], -1)
+
     def flat(self, matrix: Float[Tensor, "*batch units features"]) -> Float[Tensor, "*batch size"]:
         """Return a matrix of all weights, the bias in its last column, as in flat vectors."""
         if not self.layer.bias:
@@ -59,6 +66,22 @@ class Entry(NamedTuple):
     def jacobian(self) -> Float[Tensor, "points directions units features"]:
         """Return the gradients in the layer's weights."""
         return self.gradients.mT @ self.inputs[:, None]
+
+    def squares(self) -> Float[Tensor, "units features"]:
+        """Return the sum of the Jacobian's squares over points and directions."""
+        if self.inputs.shape[1] > 1:
+            return self.jacobian().square().sum((0, 1))
+        # Of one position, the Jacobian is a product that need not be written down.
+        return self.gradients[:, :, 0].square().sum(1).mT @ self.inputs[:, 0].square()
+
+    def weighted_squares(
+        self, weights: Float[Tensor, "units features"]
+    ) -> Float[Tensor, "points directions"]:
+        """Return the sum of the Jacobian's squares over the layer's weights, each times its own."""
+        if self.inputs.shape[1] > 1:
+            return (self.jacobian().square() * weights).sum((-2, -1))
+        per_unit = self.inputs[:, 0].square() @ weights.mT
+        return (self.gradients[:, :, 0].square() * per_unit[:, None]).sum(-1)
 
 
 class Tape:
