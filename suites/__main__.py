@@ -10,23 +10,27 @@ from rich.text import Text
 import suites
 from methods import METHODS, method_type
 
+COMMANDS = ("store", "reproduce")
+"""Modules beside the suites that are none."""
+
 SHOWN = 12
 """How many names of a kind are listed; a search has hundreds."""
 
 
 def main() -> None:
-    """Print every suite and every method; one that cannot be imported says why."""
+    """Print every suite, method and command; one that cannot be imported says why."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)
     _show(console, "Suites", ("suite", "title", "profiles", "data sets", "methods"), _suites())
+    _show(console, "Commands", ("command", "summary"), _commands())
     _show(console, "Methods", ("--methods", "class", "summary"), _methods())
 
 
 def _suites() -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for module in pkgutil.iter_modules(suites.__path__):
-        if module.ispkg or module.name == "__main__":
+        if module.ispkg or module.name in ("__main__", *COMMANDS):
             continue
         try:
             declared = importlib.import_module(f"suites.{module.name}").SUITES
@@ -39,6 +43,12 @@ def _suites() -> list[tuple[str, ...]]:
         lists = (declared, datasets, labels)
         rows.append((module.name, first.title, *(_some(list(names)) for names in lists)))
     return rows
+
+
+def _commands() -> list[tuple[str, ...]]:
+    docs = ((importlib.import_module(f"suites.{name}").__doc__ or "").strip() for name in COMMANDS)
+    rows = (doc.partition("\n")[0].partition(": ") for doc in docs)
+    return [(command.strip("`"), summary) for command, _, summary in rows]
 
 
 def _some(names: list[str]) -> str:

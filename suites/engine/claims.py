@@ -9,9 +9,9 @@ for a while by the clock of the one who looks, or at once where its process ende
 import errno
 import json
 import os
+import platform
 import re
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -132,13 +132,23 @@ class Claims:
             if who and self._lives(str(who["driver"]))
         ]
 
+    def dead(self) -> list[Path]:
+        """Return the files of drivers that live no more, and their claims."""
+        files = sorted(self._folder.glob("*.driver"))
+        alive = {path.stem for path in files if self._lives(path.stem)}
+        claims = sorted(self._folder.glob("*.claim"))
+        dead_claims = [
+            p for p in claims if self._holder(p.name.removesuffix(".claim")) not in alive
+        ]
+        return [*(path for path in files if path.stem not in alive), *dead_claims]
+
     def _register(self) -> None:
         """Make the file of a new driver."""
-        machine = re.sub(r"[^\w-]", "_", socket.gethostname())
+        machine = re.sub(r"[^\w-]", "_", platform.node())
         self._driver = f"{machine}-{os.getpid()}-{secrets.token_hex(4)}"
         identity = {
             "driver": self._driver,
-            "host": socket.gethostname(),
+            "host": platform.node(),
             "machine": _machine(),
             "process": os.getpid(),
             "started": _started(os.getpid()),
@@ -216,7 +226,7 @@ class Claims:
 
 def _machine() -> list[str]:
     """Return what tells apart machines, their starts, and containers of one machine."""
-    known = [socket.gethostname()]
+    known = [platform.node()]
     with suppress(OSError):
         known.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
         known.append(os.readlink("/proc/self/ns/pid"))

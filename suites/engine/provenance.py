@@ -42,9 +42,8 @@ def _cpu() -> str:
     """Return the processor's name and the instructions that torch chose for it."""
     name = platform.processor()
     with contextlib.suppress(OSError):
-        told = re.search(
-            r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE
-        )
+        table = Path("/proc/cpuinfo").read_text()
+        told = re.search(r"^model name\s*:\s*(.+)$", table, re.MULTILINE)
         name = told[1].strip() if told else name
     return f"{name or platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
 

@@ -1,7 +1,6 @@
 """One folder per run, named by what the run is; files appear whole or not at all."""
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
@@ -189,21 +188,6 @@ class Store:
         Earlier ones, of other settings under the same names, stay in the store unseen.
         """
         return newest(self.records())
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the store for one driver; raises `BlockingIOError` while another has it.
-
-        The lock goes with the process, however that ends. Raises `Unwritable`.
-        """
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = (self.folder / ".lock").open("w")
-        except OSError as error:
-            raise Unwritable(f"cannot write results: {error}; choose a folder by --out") from error
-        with file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
 
     def predictions(self, key: str) -> Predictions:
         """Return what `write` kept; raises `Damaged` where it is missing or not whole."""

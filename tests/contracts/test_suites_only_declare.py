@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from suites.__main__ import COMMANDS
+
 SUITES = Path(__file__).resolve().parent.parent.parent / "suites"
-FILES = [path for path in sorted(SUITES.glob("*.py")) if not path.name.startswith("__")]
+FILES = [
+    path
+    for path in sorted(SUITES.glob("*.py"))
+    if not path.name.startswith("__") and path.stem not in COMMANDS
+]
 
 ACTIONS = (
     *(ast.For, ast.While, ast.AsyncFor, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),

@@ -202,10 +202,3 @@ def test_a_reader_beside_a_writer_that_is_killed_sees_whole_runs_only(tmp_path, 
     for key in list(store.keys()):
         assert store.read(key).key == key
         assert {(store.runs / key / "predictions.npz").stat().st_size} == whole
-
-
-def test_a_store_has_one_driver_at_a_time(tmp_path):
-    with Store(tmp_path).locked(), pytest.raises(BlockingIOError), Store(tmp_path).locked():
-        pass
-    with Store(tmp_path).locked():
-        pass
