@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from reports import site
+from reports import compare, export_runs, site
 from reports.content import Content, content
 from reports.export import csv_text, latex, markdown, tidy
 from reports.listing import RUN_COLUMNS, run_rows
@@ -132,4 +132,7 @@ def _error(text: str) -> int:
     return 2
 
 
-COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {}
+COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "compare": compare.main,
+    "export": export_runs.main,
+}

@@ -17,15 +17,17 @@ def markdown(tables: Tables) -> str:
     """Return the tables in Markdown."""
     parts = [f"Mean ± standard error over folds and seeds. Bold: {LEGEND}.\n"]
     for profile, table in tables:
-        parts.append(f"### {_markdown(_caption(profile, table))}\n")
+        parts.append(f"### {escaped_markdown(_caption(profile, table))}\n")
         header = ["method", *map(heading, table.columns), "runs"]
         parts.append(_markdown_row(header))
         parts.append(_markdown_row(["---"] + ["---:"] * (len(header) - 1), plain=True))
         for row in table.rows:
             entries = zip(row.cells, table.columns, strict=True)
-            cells = [_marked(e, c, "**{}**", "{} ≈", " ± ", _markdown) for e, c in entries]
-            parts.append(_markdown_row([_markdown(row.method), *cells, _runs(row)], plain=True))
-        parts += [f"\n{_markdown(line)}" for line in _notes(table)]
+            cells = [_marked(e, c, "**{}**", "{} ≈", " ± ", escaped_markdown) for e, c in entries]
+            parts.append(
+                _markdown_row([escaped_markdown(row.method), *cells, _runs(row)], plain=True)
+            )
+        parts += [f"\n{escaped_markdown(line)}" for line in _notes(table)]
         parts.append("")
     return "\n".join(parts)
 
@@ -139,10 +141,10 @@ def _runs(row: Row) -> str:
 
 
 def _markdown_row(cells: Sequence[str], plain: bool = False) -> str:
-    return "| " + " | ".join(cells if plain else map(_markdown, cells)) + " |"
+    return "| " + " | ".join(cells if plain else map(escaped_markdown, cells)) + " |"
 
 
-def _markdown(text: str) -> str:
+def escaped_markdown(text: str) -> str:
     """Return the text such that no character of it is Markdown or HTML."""
     lines = " ".join(text.split())
     escaped = "".join(f"\\{c}" if c in "\\`*_[]|#~" else c for c in lines)

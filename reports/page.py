@@ -87,6 +87,11 @@ def front(shown: object) -> str:
     return _page("index.html", front=shown, content=None).replace(BEHIND, "null")
 
 
+def compared(found: object, **words: object) -> str:
+    """Return the page of what changed; `words` are functions that say it."""
+    return _page("compare.html", changes=found, content=None, **words).replace(BEHIND, "null")
+
+
 def _is_large(page: str) -> bool:
     return len(page.encode()) > MOST_BYTES - LEAST_BEHIND
 
