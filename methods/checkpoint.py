@@ -8,7 +8,6 @@ Without a place, or for fits of less than a minute, nothing is written.
 """
 
 import functools
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +20,7 @@ from typing import Any
 
 import torch
 
+from methods import checkpoint_code
 from methods.checkpoint_files import (
     Damaged,
     Ledger,
@@ -91,9 +91,9 @@ class Place:
             return
         if found is None:
             return
-        if found.of != wanted:
-            other = [name for name in wanted if found.of.get(name) != wanted[name]]
-            self.note(f"{self.folder}: it is of another fit, or of other {', '.join(other)}")
+        other = [name for name in wanted if found.of.get(name) != wanted[name]]
+        if other := [*other, *checkpoint_code.changed(found.code)]:
+            self.note(f"{self.folder}: it is of other {', '.join(other)}")
             remove(self.folder)
             return
         self.ledger, self._earlier = found, found.seconds
@@ -145,6 +145,7 @@ class Place:
         before = self.ledger.stages.get(name)
         self.ledger.stages[name] = Stage(file, sha256, origin, done)
         self.ledger.seconds = self.earlier_seconds + self._age
+        self.ledger.code |= checkpoint_code.in_use()
         self.ledger.peak_bytes = max(self.earlier_peak_bytes, self.peak_bytes())
         self.ledger.write(self.folder)
         if before and before.file != file:
@@ -182,11 +183,11 @@ def kept_in(
 ) -> Iterator[Place]:
     """Keep checkpoints of the fit inside the block in a folder of its own.
 
-    `of` says, as JSON can, what is fitted to what; the code of this package and the version of
-    torch are added to it. A folder that holds something else is emptied.
+    `of` says, as JSON can, what is fitted to what; the version of torch is added to it. A
+    folder that holds something else, or the work of code that has changed, is emptied.
     """
-    whole = {**of, "code": code_digest(), "torch": torch.__version__}
-    place = Place(folder, every, peak_bytes, Ledger(whole))
+    checkpoint_code.digests()  # as they are now
+    place = Place(folder, every, peak_bytes, Ledger({**of, "torch": str(torch.__version__)}))
     place.open()
     token = _scope.set(_Scope(place))
     try:
@@ -235,15 +236,3 @@ def _inside(outer: _Scope | None, name: str) -> Iterator[None]:
         yield
     finally:
         _scope.reset(token)
-
-
-@functools.cache
-def code_digest() -> str:
-    """Return a digest of the source of all methods."""
-    digest = hashlib.blake2b(digest_size=16)
-    root = Path(__file__).parent
-    for path in sorted(root.rglob("*")):
-        if path.suffix in {".py", ".c", ".h", ".cu", ".cuh"} and path.is_file():
-            digest.update(f"{path.relative_to(root)}\0".encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()

@@ -45,6 +45,8 @@ class Ledger:
 
     of: dict[str, Any]
     """What is fitted: equal for every attempt at the same fit."""
+    code: dict[str, str] = field(default_factory=dict)
+    """Digests of the sources that were in use at the last checkpoint."""
     resumed: int = 0
     """How many attempts went on from a checkpoint."""
     seconds: float = 0.0

@@ -13,8 +13,8 @@ from datasets.base import Split
 from methods import checkpoint
 from methods.checkpoint import Place
 from methods.checkpoint_files import Damaged, Ledger, remove
-from methods.checkpoint_parts import fingerprint
 from suites.engine.description import digest
+from suites.engine.fingerprint import fingerprint
 from suites.engine.grid import Run
 
 FOLDER = "checkpoints"
@@ -42,7 +42,7 @@ def place(
     keys = [run.key for run in runs]
     of = {
         "runs": keys,
-        "data": data_digest(train),
+        "data": [fingerprint(split) for split in train],
         "method": _source_digest(type(runs[0].method)),
     }
     own = folder / digest([keys, number, device.type])
@@ -76,21 +76,6 @@ def discard(folder: Path, keys: Iterable[str]) -> None:
             continue
         if ledger and done & set(ledger.of.get("runs", ())):
             remove(own)
-
-
-def data_digest(train: Sequence[Split]) -> str:
-    """Return a digest of training rows: of shapes, and of sums to which order matters."""
-    sums: dict[int, list[object]] = {}
-    for split in train:
-        if id(split) not in sums:
-            sums[id(split)] = [part for t in (split.inputs, split.targets) for part in _sums(t)]
-    return fingerprint([sums[id(split)] for split in train])
-
-
-def _sums(tensor: torch.Tensor) -> list[object]:
-    rows = tensor.flatten(1).sum(1, dtype=torch.float64) if tensor.dim() > 1 else tensor.double()
-    places = torch.arange(1, len(rows) + 1, dtype=torch.float64, device=rows.device)
-    return [tuple(tensor.shape), str(tensor.dtype), float(rows.sum()), float(rows @ places)]
 
 
 def _source_digest(method: type) -> str:

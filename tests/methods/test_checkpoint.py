@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from methods import METHODS, checkpoint, method_type, progress
+from methods import METHODS, checkpoint, checkpoint_code, method_type, progress
 from methods.adamw import AdamW
 from methods.base import PackageMissing, Problem, Unsupported
 from methods.checkpoint_files import LEDGER, Ledger, Stage, write_state
@@ -59,7 +60,7 @@ def problem_of(method) -> Problem:
     raise AssertionError("covers neither")
 
 
-def counted(fit: Callable[[], object]) -> tuple[object, int]:
+def counted(fit: Callable[[], Any]) -> tuple[Any, int]:
     """Return what the fit returns and how many epochs it reports."""
     reports = []
     with progress.listening(lambda *report: reports.append(report)):
@@ -216,10 +217,28 @@ def test_a_stage_that_began_elsewhere_is_not_used(tmp_path):
 
 def test_changed_code_makes_a_checkpoint_stale(tmp_path, monkeypatch):
     killed_in(6, kept(tmp_path / "fit", walk))
-    monkeypatch.setattr(checkpoint, "code_digest", lambda: "another")
+    ledger = Ledger.read(tmp_path / "fit")
+    assert ledger
+    assert {"checkpoint.py", "training.py"} <= ledger.code.keys()
+    digests = checkpoint_code.digests()
+    edited = {path: "other" if path.name == "training.py" else d for path, d in digests.items()}
+    monkeypatch.setattr(checkpoint_code, "digests", lambda: edited)
     with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 8)
-    assert "of other code" in place.notes[0]
+    assert "of other training.py" in place.notes[0]
+
+
+def test_sources_that_are_not_imported_may_change(monkeypatch):
+    used = checkpoint_code.in_use()
+    digests = checkpoint_code.digests()
+    new = {path: "other" for path in digests if _relative(path) not in used}
+    assert new
+    monkeypatch.setattr(checkpoint_code, "digests", lambda: digests | new)
+    assert not checkpoint_code.changed(used)
+
+
+def _relative(path: Path) -> str:
+    return path.relative_to(Path(checkpoint_code.__file__).parent).as_posix()
 
 
 @pytest.fixture(scope="module")
@@ -229,11 +248,16 @@ def half_done(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def whole_walk() -> list[float]:
+    return walk()
+
+
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-def test_damage_anywhere_costs_time_and_nothing_else(data, half_done, tmp_path):
+def test_damage_anywhere_costs_time_and_nothing_else(data, half_done, whole_walk, tmp_path):
     folder = tmp_path / "fit"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(half_done, folder)
@@ -252,7 +276,7 @@ def test_damage_anywhere_costs_time_and_nothing_else(data, half_done, tmp_path):
         path.write_bytes(content)
     with checkpoint.kept_in(folder, {"fit": "this"}) as place:
         found, epochs = counted(walk)
-    assert found == walk()
+    assert found == whole_walk
     assert place.notes or path.name == LEDGER
     assert epochs > 3 or not place.notes
 

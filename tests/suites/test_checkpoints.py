@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from methods.adamw import AdamW
 from methods.architectures import Linear, ReLU
@@ -79,10 +78,12 @@ def test_its_cost_is_that_of_all_attempts(folder):
     start = time.perf_counter()
     (resumed,) = execute(walking)
     assert time.perf_counter() - start < 0.5
-    assert resumed.record.cost.fit_seconds > 0.6
+    cost = resumed.record.cost
+    assert cost
+    assert cost.fit_seconds > 0.6
     (ledger,) = (Ledger.read(own) for own in folder.iterdir())
     assert ledger
-    assert ledger.peak_bytes <= resumed.record.cost.peak_bytes
+    assert ledger.peak_bytes <= cost.peak_bytes
 
 
 def test_runs_in_other_company_begin_anew(folder):
@@ -104,14 +105,6 @@ def test_a_checkpoint_of_other_data_is_not_used(folder):
     (note,) = outcome.record.provenance["checkpoints_not_used"]  # type: ignore[misc]
     assert "data" in note
     assert "resumed" not in outcome.record.provenance
-
-
-def test_the_digest_of_data_depends_on_their_order():
-    train = Line().load(0).train
-    turned = train.rows(torch.arange(len(train)).flip(0))
-    assert checkpoints.data_digest([train]) == checkpoints.data_digest([Line().load(0).train])
-    assert checkpoints.data_digest([train]) != checkpoints.data_digest([turned])
-    assert checkpoints.data_digest([train, turned]) != checkpoints.data_digest([turned, train])
 
 
 def test_without_the_store_on_this_machine_there_are_none(tmp_path):
