@@ -58,6 +58,6 @@ def _noncentrality(freedom: int, level: float, wanted: float) -> float:
     high = 2.0
     while _power(high, freedom, level) < wanted:
         high *= 2
-    return float(
-        optimize.brentq(lambda at: _power(at, freedom, level) - wanted, 0.0, high, xtol=1e-10)
-    )
+    root = optimize.brentq(lambda at: _power(at, freedom, level) - wanted, 0.0, high, xtol=1e-10)
+    assert isinstance(root, float)
+    return root

@@ -44,16 +44,17 @@ class Declared:
 
     def differences(self, printed: Published, runs: Sequence[Record]) -> Iterator[str]:
         """Yield in which points our runs of a method departed from the paper's protocol."""
-        wanted = self.epochs.get(printed.method, self.epochs.get(""))
-        trained = {epochs for run in runs if (epochs := epochs_of(run)) is not None}
-        if wanted and trained - {wanted}:
-            yield f"{', '.join(map(str, sorted(trained)))} epochs, not {wanted}"
+        epochs = self.epochs.get(printed.method, self.epochs.get(""))
+        trained = {found for run in runs if (found := epochs_of(run)) is not None}
+        if epochs and trained - {epochs}:
+            yield f"{', '.join(map(str, sorted(trained)))} epochs, not {epochs}"
         rows = {run.facts.get("train_rows") for run in runs} - {None}
         if self.train_rows and rows - {self.train_rows}:
             yield f"{', '.join(map(str, rows))} rows to train on, not {self.train_rows}"
         shares = [share for run in runs if (share := _test_share(run)) is not None]
         if self.test_share and any(abs(share - self.test_share) > 0.01 for share in shares):
-            yield f"{100 * shares[0]:.0f} % of the rows for testing, not {self.test_share:.0%}"
+            tested, wanted = (f"{100 * share:.0f} %" for share in (shares[0], self.test_share))
+            yield f"{tested} of the rows for testing, not {wanted}"
         if self.augmented is not None and any(_augmented(r) != self.augmented for r in runs):
             yield "no augmentation" if self.augmented else "images are augmented"
         known = _networks().get(printed.model)

@@ -167,10 +167,14 @@ def _places(
     return tuple(
         Place(
             method,
-            *(float(of[m]) for of in (rank.mean, rank.low, rank.high)),
-            *(float(of[m]) for of in (behind.mean, behind.low, behind.high)),
-            float(p_values[m]),
-            failures,
+            rank=float(rank.mean[m]),
+            low=float(rank.low[m]),
+            high=float(rank.high[m]),
+            behind=float(behind.mean[m]),
+            behind_low=float(behind.low[m]),
+            behind_high=float(behind.high[m]),
+            p_value=float(p_values[m]),
+            failed_on=failures,
         )
         for method, m, failures in zip(methods, order, failed_on, strict=True)
     )

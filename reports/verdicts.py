@@ -8,7 +8,7 @@ from typing import Literal
 from reports import labels
 from reports.protocols import Protocol, declared
 from reports.reproduction import Comparison, Reproduction
-from reports.words import counted, joined
+from reports.words import joined
 
 Kind = Literal["agrees", "differs", "differs much", "not comparable"]
 KINDS: tuple[Kind, ...] = ("agrees", "differs", "differs much", "not comparable")
@@ -48,19 +48,17 @@ class Summary:
         """What there is to say, such as "17 of 20 printed numbers agree with ours"."""
         if not self.compared:
             return ""
-        agreeing = self.counts["agrees"]
-        verb = "agrees" if agreeing == 1 else "agree"
-        text = (
-            f"{agreeing or 'none'} of {counted(self.compared, 'comparable printed number')} "
-            f"{verb} with ours within {NEAR:.0f} standard errors"
-        )
-        if agreeing == self.compared:
-            all_of = {
-                1: "the only comparable printed number agrees",
-                2: "both comparable printed numbers agree",
-            }
-            text = all_of.get(agreeing, f"all {agreeing} comparable printed numbers agree")
-            text += f" with ours within {NEAR:.0f} standard errors"
+        agreeing, within = self.counts["agrees"], f"with ours within {NEAR:.0f} standard errors"
+        if self.compared == 1:
+            says = f"agrees {within}" if agreeing else "differs from ours"
+            text = f"the only comparable printed number {says}"
+        elif agreeing == self.compared:
+            every = "both" if agreeing == 2 else f"all {agreeing}"
+            text = f"{every} comparable printed numbers agree {within}"
+        else:
+            verb = "agrees" if agreeing == 1 else "agree"
+            of = f"{agreeing or 'none'} of {self.compared} comparable printed numbers"
+            text = f"{of} {verb} {within}"
         if much := self.counts["differs much"]:
             text += f", {much} {'is' if much == 1 else 'are'} more than {FAR:.0f} away"
         return text
