@@ -31,10 +31,19 @@ from reports.measures import main_metrics
 from reports.numbers import duration
 from reports.palette import Style, method_order, styles
 from reports.ranks import Ranks, ranks
-from reports.reproduction import Reproduction, reproductions
+from reports.reproduction import Comparison, Reproduction, reproductions
 from reports.sizes import Family, part_tables, size_tables, sized_families
 from reports.steps import step_tables
 from reports.table import Table, condition_table, diagnostics_table, overview
+from reports.verdicts import (
+    Declaration,
+    Judgement,
+    Summary,
+    clauses,
+    declarations,
+    judgements,
+    summaries,
+)
 from suites.engine.means import with_means
 from suites.engine.record import Record
 
@@ -248,6 +257,21 @@ class Content:
         """The printed scores of all profiles."""
         return [found for part in self.parts for found in part.reproductions]
 
+    @cached_property
+    def judged(self) -> Mapping[Comparison, Judgement]:
+        """What may be said of every printed number beside ours."""
+        return judgements(self.reproductions)
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        """How many printed numbers agree, paper by paper."""
+        return summaries(self.judged.values())
+
+    @property
+    def declarations(self) -> tuple[Declaration, ...]:
+        """How the papers came to their numbers, and we to ours."""
+        return declarations(self.reproductions)
+
     @property
     def title(self) -> str:
         """The suite's name for people."""
@@ -322,6 +346,7 @@ def _part(
     clean = [section.tables[0] for section in sections]
     far, layers = tuple(covered(results.store, found)), tuple(layered(found))
     drawn = galleries(results.store, found, clean, (far, layers), looks, name)
+    printed = reproductions(found)
     part = Part(
         profile,
         name,
@@ -335,11 +360,11 @@ def _part(
         sections,
         drawn.galleries,
         drawn.absent,
-        reproductions(found),
+        printed,
         tuple(data_facts(benchmark) for benchmark in found),
         settings(found),
         networks(found),
-        answer(found),
+        answer(found, clauses(tuple(judgements(printed).values()))),
         tuple(_ranked(found, looks, name)),
     )
     return part, drawn.damage

@@ -1,11 +1,13 @@
 """The front page over all suites: what was compared, on what, and the answer of each."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.content import Content, Part
 from reports.numbers import duration
 from reports.page import front
+from reports.verdicts import KINDS, Kind, Summary
 
 HOME = "../index.html"
 """The front page's address from a suite's page."""
@@ -50,6 +52,8 @@ class Entry:
     stand_ins: tuple[str, ...]
     damage: tuple[tuple[str, str], ...]
     """key and reason of what could not be read"""
+    summaries: tuple[Summary, ...]
+    """How many printed numbers agree, paper by paper."""
     stores: Mapping[str, int]
     copies: int
     disagreeing: tuple[str, ...]
@@ -83,6 +87,15 @@ class Front:
         return f"{', '.join(told)}: {runs:,} run{'s' * (runs != 1)}, {duration(seconds)} of fitting"
 
     @property
+    def summaries(self) -> list[Summary]:
+        """How many printed numbers agree with ours, paper by paper, over all suites."""
+        found: dict[str, Counter[Kind]] = {}
+        for entry in self.entries:
+            for one in entry.summaries:
+                found.setdefault(one.paper, Counter()).update(one.counts)
+        return [Summary(p, {kind: found[p][kind] for kind in KINDS}) for p in sorted(found)]
+
+    @property
     def stores(self) -> dict[str, int]:
         """Store → runs taken from it, where several were merged."""
         found: dict[str, int] = {}
@@ -100,6 +113,7 @@ def entry(content: Content) -> Entry:
         tuple(map(_profile, content.parts)),
         tuple(content.stand_ins),
         tuple((damage.key, damage.reason) for damage in content.damage),
+        content.summaries,
         content.stores,
         content.results.copies,
         content.results.disagreeing,
