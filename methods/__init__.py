@@ -10,6 +10,7 @@ METHODS: Mapping[str, str] = {
     "mc_dropout": "methods.mc_dropout:McDropout",
     "ensemble": "methods.ensemble:Ensemble",
     "mfvi": "methods.mfvi:Mfvi",
+    "dvi": "methods.dvi.method:Dvi",
     "ivon": "methods.ivon:Ivon",
     "hmc": "methods.hmc.method:Hmc",
     "hmc_hamiltorch": "methods.hmc_hamiltorch:HmcHamiltorch",

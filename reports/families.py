@@ -21,6 +21,7 @@ MODULES: Mapping[str, str] = {
     "methods.mc_dropout": ENSEMBLE,
     "methods.ensemble": ENSEMBLE,
     "methods.mfvi": VARIATIONAL,
+    "methods.dvi": VARIATIONAL,
     "methods.ivon": VARIATIONAL,
     "methods.graves_vi": VARIATIONAL,
     "methods.hmc": SAMPLING,

@@ -27,6 +27,7 @@ from methods.base import (
     differentiable,
 )
 from methods.ciber.method import CLEAN_SECOND, PAPER_LAST
+from methods.dvi.method import Dvi
 from methods.function_space.method import FunctionSpace, WeightSpace
 from methods.function_space.models import Dropout, MeanField, Members
 from methods.function_space.radial import Radial
@@ -49,6 +50,7 @@ VARIANTS: dict[str, Method] = {
 } | {
     "Ciber of the second layer": CLEAN_SECOND,
     "Ciber of the paper": PAPER_LAST,
+    "Dvi of variances alone": Dvi(heteroscedastic=False, covariance="diagonal"),
     "Laplace of the diagonal": Laplace(structure=Diagonal(), prediction="glm_mc"),
     "Laplace of the last layer": Laplace(structure=Full("last")),
     "Laplace of a subnetwork": Laplace(structure=Subnetwork(20), prior_precisions=(1.0,)),

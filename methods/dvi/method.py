@@ -1,0 +1,136 @@
+r"""Deterministic variational inference (DVI): no weight is ever drawn.
+
+The posterior of every weight is an independent Gaussian. Means and covariances of all units
+follow from those of the weights, and with them the expected log likelihood of each target, so
+that the evidence lower bound of a batch is a number, and its gradient no estimate. The prior
+variance of each layer is the best one for the posterior (`methods.dvi.prior`).
+
+Units of the first layer are independent given the input, and what passes its rectifiers is
+exact; units further on count as jointly normal where they enter a rectifier.
+
+Source: Wu et al. (2019), "Deterministic Variational Inference for Robust Bayesian Neural
+Networks".
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Gaussian
+from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
+from methods.dvi.posterior import DviPosterior
+from methods.dvi.prior import InverseGamma, LayerwisePrior
+from methods.dvi.propagation import Covariance, propagation_rules, require_covered
+from methods.heteroscedastic import widened
+from methods.moment_propagation.moments import Moments
+from methods.settings import require_choice, require_count, require_positive
+from methods.torch_network import TorchNetwork
+from methods.training import Schedule, Stack, check_descent, in_stacks, only
+
+
+@dataclass(frozen=True)
+class Dvi:
+    """DVI of dense regression networks, by Adam on means and log standard deviations.
+
+    A `heteroscedastic` one learns the log variance of each target as a second output; otherwise
+    one noise variance is learned, the expected squared residual. A known noise stays as it is.
+    """
+
+    learning_rate: float = 1e-2
+    hyperprior: InverseGamma = field(default_factory=InverseGamma)
+    initial_std: float = 0.05
+    heteroscedastic: bool = True
+    covariance: Covariance = "full"
+    order: int = 3
+    """Terms of the expansion by which covariances pass rectifiers."""
+    epochs: int = 100
+    batch_size: int = 128
+    schedule: Schedule = "cosine"
+
+    def __post_init__(self) -> None:
+        check_descent(self)
+        require_positive(self, "initial_std")
+        require_choice(self, "covariance", get_args(Covariance))
+        require_count(self, "order")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        likelihood, architecture = problems[0].likelihood, problems[0].architecture
+        if not isinstance(likelihood, Gaussian):
+            raise Unsupported(f"needed a regression for DVI; got {likelihood}")
+        require_covered(architecture)
+        two_outputs = self.heteroscedastic and likelihood.noise_std is None
+        stack = Stack(
+            problems,
+            rngs,
+            self.batch_size,
+            widened(architecture) if two_outputs else architecture,
+            propagation_rules(self.covariance, self.order),
+        )
+        if two_outputs:
+            stack.noise = None
+        prior = LayerwisePrior.of(stack.network.parameters, self.hyperprior)
+        mean = stack.weights.requires_grad_()
+        log_std = torch.full_like(mean, math.log(self.initial_std)).requires_grad_()
+        optimiser = torch.optim.Adam([mean, log_std], lr=self.learning_rate, fused=mean.is_cuda)
+        rows = stack.batches.rows
+
+        def step(inputs: Tensor, targets: Tensor) -> Tensor:
+            std = log_std.exp()
+            loss = expected_loss(stack, (mean, std), inputs, targets)
+            loss = loss + prior.penalty(mean, std) / rows
+            optimiser.zero_grad()
+            loss.sum().backward()
+            optimiser.step()
+            return loss.detach()
+
+        stack.run(self.epochs, step, optimiser, self.schedule)
+        stack.weights, std = mean.detach(), log_std.detach().exp()
+        posteriors = [self._posterior(stack, prior, std, m) for m in range(len(problems))]
+        return stack.outcomes(posteriors, std)
+
+    def _posterior(self, stack: Stack, prior: LayerwisePrior, std: Tensor, m: int) -> DviPosterior:
+        member = slice(m, m + 1)
+        own, own_std = stack.weights[member], std[member]
+        noise = float(stack.noise.variance[m]) if stack.noise else None
+        details = {"kl_per_row": float(prior.kl(own, own_std)) / stack.batches.rows}
+        details |= {
+            f"prior_std_{layer}": math.sqrt(variance) if variance >= 0 else math.nan
+            for layer, variance in enumerate(prior.variances(own, own_std)[0].tolist())
+        }
+        if noise is not None:
+            details["noise_std"] = math.sqrt(noise)
+        plain = TorchNetwork(stack.network.architecture, stack.network.input_shape)
+        return DviPosterior(plain, own[0], own_std[0], noise, self.covariance, self.order, details)
+
+
+def expected_loss(
+    stack: Stack,
+    weights: tuple[Float[Tensor, "members parameters"], Float[Tensor, "members parameters"]],
+    inputs: Float[Tensor, "members batch *features"],
+    targets: Float[Tensor, "members batch outputs"],
+) -> Float[Tensor, " members"]:
+    """Return each member's mean of -E[log likelihood], in nats, and learn a noise of its own."""
+    y = stack.network(weights, Moments(inputs))
+    if stack.noise is None:
+        return MeanAndLogVariance.of(y).expected_losses(targets).mean(1)
+    squares = expected_squares(y, targets)
+    stack.noise.update(squares.detach().flatten(1).mean(1), targets.shape[1])
+    return expected_losses(squares, stack.noise.variance).mean(1)

@@ -1,0 +1,28 @@
+"""How DVI carries moments of Gaussian weights through a network, and which networks it can."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from methods.architectures import Architecture, Flatten, Layer, LeakyReLU, Linear, ReLU, Tanh
+from methods.base import Unsupported
+from methods.moment_propagation.covariance import Covariances, covariance_rules
+from methods.moment_propagation.rules import moment_rules
+from methods.torch_layers import Rule
+
+Covariance = Literal["full", "diagonal"]
+"""All covariances between the units of a layer (DVI), or variances alone (dDVI)."""
+
+COVERED = (Linear, ReLU, LeakyReLU, Tanh, Flatten)
+
+
+def propagation_rules(covariance: Covariance, order: int) -> Mapping[type[Layer], Rule]:
+    """Return the rules by which moments pass, with so many terms for covariances."""
+    return covariance_rules(Covariances(order=order)) if covariance == "full" else moment_rules()
+
+
+def require_covered(architecture: Architecture) -> None:
+    """Raise `Unsupported` for a layer whose Gaussian weights or units have no rule here."""
+    for layer in architecture:
+        if not isinstance(layer, COVERED):
+            names = ", ".join(kind.__name__ for kind in COVERED)
+            raise Unsupported(f"needed a dense network of {names} for DVI; got {layer}")
