@@ -8,14 +8,15 @@ const facts = (entries) => make("dl", { class: "facts" },
   ...Object.entries(entries).flatMap(([name, value]) =>
     [make("dt", {}, name.replaceAll("_", " ")), make("dd", {}, String(value))]));
 const folded = (title, ...children) => make("details", {}, make("summary", {}, title), ...children);
+const owned = (of, name) => (of && Object.hasOwn(of, name) ? of[name] : undefined);
 const sourceOf = (cell) => {
   const head = cell.closest("table").tHead.rows[0].cells[cell.cellIndex];
   const place = BEHIND?.benchmarks[head.dataset.b];
   const label = cell.parentNode.dataset.label;
-  return place && { head, place, label, runs: place.methods[label] };
+  return place && { head, place, label, runs: owned(place.methods, label) };
 };
 const numberOf = (head) => {
-  const name = BEHIND.names[head.dataset.m];
+  const name = owned(BEHIND.names, head.dataset.m);
   return name ? withUnit(name, unitOf(head)) : headed(head);
 };
 const oneRun = (runs, i, entry) => {
@@ -41,15 +42,15 @@ const oneRun = (runs, i, entry) => {
   parts.push(facts(told));
   if (Object.keys(diagnostics).length) parts.push(make("h4", {}, "Diagnostics"), facts(diagnostics));
   parts.push(folded("Provenance", facts(BEHIND.origins[at(runs.origin, i)] ?? {})));
-  const settings = BEHIND.settings[entry.place.profile]?.[entry.label];
+  const settings = owned(owned(BEHIND.settings, entry.place.profile), entry.label);
   if (settings) parts.push(folded("Settings", facts(settings)));
   return parts;
 };
 const listed = (entry, detail) => {
   const { runs, head } = entry;
-  const column = head.dataset.k === "diagnostic" ? runs.diagnostics?.[head.dataset.m]
+  const column = head.dataset.k === "diagnostic" ? owned(runs.diagnostics, head.dataset.m)
     : head.dataset.k === "cost" ? runs[head.dataset.m]
-    : runs.scores?.[head.dataset.c]?.[head.dataset.m];
+    : owned(owned(runs.scores, head.dataset.c), head.dataset.m);
   const columns = [["Fold", runs.fold], ["Seed", runs.seed]];
   if (column !== undefined) columns.push([numberOf(head), column, Number(head.dataset.scale ?? 1)]);
   if (head.dataset.k !== "cost") columns.push(["Fit, s", runs.fit_seconds]);
@@ -75,7 +76,7 @@ const open = (cell) => {
   close.addEventListener("click", () => panel.close());
   const of = cell.classList.contains("absent") ? cell.textContent.trim()
     : `${plain(cell)}${cell.querySelector(".se")?.textContent ?? ""}`;
-  const where = BEHIND.names[entry.head.dataset.c];
+  const where = owned(BEHIND.names, entry.head.dataset.c);
   const said = [`${numberOf(entry.head)}${where ? `, ${where}` : ""}: ${of}`, cell.title]
     .filter(Boolean).join(", ");
   const detail = make("section", { class: "run", "aria-live": "polite" });

@@ -19,6 +19,15 @@ METHODS = {
     "Ensemble": (1.15, 104, 0.92),
     "MFVI": (0.7, 44, 1.15),
 }
+TYPES = {
+    "AdamW": "methods.adamw:AdamW",
+    "SGD": "methods.sgd:Sgd",
+    "IVON": "methods.ivon:Ivon",
+    "IVON@mean": "methods.ivon:Ivon",
+    "MC dropout": "methods.mc_dropout:McDropout",
+    "Ensemble": "methods.ensemble:Ensemble",
+    "MFVI": "methods.mfvi:Mfvi",
+}
 SETS = {"boston": 2.9, "concrete": 5.6, "energy": 1.1, "kin8nm": 0.09, "naval": 0.0041,
         "power": 4.1, "protein": 4.6, "wine_red": 0.63, "yacht": 0.9}  # fmt: skip
 UNITS = {"boston": "1000 USD", "concrete": "MPa", "power": "MW", "protein": "Å"}
@@ -55,7 +64,7 @@ def cifar10(folder: Path, seeds: int = 5, points: int = 1500) -> None:
                 seed=seed,
                 profile="paper",
                 scores=scored(predictions, names),
-                settings=SETTINGS,
+                settings=SETTINGS | {"type": TYPES[method]},
                 cost=Cost(seconds * rng.uniform(0.95, 1.1), seconds / 40, 3e8),
                 facts=IMAGE_FACTS,
                 reproduces=(
@@ -64,7 +73,8 @@ def cifar10(folder: Path, seeds: int = 5, points: int = 1500) -> None:
             )
             keep(folder, [run], {run.key: predictions})
     failure = record("MFVI", seed=seeds, profile="paper", scores={}, status="diverged",
-                     error="the loss became NaN in epoch 3", settings=SETTINGS,
+                     error="the loss became NaN in epoch 3",
+                     settings=SETTINGS | {"type": TYPES["MFVI"]},
                      facts=IMAGE_FACTS)  # fmt: skip
     keep(folder, [failure])
 
