@@ -68,7 +68,7 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
         metric = next(iter(found))
         line = short_across(found[metric], ranked[metric])
     cost = _cost(costs(benchmarks), next(iter(found.values())))
-    limits = [*_failures(ended), *_undetectable(found), *published]
+    limits = [*_failures(ended), *_unconverged(ended), *_undetectable(found), *published]
     main = tuple(j for scored in found.values() for j in scored)
     return Answer(best, cost, _sentence(limits), line, main)
 
@@ -138,6 +138,16 @@ def _failures(ended: Mapping[str, Success]) -> list[str]:
         f"{quoted(s.method)} {s.asked - s.completed} of {s.asked}" for s in short_of[:MOST_NAMES]
     ]
     return [f"{joined(told)} ({some_of(named, len(short_of), 'method')})"]
+
+
+def _unconverged(ended: Mapping[str, Success]) -> list[str]:
+    """Return which runs behind the means did not converge."""
+    astray = sorted((s for s in ended.values() if s.unconverged), key=lambda s: -s.unconverged)
+    if not astray:
+        return []
+    named = [f"{quoted(s.method)} {s.unconverged} of {s.completed}" for s in astray[:MOST_NAMES]]
+    runs = counted(sum(s.unconverged for s in astray), "completed run")
+    return [f"{runs} did not converge ({some_of(named, len(astray), 'method')})"]
 
 
 def _undetectable(found: Mapping[str, Sequence[Judged]]) -> list[str]:

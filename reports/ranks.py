@@ -18,6 +18,7 @@ from reports.benchmarks import Benchmark
 from reports.measures import Judged, judged
 from reports.paired import LEVEL
 from reports.success import successes
+from reports.words import joined, quoted
 from suites.engine.description import canonical_json
 
 FEWEST_SETS = 4
@@ -93,9 +94,12 @@ class Ranks:
             f"Nemenyi's critical difference would be {self.critical_difference:.2f}; it holds "
             "only if all methods are equal, and no bar uses it."
         )
-        found += [
-            f"{labels.sentence(what)} is left out: {why}." for what, why in self.left_out.items()
-        ]
+        reasons: dict[str, list[str]] = {}
+        for what, why in self.left_out.items():
+            reasons.setdefault(why, []).append(quoted(what))
+        for why, names in reasons.items():
+            verb = "is" if len(names) == 1 else "are"
+            found.append(f"{labels.sentence(joined(names))} {verb} left out: {why}.")
         return tuple(found)
 
 
@@ -228,7 +232,7 @@ def _nested(of: Judged, methods: Sequence[str], failed: np.ndarray) -> Nested | 
 
 def _lacks(method: str, found: Sequence[Judged]) -> str:
     lacking = sum(method not in j.means for j in found)
-    return f"it has no scores on {lacking} of {len(found)} data sets"
+    return f"no scores on {lacking} of {len(found)} data sets"
 
 
 def _p(value: float) -> str:

@@ -17,6 +17,8 @@ class Success:
     completed: int
     diverged: int = 0
     failed: int = 0
+    unconverged: int = 0
+    """Completed runs whose own diagnostics say that they did not converge."""
 
     @property
     def missing(self) -> int:
@@ -53,6 +55,7 @@ class Success:
             self.completed + other.completed,
             self.diverged + other.diverged,
             self.failed + other.failed,
+            self.unconverged + other.unconverged,
         )
 
 
@@ -74,4 +77,6 @@ def over_all(benchmarks: Iterable[Benchmark], methods: Sequence[str]) -> dict[st
 
 def _success(method: str, runs: Sequence[Record], asked: int) -> Success:
     ends = [run.status for run in runs]
-    return Success(method, asked, *(ends.count(e) for e in ("completed", "diverged", "failed")))
+    counts = (ends.count(end) for end in ("completed", "diverged", "failed"))
+    astray = sum(r.status == "completed" and r.diagnostics.get("converged") == 0 for r in runs)
+    return Success(method, asked, *counts, unconverged=astray)

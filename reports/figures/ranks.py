@@ -6,6 +6,7 @@ are read as a list, with intervals of the ranks, and bars beside the rows.
 
 from collections.abc import Mapping, Sequence
 
+from reports import labels
 from reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
 from reports.palette import Style
 from reports.ranks import Ranks
@@ -43,7 +44,7 @@ def draw(ranks: Ranks, styles: Mapping[str, Style], identifier: str) -> Drawing:
         axes.set_xticks(_ticks(count))
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        heading = f"{ranks.name} over {len(ranks.sets)} data sets"
+        heading = f"{labels.sentence(ranks.name)} over {len(ranks.sets)} data sets"
         return Drawing(svg(figure, identifier, described(ranks)), heading)
 
 

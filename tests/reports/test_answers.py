@@ -124,6 +124,12 @@ def test_runs_that_failed_are_counted_and_whose_they_are():
     )
 
 
+def test_runs_that_did_not_converge_are_counted():
+    runs = runs_of({"A": around(1.0), "B": around(1.1, stream=1)})
+    runs[7] = dataclasses.replace(runs[7], diagnostics={"converged": 0.0})
+    assert answered(*runs).limits.startswith("1 completed run did not converge (B 1 of 6);")
+
+
 @pytest.mark.parametrize(
     ("count", "text"),
     [

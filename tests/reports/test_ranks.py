@@ -121,8 +121,8 @@ def test_a_method_without_runs_on_a_set_is_left_out_and_named():
     lacking = {("MFVI", f"set{s}") for s in (0, 2, 4)}
     found = ranked([r for r in store(6) if (r.method, r.dataset) not in lacking])
     assert [p.method for p in found.places] == ["AdamW", "IVON"]
-    assert found.left_out == {"MFVI": "it has no scores on 3 of 6 data sets"}
-    assert "MFVI is left out: it has no scores on 3 of 6 data sets." in found.notes
+    assert found.left_out == {"MFVI": "no scores on 3 of 6 data sets"}
+    assert "MFVI is left out: no scores on 3 of 6 data sets." in found.notes
 
 
 def test_a_set_that_most_methods_lack_is_left_out_and_named():
