@@ -8,9 +8,13 @@ from datasets.uci import Uci
 from methods.adamw import AdamW
 from methods.ensemble import Ensemble
 from methods.ivon import Ivon
+from methods.laplace.kfac import Kfac
+from methods.laplace.method import Laplace
+from methods.laplace.structures import Diagonal, Full, Subnetwork
 from methods.mc_dropout import McDropout
 from methods.mfvi import Mfvi
 from methods.networks import mlp
+from methods.neural_linear import NeuralLinear
 from methods.sgd import Sgd
 from methods.trajectory.collector import Descent
 from methods.trajectory.pca_slices import PcaSlices
@@ -82,6 +86,32 @@ PCA_VI = {
     f"PCA+VI T={temperature}": PcaVi(DESCENTS["lr=0.01 low=0.1 wd=0.01"], temperature=temperature)
     for temperature in (None, 1.0, 1e3)
 }
+# Around the best AdamW. The evidence chooses the noise as well.
+TRAINED = ADAMW["AdamW lr=0.01 wd=0.01"]
+PRIORS = {"evidence": (), "1": (1.0,), "10": (10.0,), "100": (100.0,)}
+STRUCTURES = {
+    "diagonal": Diagonal(),
+    "KFAC": Kfac(),
+    "full": Full(),
+    "last": Full("last"),
+    "subnetwork": Subnetwork(300),
+}
+LAPLACE = {
+    f"Laplace {name} prior={prior}": Laplace(TRAINED, structure, precisions)
+    for name, structure in STRUCTURES.items()
+    for prior, precisions in PRIORS.items()
+} | {
+    f"Laplace KFAC draws prior={prior}": Laplace(TRAINED, Kfac(), precisions, "mc")
+    for prior, precisions in {
+        "evidence": (),
+        "30": (30.0,),
+        "100": (100.0,),
+        "1000": (1e3,),
+    }.items()
+}
+NEURAL_LINEAR = {
+    f"NL rate={rate:g}": NeuralLinear(TRAINED, noise_rate=rate) for rate in (5e-4, 5e-3, 5e-2)
+} | {"NL bandits": NeuralLinear(TRAINED, 0.25, noise_shape=6.0, noise_rate=6.0)}
 
 SEARCH = Suite(
     name="uci_search",
@@ -112,7 +142,9 @@ TRAJECTORIES = replace(
     methods=SWAG | SGLD | PCA_SLICES | PCA_VI,
 )  # fmt: skip
 
-SUITES = {"quick": SEARCH, "trajectories": TRAJECTORIES}
+CURVATURES = replace(TRAJECTORIES, profile="laplace", methods=LAPLACE | NEURAL_LINEAR)
+
+SUITES = {"quick": SEARCH, "trajectories": TRAJECTORIES, "laplace": CURVATURES}
 
 if __name__ == "__main__":
     main(SUITES)
