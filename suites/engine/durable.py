@@ -1,14 +1,19 @@
 """Files and folders that appear whole or not at all, and stay once a call has returned."""
 
+import contextlib
 import ctypes
 import errno
 import functools
 import os
+import secrets
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 SYNCING = 16
 """Files that are handed to the disk at once: a journal then commits them together."""
@@ -22,28 +27,48 @@ _HERE = -100
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file whole or not at all; it is on the disk when this returns."""
-    write_each({path: content})
-
-
-def write_each(contents: Mapping[Path, bytes]) -> None:
-    """Write every file whole or not at all, and wait for the disk about as long as for one."""
-    made: dict[Path, Path] = {}
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        for path, content in contents.items():
-            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-            made[path] = Path(name)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(name, 0o644)
-        sync(made.values())
-        for path in contents:
-            os.replace(made[path], path)
-            del made[path]
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
     except BaseException:
-        for name in made.values():
-            name.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
         raise
-    sync({path.parent for path in contents})
+    sync([path.parent])
+
+
+def change(folder: Path, name: str, changed: Callable[[bytes], bytes | None]) -> None:
+    """Replace a file by what `changed` makes of its content; None leaves it.
+
+    All of it happens in the folder that is at `folder` when this begins: if another process puts
+    another one there in the meantime, that one is left alone.
+    """
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    made = f".{name}.{secrets.token_hex(4)}"
+    try:
+        with os.fdopen(os.open(name, os.O_RDONLY, dir_fd=place), "rb") as file:
+            content = changed(file.read())
+        if content is None:
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(made, flags, 0o644, dir_fd=place), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(made, name, src_dir_fd=place, dst_dir_fd=place)
+        os.fsync(place)
+    except FileNotFoundError:
+        return  # that process has removed the folder already
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(made, dir_fd=place)
+        raise
+    finally:
+        os.close(place)
 
 
 def sync(paths: Iterable[Path]) -> None:
@@ -51,11 +76,18 @@ def sync(paths: Iterable[Path]) -> None:
 
     All at once: one after another, each would wait for a commit of its own.
     """
-    paths = list(paths)
-    if len(paths) == 1:
-        _sync(paths[0])
-    else:
-        list(_pool().map(_sync, paths))
+    at_once(_sync, list(paths))
+
+
+def at_once(act: Callable[[T], None], items: Sequence[T]) -> None:
+    """Do to each item what waits for the disk; raises the first error when all are done."""
+    if len(items) == 1:
+        act(items[0])
+        return
+    waiting = [_pool().submit(act, item) for item in items]
+    wait(waiting)
+    for one in waiting:
+        one.result()
 
 
 def _sync(path: Path) -> None:

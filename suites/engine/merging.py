@@ -10,7 +10,7 @@ from pathlib import Path
 from suites.engine.durable import sync
 from suites.engine.inspection import inspect_curves, inspect_run, stores
 from suites.engine.record import Record, chosen
-from suites.engine.store import PREDICTIONS, RECORD, Store, batched
+from suites.engine.store import PREDICTIONS, RECORD, Store
 from suites.engine.tables import write_tables
 
 BATCH = 64
@@ -87,8 +87,8 @@ def _merge_suite(held: Sequence[Store], out: Store) -> Merge:
         else:
             lines.append(_difference(key, best, copies))
         taken.append((best[0], key))
-    for some in batched(taken, BATCH):
-        _copy(some, out)
+    for start in range(0, len(taken), BATCH):
+        _copy(taken[start : start + BATCH], out)
     _copy_curves(held, out)
     write_tables(out)
     return Merge(len(taken), equal, tuple(lines), left_out)

@@ -8,12 +8,10 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 from suites.engine.clock import Clock
-from suites.engine.durable import put, sync, write_each, write_whole  # noqa: F401
+from suites.engine.durable import at_once, change, put, sync
 from suites.engine.packing import Predictions, unpack
 from suites.engine.record import (
     UNKNOWN,
@@ -25,16 +23,10 @@ from suites.engine.record import (
     to_json,
 )
 
-T = TypeVar("T")
-
 RECORD, PREDICTIONS = "record.json", "predictions.npz"
 
 TEMPORARY = "."
 """Names of folders and files that are being made begin with it."""
-
-
-BATCH = 256
-"""Records that are replaced at once."""
 
 
 class Damaged(ValueError):
@@ -127,15 +119,15 @@ class Store:
         Raises `Unwritable`.
         """
         with self._writing():
-            for some in batched(records, BATCH):
-                write_each(
-                    {
-                        self.runs / record.key / RECORD: to_json(record).encode()
-                        for record in some
-                        if (there := self.read(record.key))
-                        and there.predictions_sha256 == record.predictions_sha256
-                    }
-                )
+            at_once(self._rewrite, list(records))
+
+    def _rewrite(self, record: Record) -> None:
+        def changed(there: bytes) -> bytes | None:
+            same = from_json(there.decode()).predictions_sha256 == record.predictions_sha256
+            return to_json(record).encode() if same else None
+
+        with contextlib.suppress(FileNotFoundError):  # removed by another process
+            change(self.runs / record.key, RECORD, changed)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -218,10 +210,3 @@ class Store:
 def sha256(content: bytes) -> str:
     """Return the SHA-256 of the content, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
-
-
-def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Return the items in lists of at most `size`, in order."""
-    items = iter(items)
-    while some := list(islice(items, size)):
-        yield some
