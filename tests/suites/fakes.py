@@ -237,6 +237,47 @@ class Dying:
 
 
 @dataclass(frozen=True)
+class Fragile:
+    """Fits several problems at once; one whose first input is above `most` kills the process."""
+
+    most: float
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Constant:
+        (posterior,) = self.fit_many([problem], [rng])
+        return posterior
+
+    def fit_many(self, problems, rngs) -> list[Constant]:
+        if any(problem.train.inputs[0, 0] > self.most for problem in problems):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [fitted(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
+
+
+@dataclass(frozen=True)
+class Hungry:
+    """Holds so much memory for a while."""
+
+    bytes: int
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Constant:
+        held = torch.ones(self.bytes, dtype=torch.uint8)
+        time.sleep(2)
+        return fitted(problem, rng) if held.any() else Constant(torch.zeros(1), False)
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Computes for so many seconds of the processor's time."""
+
+    seconds: float
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Constant:
+        start = time.thread_time()
+        while time.thread_time() - start < self.seconds:
+            pass
+        return fitted(problem, rng)
+
+
+@dataclass(frozen=True)
 class NeedsSettings:
     """Cannot be made without settings."""
 

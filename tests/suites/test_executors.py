@@ -1,17 +1,21 @@
 """Where tasks are carried out makes no difference to what comes out."""
 
-from dataclasses import replace
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
 from datasets.base import DataUnavailable
 from datasets.conditions import Clean
 from suites.engine.execute import Task
-from suites.engine.executors import Lost, Settings, executor
+from suites.engine.executors import NEEDS, Limits, Lost, Settings, Unusable, executor, lacks
+from suites.engine.executors.turns import check_that_it_travels
 from suites.engine.executors.worker import throttled
 from suites.engine.grid import Evaluation, Run
 from tests.suites import fakes
-from tests.suites.fakes import Dying, Line, Mean, Slow, Together
+from tests.suites.fakes import Dying, Fragile, Hungry, Line, Mean, Slow, Together
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)
 RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)
@@ -77,6 +81,83 @@ def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(tmp_path):
     assert found[once][0].record.status == "completed"
     reason = "the worker was killed by SIGKILL (out of memory?); trying once more"
     assert witness.losses == [reason] * 2
+
+
+def test_of_runs_fitted_together_the_one_to_blame_falls_alone():
+    first_inputs = [float(Line().load(fold).train.inputs[0, 0]) for fold in range(4)]
+    together = task(Fragile(sorted(first_inputs)[-2]), folds=range(4))
+    witness = Witness()
+    found = list(executor("processes", Settings(workers=2)).map([together], witness))
+    statuses = {
+        t.runs[0].fold: result if isinstance(result, Lost) else result[0].record.status
+        for t, result in found
+    }
+    guilty = first_inputs.index(max(first_inputs))
+    killed = Lost("the worker was killed by SIGKILL (out of memory?)")
+    assert statuses == dict.fromkeys(range(4), "completed") | {guilty: killed}
+    assert witness.losses == [f"{killed.reason}; trying its runs one by one"]
+
+
+def test_a_run_that_takes_too_long_is_stopped_and_not_repeated():
+    late, others = task(Slow(60.0)), [task(Mean(), folds=(fold,)) for fold in range(3)]
+    limits = Limits(seconds=0.5)
+    start = time.monotonic()
+    found, witness = results("processes", [late, *others], limits=limits)
+    assert time.monotonic() - start < 30
+    assert found[late] == Lost("ran longer than 0.5 s")
+    assert [found[other][0].record.status for other in others] == ["completed"] * 3
+    assert witness.starts.count(late) == 1
+
+
+def test_runs_fitted_together_have_the_time_of_all_of_them():
+    together = task(Together(), folds=range(3))
+    witness = Witness()
+    limits = Limits(seconds=1e-9)
+    ((_, result),) = executor("processes", Settings(limits=limits)).map([together], witness)
+    assert result == Lost("ran longer than 1e-09 s for each of 3 runs fitted together")
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="watches processes through /proc")
+def test_a_run_that_needs_too_much_memory_is_tried_once_more_and_stopped():
+    greedy, modest = task(Hungry(2 * 2**30)), task(Hungry(2**20))
+    found, witness = results("processes", [greedy, modest], limits=Limits(bytes=2**30 * 3 // 2))
+    assert found[greedy] == Lost("needed more than 1.5 GiB of memory")
+    assert found[modest][0].record.status == "completed"
+    assert witness.losses == ["needed more than 1.5 GiB of memory; trying once more"]
+
+
+@pytest.mark.parametrize("name", ["serial", "processes"])
+def test_while_there_is_nothing_to_do_tasks_are_asked_for_again(name):
+    first, second = task(Mean()), task(Mean(), folds=(1,))
+    offered = iter([None, first, None, None, second])
+    found = dict(executor(name, Settings(workers=2)).map(offered, Witness()))
+    assert set(found) == {first, second}
+
+
+def test_a_process_cannot_stop_itself():
+    with pytest.raises(ValueError, match="serial executor has no limits"):
+        executor("serial", Settings(limits=Limits(seconds=1)))
+
+
+def test_a_class_of_the_started_file_does_not_travel():
+    @dataclass(frozen=True)
+    class Local(Mean):
+        """Pretends to come from the file that was started."""
+
+    Local.__module__, Local.__qualname__ = "__main__", "Local"
+    sys.modules["__main__"].Local = Local
+    try:
+        with pytest.raises(Unusable, match="put it into a module"):
+            check_that_it_travels(task(Local()))
+    finally:
+        del sys.modules["__main__"].Local
+    check_that_it_travels(task(Mean()))
+
+
+def test_a_package_that_is_missing_is_named_with_its_cure(monkeypatch):
+    monkeypatch.setitem(NEEDS, "ray", "no_such_package")
+    assert lacks("ray") == "needs the package no_such_package: pip install 'bnnbench[ray]'"
+    assert lacks("serial") is None
 
 
 def test_an_error_of_the_data_reaches_the_driver_as_what_it_is():

@@ -1,5 +1,6 @@
 """Workers on the machines of a Ray cluster; what a lost machine had goes to another one."""
 
+import logging
 import os
 import signal
 import time
@@ -164,7 +165,7 @@ def _cluster(settings: Settings) -> Iterator[Any]:
             address=settings.address or "local",
             runtime_env={"env_vars": shared | {"OMP_NUM_THREADS": "1"}},
             log_to_driver=False,
-            logging_level="ERROR",
+            logging_level=logging.ERROR,
             **({} if settings.address else local),
         )
     except (ConnectionError, ValueError, RuntimeError) as error:

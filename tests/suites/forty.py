@@ -1,0 +1,24 @@
+"""A suite of 40 short runs on stand-in data: `python -m tests.suites.forty`."""
+
+from datasets.conditions import Clean
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Suite
+from tests.suites.fakes import Elsewhere, Mean, Slow, Together
+
+SUITES = {
+    "quick": Suite(
+        name="forty",
+        title="Forty runs",
+        profile="quick",
+        sources=(Elsewhere(),),
+        methods={"Mean": Mean(), "Slow": Slow(0.3), "Slower": Slow(0.6), "Together": Together()},
+        architecture=(),
+        evaluations=(Evaluation(Clean(), ("rmse", "log_likelihood")),),
+        folds=2,
+        seeds=5,
+        fitted_together=2,
+    )
+}
+
+if __name__ == "__main__":
+    main(SUITES)

@@ -1,0 +1,89 @@
+"""Driver and workers are killed at random moments, and the store ends as if they were not.
+
+Three moments by default; `BNNBENCH_KILLS=50 python -m pytest tests/suites/test_kills.py -s` takes
+fifty, in ten minutes, and says how many there were of what.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suites.engine.record import Record, to_json
+from suites.engine.store import Store
+from tests.suites.test_faults import alive, children
+
+MOMENTS = int(os.environ.get("BNNBENCH_KILLS", "3"))
+TIMEOUT = 300
+RUNS = 40
+
+
+def command(out: Path, executor: str) -> list[str]:
+    start = [sys.executable, "-m", "tests.suites.forty", "--no-report", "--out", str(out)]
+    return [*start, "--executor", executor, *(["--workers", "2"] if executor != "serial" else [])]
+
+
+def content(out: Path) -> dict[str, tuple[str, bytes | None]]:
+    """Return key → record without times and provenance, and predictions."""
+    store = Store(out / "forty")
+    return {record.key: (essence(record), store.packed(record.key)) for record in store.records()}
+
+
+def essence(record: Record) -> str:
+    return to_json(replace(record, cost=None, provenance={}))
+
+
+def kill(driver: subprocess.Popen, rng: random.Random) -> str | None:
+    """Kill the driver or one of its workers, and return which; None if it had ended."""
+    if driver.poll() is not None:
+        return None
+    try:
+        victims = [child for child in children(driver.pid) if alive(child)]
+    except FileNotFoundError:
+        return None
+    if victims and rng.random() < 0.5:
+        os.kill(rng.choice(victims), 9)
+        return "worker"
+    driver.kill()
+    driver.wait()
+    return "driver"
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes through /proc")
+def test_killed_at_random_moments_a_suite_ends_as_if_undisturbed(tmp_path, project):
+    quiet = {"cwd": project, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(command(tmp_path / "serial", "serial"), check=True, **quiet)
+    expected = content(tmp_path / "serial")
+    assert len(expected) == RUNS
+    rng = random.Random(0)
+    killed: Counter[str] = Counter()
+    stores = 0
+    while killed.total() < MOMENTS:
+        out = tmp_path / f"killed{stores}"
+        stores += 1
+        asked = command(out, "processes")
+        code = None
+        while code is None and killed.total() < MOMENTS:
+            driver = subprocess.Popen(asked, **quiet)
+            while driver.poll() is None and killed.total() < MOMENTS:
+                time.sleep(rng.uniform(0, 8))
+                if victim := kill(driver, rng):
+                    killed[victim] += 1
+                    kept = {
+                        key: one for key, one in content(out).items() if '"failed"' not in one[0]
+                    }
+                    assert kept.items() <= expected.items()
+            code = None if driver.wait(TIMEOUT) < 0 else driver.returncode
+        last = subprocess.run(asked, timeout=TIMEOUT, **quiet)  # tries again what was killed twice
+        assert last.returncode == 0
+        assert content(out) == expected
+        hidden = [p.name for p in (out / "forty" / "runs").iterdir() if p.name not in expected]
+        assert all(name.startswith(".") for name in hidden)
+        assert list((out / "forty" / ".claims").iterdir()) == []
+    print(f"{killed.total()} kills ({dict(killed)}) of {stores} suites of {RUNS} runs: none lost")

@@ -1,0 +1,26 @@
+"""A suite whose runs take too much, but for one: `python -m tests.suites.troubled`."""
+
+from datasets.conditions import Clean
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Suite
+from tests.suites.fakes import Fragile, Hungry, Line, Mean, Slow
+
+SUITES = {
+    "quick": Suite(
+        name="troubled",
+        title="Trouble",
+        profile="quick",
+        sources=(Line(),),
+        methods={
+            "Killed": Fragile(most=-1e9),
+            "Endless": Slow(seconds=600.0),
+            "Hungry": Hungry(2**30),
+            "Mean": Mean(),
+        },
+        architecture=(),
+        evaluations=(Evaluation(Clean(), ("rmse",)),),
+    )
+}
+
+if __name__ == "__main__":
+    main(SUITES)
