@@ -5,7 +5,6 @@ import hashlib
 import itertools
 from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -133,7 +132,7 @@ def _page(template: str, **shown: object) -> str:
         lstrip_blocks=True,
     )
     counter = itertools.count(1)
-    environment.filters |= {"typographic": typographic, "address": quote}
+    environment.filters |= {"typographic": typographic}
     environment.globals |= {
         "labels": labels,
         "printed": printed,
