@@ -23,7 +23,10 @@ With --out, a site: a front page over all suites, and the same files for each of
 OTHERS = """Also: `python -m reports compare A B` tells what changed between two folders of
 results, `python -m reports export RESULTS --format parquet|csv|latex` writes every score."""
 
-OCCASIONAL = ("details.html", "figures*.html", "damage.csv")
+UNPACKED_BYTES = 200_000
+"""Larger files of a site are packed by gzip, but for its pages."""
+
+OCCASIONAL = ("details.html", "figures*.html", "damage.csv*", "*.csv.gz", "tables.*.gz")
 """Files that not every report has."""
 
 DAMAGED = 3
@@ -98,7 +101,7 @@ def _report(
 def write(shown: Content, folder: Path, in_site: bool = False) -> list[str]:
     """Write all files of one suite's report, and return what of the results was damaged.
 
-    In a site the pages link to the front page, and every score is in metrics.csv.gz.
+    In a site the pages link to the front page, and large files are packed.
     """
     records = shown.results.records
     files = {name: text.encode() for name, text in pages(shown, site.HOME * in_site).items()}
@@ -112,11 +115,10 @@ def write(shown: Content, folder: Path, in_site: bool = False) -> list[str]:
     if shown.damage:
         lines = [(damage.key, damage.reason) for damage in shown.damage]
         files["damage.csv"] = csv_text(("key", "reason"), lines).encode()
+    costs = csv_text(COST_COLUMNS, cost_rows(records)).encode()
+    files |= {"metrics.csv": metrics, "costs.csv": costs}
     if in_site:
-        files["metrics.csv.gz"] = gzip.compress(metrics, mtime=0)
-    else:
-        costs = csv_text(COST_COLUMNS, cost_rows(records)).encode()
-        files |= {"metrics.csv": metrics, "costs.csv": costs}
+        files = dict(_packed(name, content) for name, content in files.items())
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_whole(folder / name, text)
@@ -125,6 +127,13 @@ def write(shown: Content, folder: Path, in_site: bool = False) -> list[str]:
             old.unlink()  # of an earlier, larger report
     print(f"{folder / 'report.html'}: {len(records)} runs of {shown.suite}")
     return [f"{damage.key}: {damage.reason}" for damage in shown.damage]
+
+
+def _packed(name: str, content: bytes) -> tuple[str, bytes]:
+    """Return a file of a site: large ones that are no pages are packed."""
+    if name.endswith(".html") or len(content) <= UNPACKED_BYTES:
+        return name, content
+    return f"{name}.gz", gzip.compress(content, mtime=0)
 
 
 def _error(text: str) -> int:

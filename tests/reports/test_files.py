@@ -63,7 +63,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
         "tables.md",
         "tables.tex",
         "tables.csv",
-        "metrics.csv.gz",
+        "metrics.csv",
         "runs.csv",
     ):
         assert (tmp_path / "a/s" / name).read_bytes() == (tmp_path / "b/s" / name).read_bytes()
