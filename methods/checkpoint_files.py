@@ -79,10 +79,16 @@ class Ledger:
 
 
 def write_state(folder: Path, name: str, state: Any) -> tuple[str, str]:
-    """Write plain values and return the file's name, which begins with `name`, and its SHA-256."""
+    """Write plain values and return the file's name, which begins with `name`, and its SHA-256.
+
+    Raises OSError where that is impossible.
+    """
     with _whole(folder, name) as (file, rename):
         hashing = _Hashing(file)
-        torch.save(state, hashing)  # type: ignore[arg-type]
+        try:
+            torch.save(state, hashing)  # type: ignore[arg-type]
+        except RuntimeError as error:  # what torch makes of a full disk
+            raise OSError(f"{folder / name}: {hashing.failure or error}") from error
         sha256 = hashing.digest.hexdigest()
         rename(final := f"{name}-{sha256[:16]}.pt")
     return final, sha256
@@ -125,10 +131,15 @@ class _Hashing:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self.digest = file, hashlib.sha256()
+        self.failure: OSError | None = None
 
     def write(self, content: bytes | memoryview) -> int:
         self.digest.update(content)
-        return self._file.write(content)
+        try:
+            return self._file.write(content)
+        except OSError as error:
+            self.failure = error
+            raise
 
     def flush(self) -> None:
         self._file.flush()

@@ -1,5 +1,7 @@
 """A fit that is killed and goes on equals one that nobody disturbed, bit for bit."""
 
+import errno
+import io
 import json
 import os
 import shutil
@@ -15,7 +17,14 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from methods import METHODS, checkpoint, checkpoint_code, method_type, progress
+from methods import (
+    METHODS,
+    checkpoint,
+    checkpoint_code,
+    checkpoint_files,
+    method_type,
+    progress,
+)
 from methods.adamw import AdamW
 from methods.base import PackageMissing, Problem, Unsupported
 from methods.checkpoint_files import LEDGER, Ledger, Stage, write_state
@@ -325,6 +334,28 @@ def test_where_nothing_can_be_written_the_fit_goes_on_without(tmp_path):
     with checkpoint.kept_in(tmp_path / "file" / "fit", {"fit": "this"}, 0.0) as place:
         assert walk() == walk()
     assert place.notes
+
+
+class _Full(io.BytesIO):
+    """Stands for a file on a disk with room for so many bytes."""
+
+    mode, name, room = "wb", "full", 0
+
+    def write(self, content: Any) -> int:
+        if self.tell() + len(content) > self.room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(content)
+
+
+@pytest.mark.parametrize("room", [0, 700, 3000])
+def test_a_full_disk_costs_checkpoints_and_nothing_else(room, monkeypatch, tmp_path, whole_walk):
+    hashing = checkpoint_files._Hashing
+    monkeypatch.setattr(_Full, "room", room)
+    monkeypatch.setattr(checkpoint_files, "_Hashing", lambda file: hashing(_Full()))
+    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+        assert walk() == whole_walk
+    assert "No space left" in place.notes[0]
+    assert not files(tmp_path / "fit")
 
 
 def test_seconds_and_memory_of_earlier_attempts_are_known(tmp_path):
