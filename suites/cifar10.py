@@ -11,6 +11,9 @@ from datasets.svhn import Svhn
 from methods.adamw import AdamW
 from methods.ensemble import Ensemble
 from methods.ivon import Ivon
+from methods.laplace.kfac import Kfac
+from methods.laplace.method import Laplace
+from methods.laplace.structures import Full
 from methods.marginal import Marginal
 from methods.mc_dropout import McDropout
 from methods.message_passing.method import MessagePassing
@@ -62,6 +65,9 @@ QUICK = Suite(
         "SWA": Swa(QUICK_TRAJECTORY),
         "SWAG": Swag(QUICK_TRAJECTORY, draws=16),
         "SGLD": Sgld(learning_rate=0.1, prior_std=0.3, epochs=6, batch_size=50, draws=16),
+        "KFAC": Laplace(QUICK_ADAMW, Kfac(), (300.0,), "mc", draws=16),
+        # Not searched for: its prior is that of most evidence.
+        "Laplace last layer": Laplace(QUICK_ADAMW, Full("last")),
         # The published rounds of the first four epochs, in groups of 32; not searched for.
         "MP": MessagePassing(iterations=ramp(4), schedule=Coupled(32)),
     },

@@ -6,6 +6,8 @@ from datasets.held_out import HeldOut
 from datasets.limited import Limited
 from methods.adamw import AdamW
 from methods.ivon import Ivon
+from methods.laplace.kfac import Kfac
+from methods.laplace.method import Laplace
 from methods.mc_dropout import McDropout
 from methods.message_passing.method import MessagePassing
 from methods.message_passing.schedule import Coupled, ramp
@@ -85,17 +87,26 @@ CYCLICAL_SGLD = {
     for cycles in (2, 3)
     for temperature in (0.1, 1.0)
 }
+# Around the best AdamW.
+TRAINED = ADAMW["AdamW lr=0.006 wd=0.1"]
+KFAC = {
+    f"KFAC prior={precision:g}": Laplace(TRAINED, Kfac(), (precision,), "mc", draws=16)
+    for precision in (100.0, 300.0, 1000.0)
+}
 
 SEARCH = Suite(
     name="cifar10_search",
     title="Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",
     profile="quick",
     sources=(HeldOut(Limited(Cifar10(), train=5000), share=0.2),),
-    methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON | MP | SWA | SWAG | SGLD | CYCLICAL_SGLD,
+    methods=(
+        ADAMW | SGD | MC_DROPOUT | MFVI | IVON | MP | SWA | SWAG | SGLD | CYCLICAL_SGLD
+        | KFAC
+    ),
     architecture=cnn_000(channels=(8, 8, 16, 16), hidden=64),
     evaluations=(Evaluation(Clean(), ("nll", "accuracy", "ece")),),
     seeds=2,
-)
+)  # fmt: skip
 
 SUITES = {"quick": SEARCH}
 
