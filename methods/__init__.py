@@ -11,6 +11,7 @@ METHODS: Mapping[str, str] = {
     "ensemble": "methods.ensemble:Ensemble",
     "mfvi": "methods.mfvi:Mfvi",
     "dvi": "methods.dvi.method:Dvi",
+    "vsd": "methods.vsd.method:Vsd",
     "ivon": "methods.ivon:Ivon",
     "hmc": "methods.hmc.method:Hmc",
     "hmc_hamiltorch": "methods.hmc_hamiltorch:HmcHamiltorch",

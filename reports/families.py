@@ -22,6 +22,7 @@ MODULES: Mapping[str, str] = {
     "methods.ensemble": ENSEMBLE,
     "methods.mfvi": VARIATIONAL,
     "methods.dvi": VARIATIONAL,
+    "methods.vsd": VARIATIONAL,
     "methods.ivon": VARIATIONAL,
     "methods.graves_vi": VARIATIONAL,
     "methods.hmc": SAMPLING,

@@ -1,0 +1,1 @@
+"""Variational structured dropout: Gaussian noise at the inputs of dense layers, rotated."""

@@ -1,0 +1,145 @@
+r"""Variational structured dropout (VSD).
+
+Every dense layer multiplies its inputs by Gaussian factors that Householder reflections
+correlate (`methods.vsd.noise`). The factors are what is inferred, under the prior that is best
+for them; weights θ are learned beside. The evidence lower bound per training row is minus the
+mean expected loss minus KL / N.
+
+Factors that a layer's outputs share are one vector per layer; where every output has its own,
+each column of weights $w = \theta \circ \xi$ has a full-rank Gaussian posterior, and the
+divergence is that of all columns.
+
+Source: Nguyen et al. (2021), "Structured Dropout Variational Inference for Bayesian Neural
+Networks".
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.base import InferenceDiverged, Posterior, Problem
+from methods.network_posterior import NetworkPosterior, draws_at_once
+from methods.predictive import Predictive, mixture
+from methods.settings import require_choice, require_count, require_positive
+from methods.torch_network import TorchNetwork
+from methods.training import Schedule, Stack, check_descent, in_stacks, only
+from methods.vsd.network import Sharing, StructuredNetwork, dense_weights, drawn_weights
+from methods.vsd.noise import RotatedNoise, initial_numbers, noises_of
+
+
+@dataclass(frozen=True)
+class VsdPosterior:
+    """Weights, and the noise that multiplies them in every draw."""
+
+    trained: NetworkPosterior
+    noises: tuple[RotatedNoise, ...]
+    sharing: Sharing
+    draws: int
+    details: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """What the fit says about itself."""
+        return self.trained.diagnostics | self.details
+
+    @torch.no_grad()
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the mixture over draws; factors of a draw are the same at every point."""
+        return mixture([self.trained.predict_with(part, inputs) for part in self._draws(rng)])
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the mean probabilities over draws, with gradient."""
+        return self.trained.log_probs_with(torch.cat(list(self._draws(rng))), inputs)
+
+    def _draws(self, rng: torch.Generator) -> Iterator[Float[Tensor, "draws parameters"]]:
+        network, weights = self.trained.network, self.trained.weights
+        parts, at_once = dense_weights(network), draws_at_once(network)
+        for start in range(0, self.draws, at_once):
+            draws = min(at_once, self.draws - start)
+            yield drawn_weights(weights, parts, self.noises, self.sharing, draws, rng)
+
+
+@dataclass(frozen=True)
+class Vsd:
+    """VSD by Adam, with new factors for every example.
+
+    `draws` weight vectors are averaged when predicting. A regression's noise variance is
+    learned, the expected squared residual under the posterior.
+    """
+
+    learning_rate: float = 1e-2
+    reflections: int = 2
+    """0 gives Gaussian dropout without structure, of a learned rate for each input."""
+    sharing: Sharing = "outputs"
+    initial_variance: float = 0.01
+    """Of every factor, about a mean of 1 before the rotation."""
+    epochs: int = 40
+    batch_size: int = 128
+    schedule: Schedule = "cosine"
+    draws: int = 32
+
+    def __post_init__(self) -> None:
+        check_descent(self)
+        require_positive(self, "initial_variance")
+        require_choice(self, "sharing", get_args(Sharing))
+        require_count(self, "draws")
+        require_count(self, "reflections", least=0)
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
+        return only(self.fit_many([problem], [rng]))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        return in_stacks(self._fit_stack, problems, rngs)
+
+    def _fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        first = problems[0]
+        stack = Stack(problems, rngs, self.batch_size)
+        network = StructuredNetwork(
+            first.architecture, first.input_shape, self.reflections, self.sharing
+        )
+        stack.network = network
+        log_alpha, like = math.log(self.initial_variance), stack.weights.dtype
+        numbers = initial_numbers(network.widths, self.reflections, log_alpha, rngs, like)
+        weights, numbers = stack.weights.requires_grad_(), numbers.requires_grad_()
+        optimiser = torch.optim.Adam(
+            [weights, numbers], lr=self.learning_rate, fused=weights.is_cuda
+        )
+
+        def step(inputs: Tensor, targets: Tensor) -> Tensor:
+            loss = stack.loss((weights, numbers), inputs, targets)
+            loss = loss + network.kl(numbers) / stack.batches.rows
+            optimiser.zero_grad()
+            loss.sum().backward()
+            optimiser.step()
+            return loss.detach()
+
+        stack.run(self.epochs, step, optimiser, self.schedule)
+        stack.weights, numbers = weights.detach(), numbers.detach()
+        kl = network.kl(numbers) / stack.batches.rows
+        plain = TorchNetwork(first.architecture, first.input_shape)
+        posteriors = [
+            VsdPosterior(
+                replace(stack.posterior(m), network=plain),
+                noises_of(numbers[m : m + 1], network.widths, self.reflections),
+                self.sharing,
+                self.draws,
+                {"kl_per_row": float(kl[m])},
+            )
+            for m in range(len(problems))
+        ]
+        return stack.outcomes(posteriors, numbers)

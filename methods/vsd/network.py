@@ -1,0 +1,132 @@
+"""A network whose dense layers see their inputs through rotated noise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from methods.architecture_shapes import ParameterSlice, Shape
+from methods.architectures import Architecture, Layer, Linear, Residual
+from methods.base import Unsupported
+from methods.randomness import normal
+from methods.torch_layers import RULES, Parameters, Pass, Rule
+from methods.torch_network import TorchNetwork
+from methods.vsd.noise import RotatedNoise, noises_of
+
+Sharing = Literal["outputs", "none"]
+"""Whether all outputs of a layer see the same factors of its inputs, or each has its own."""
+
+
+@dataclass(frozen=True)
+class NoisyActivations:
+    """Activations, and the noise at the dense layers that are still before them."""
+
+    values: Tensor
+    noises: tuple[RotatedNoise, ...]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __add__(self, other: object) -> "NoisyActivations":
+        return NotImplemented
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """The shape of the values."""
+        return self.values.shape
+
+    def expand(self, *sizes: int) -> "NoisyActivations":
+        """Return it for so many members, without a copy."""
+        return replace(self, values=self.values.expand(*sizes))
+
+
+class StructuredNetwork(TorchNetwork):
+    """The architecture as a function of weights and of the numbers of its noise."""
+
+    def __init__(
+        self, architecture: Architecture, input_shape: Shape, reflections: int, sharing: Sharing
+    ) -> None:
+        rules: dict[type[Layer], Rule] = {kind: _beside_noise(rule) for kind, rule in RULES.items()}
+        rules[Linear] = _shared if sharing == "outputs" else _own
+        super().__init__(architecture, input_shape, rules)
+        self.reflections, self.sharing = reflections, sharing
+        self.dense = dense_weights(self)
+        self.widths = [part.shape[1] for part in self.dense]
+
+    def __call__(self, weights: Any, inputs: Any, **options: Any) -> Tensor:
+        """Return each member's outputs; `weights` are weights and numbers of noise."""
+        plain, numbers = weights
+        noises = noises_of(numbers, self.widths, self.reflections)
+        return super().__call__(plain, NoisyActivations(inputs, noises), **options).values
+
+    def kl(self, numbers: Float[Tensor, "members numbers"]) -> Float[Tensor, " members"]:
+        """Return the divergence of all noise from its best prior, in nats."""
+        noises = noises_of(numbers, self.widths, self.reflections)
+        copies = [1 if self.sharing == "outputs" else part.shape[0] for part in self.dense]
+        return torch.stack([n * noise.kl() for n, noise in zip(copies, noises, strict=True)]).sum(0)
+
+
+def dense_weights(network: TorchNetwork) -> list[ParameterSlice]:
+    """Return where the weights of dense layers are; raises `Unsupported` without any."""
+    if any(isinstance(layer, Residual) for layer in network.architecture):
+        raise Unsupported("needed a network without Residual for VSD; got one")
+    parts = network.parameters
+    found = [p for p in parts if isinstance(p.layer, Linear) and p.name == "weight"]
+    if not found:
+        raise Unsupported("needed a network with a dense layer for VSD; got none")
+    return found
+
+
+def drawn_weights(
+    weights: Float[Tensor, "1 parameters"],
+    parts: Sequence[ParameterSlice],
+    noises: Sequence[RotatedNoise],
+    sharing: Sharing,
+    draws: int,
+    rng: torch.Generator,
+) -> Float[Tensor, "draws parameters"]:
+    """Return weights times factors, which each draw has of its own."""
+    drawn = weights.repeat(draws, 1)
+    for part, noise in zip(parts, noises, strict=True):
+        outputs = 1 if sharing == "outputs" else part.shape[0]
+        standard = normal([rng], draws, outputs, noise.inputs, dtype=weights.dtype)
+        factors = noise.factors(standard)[0].expand(-1, part.shape[0], -1)
+        drawn[:, part.offset : part.stop] *= factors.flatten(1)
+    return drawn
+
+
+def _beside_noise(rule: Rule) -> Rule:
+    def beside(layer: Any, stacks: Sequence[Parameters], x: NoisyActivations, now: Pass) -> Any:
+        return replace(x, values=rule(layer, stacks, x.values, now))
+
+    return beside
+
+
+def _shared(layer: Linear, stacks: Sequence[Parameters], x: NoisyActivations, now: Pass) -> Any:
+    """Return the outputs for drawn factors of the inputs, new ones for every example."""
+    noise, *rest = x.noises
+    factors = noise.factors(now.draw(x.values, _standard))
+    values = RULES[Linear](layer, stacks, x.values * factors, now)
+    return NoisyActivations(values, tuple(rest))
+
+
+def _own(layer: Linear, stacks: Sequence[Parameters], x: NoisyActivations, now: Pass) -> Any:
+    r"""Return drawn outputs: independent, and normal, as each has factors of its own.
+
+    That of weights θ has the mean $\sum_i x_i m_i \theta_i + b$ and the variance
+    $\sum_k \alpha_k (U^T (x \circ \theta))_k^2$.
+    """
+    noise, *rest = x.noises
+    mean = RULES[Linear](layer, stacks, x.values * noise.mean().unsqueeze(1), now)
+    terms = x.values.unsqueeze(2) * stacks[0]["weight"].unsqueeze(1)
+    alpha = noise.log_alpha.exp()[:, None, None]
+    variance = (noise.rotated_back(terms).square() * alpha).sum(-1)
+    values = mean + variance.clamp_min(1e-16).sqrt() * now.draw(mean, _standard)
+    return NoisyActivations(values, tuple(rest))
+
+
+def _standard(row: Tensor, rng: torch.Generator) -> Tensor:
+    return row.normal_(generator=rng)
