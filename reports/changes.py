@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -176,10 +176,13 @@ def _scores(
             if not different:
                 equal += 1
                 continue
-            means = [mean([one[run] for run in shared]) for one in (old, new)]
+            was, became = (mean([one[run] for run in shared]) for one in (old, new))
             p_value = _p_value(old, new, ratio)
             found.append(
-                (Change(place, condition, metric, *means, len(shared), different, None), p_value)
+                (
+                    Change(place, condition, metric, was, became, len(shared), different, None),
+                    p_value,
+                )
             )
     return _adjusted(found), equal
 
@@ -188,7 +191,7 @@ def _adjusted(found: Sequence[tuple[Change, float | None]]) -> tuple[Change, ...
     raw = [p for _, p in found if p is not None]
     adjusted = iter(holm(np.array(raw)).tolist() if raw else [])
     values = [None if p is None else next(adjusted) for _, p in found]
-    changed = [Change(**vars(c) | {"p_value": p}) for (c, _), p in zip(found, values, strict=True)]
+    changed = [replace(c, p_value=p) for (c, _), p in zip(found, values, strict=True)]
     return tuple(sorted(changed, key=lambda c: (2.0 if c.p_value is None else c.p_value, c.place)))
 
 
@@ -237,7 +240,7 @@ def _differing(
     for name in sorted(old.keys() | new.keys()):
         texts = old.get(name, "absent"), new.get(name, "absent")
         if texts[0] != texts[1]:
-            yield Setting(where, name, *texts)
+            yield Setting(where, name, texts[0], texts[1])
 
 
 def _provenance(before: Sequence[Record], after: Sequence[Record]) -> Iterable[Setting]:
@@ -252,7 +255,7 @@ def _provenance(before: Sequence[Record], after: Sequence[Record]) -> Iterable[S
     for name in sorted(sides[0].keys() | sides[1].keys()):
         texts = [", ".join(sorted(side.get(name, {"absent"}))) for side in sides]
         if texts[0] != texts[1]:
-            yield Setting("", name, *texts)
+            yield Setting("", name, texts[0], texts[1])
 
 
 def _costs(by_place: Mapping[Place, Sequence[tuple[Record, Record]]]) -> Iterable[Cost]:

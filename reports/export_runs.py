@@ -86,7 +86,7 @@ def _scores(records: Sequence[Record], places: Mapping[str, str]) -> pd.DataFram
         rows += [(*run, *score) for score in scores or [("", "", "", math.nan, "")]]
     table = pd.DataFrame(rows, columns=[*RUN_COLUMNS, *SCORE_COLUMNS])
     for name in NUMBERS:
-        table[name] = pd.to_numeric(table[name], errors="coerce").astype(float)
+        table[name] = [math.nan if value == "" else float(value) for value in table[name]]
     order = ["profile", "dataset", "origin", "method", "fold", "seed", "key", "condition", "metric"]
     return table.sort_values(order, kind="stable")
 
