@@ -339,7 +339,9 @@ def test_where_nothing_can_be_written_the_fit_goes_on_without(tmp_path):
 class _Full(io.BytesIO):
     """Stands for a file on a disk with room for so many bytes."""
 
-    mode, name, room = "wb", "full", 0
+    room = 0
+    mode = "wb"  # type: ignore[assignment]
+    name = "full"  # type: ignore[assignment]
 
     def write(self, content: Any) -> int:
         if self.tell() + len(content) > self.room:
