@@ -90,7 +90,7 @@ def killed_in(epoch: int, fit: Callable[[], object]) -> None:
         fit()
 
 
-def kept(folder: Path, fit: Callable[[], object], every: float = 0.0, of: str = "this"):
+def kept(folder: Path, fit: Callable[[], Any], every: float = 0.0, of: str = "this"):
     """Return the fit with a place for checkpoints, after each epoch if `every` is 0."""
 
     def inside():
