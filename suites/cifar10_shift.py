@@ -56,12 +56,6 @@ UNDECAYED = replace(SGD, weight_decay=0.0)
 LONGER = replace(UNDECAYED, epochs=250)
 TRANSFERRED = Surrogate("sgd", SGD, {"default": resnet18(), "cifar100": resnet18(100)})
 
-
-def transferred(surrogate: Surrogate) -> tuple[Evaluation, ...]:
-    """Return the attack of every size through a surrogate."""
-    return tuple(Evaluation(Fgsm(size, surrogate=surrogate), METRICS) for size in EPSILONS)
-
-
 DEPARTURES = (
     "Rank1's learning rate falls after 125 and 187 of its 250 epochs, not after 150 and 200.",
     "Dropout follows the activation inside each block and precedes the last layer; the paper does "
@@ -101,7 +95,7 @@ PAPER = Suite(
         *CORRUPTED,
         *(Evaluation(attack, METRICS) for attack in ATTACKS),
         *(Evaluation(Pgd(size, steps=20, step=0.25), METRICS) for size in EPSILONS),
-        *transferred(TRANSFERRED),
+        *(Evaluation(Fgsm(size, surrogate=TRANSFERRED), METRICS) for size in EPSILONS),
     ),
     seeds=10,
     fitted_together=1,
@@ -114,6 +108,13 @@ PAPER = Suite(
 KNOWN = cifar10.QUICK.methods
 ADAMW = replace(cifar10.QUICK_ADAMW, weight_decay=0.0)
 FASTER = replace(ADAMW, learning_rate=1e-2)
+SMALLER = Surrogate("adamw", cifar10.QUICK_ADAMW, cifar10.QUICK.architecture)
+FEWER = (
+    Evaluation(Clean(), METRICS + DIRICHLET[1:]),
+    *CORRUPTED,
+    *(Evaluation(attack, METRICS) for attack in ATTACKS),
+    *(Evaluation(Pgd(size, steps=10, step=0.25), METRICS) for size in (0.1, 0.3)),
+)
 RATE, DRAWS = 0.1, 8
 QUICK = replace(
     PAPER,
@@ -135,16 +136,14 @@ QUICK = replace(
         "Rank1": WeightSpace(Rank1(), training=ADAMW),
         "Rank1 fVI": FunctionSpace(Rank1(), training=ADAMW),
         "IVON": replace(cifar10.QUICK_IVON, draws=DRAWS),
+        "Laplace last layer": KNOWN["Laplace last layer"],
         "MP": KNOWN["MP"],
     },
     architecture=cifar10.QUICK.architecture,
     own_architectures={},
     evaluations=(
-        Evaluation(Clean(), METRICS + DIRICHLET[1:]),
-        *CORRUPTED,
-        *(Evaluation(attack, METRICS) for attack in ATTACKS),
-        *(Evaluation(Pgd(size, steps=10, step=0.25), METRICS) for size in (0.1, 0.3)),
-        *transferred(Surrogate("adamw", cifar10.QUICK_ADAMW, cifar10.QUICK.architecture)),
+        *FEWER,
+        *(Evaluation(Fgsm(size, surrogate=SMALLER), METRICS) for size in EPSILONS),
     ),
     seeds=2,
     reproduces=(),
@@ -156,8 +155,11 @@ CIFAR_100 = replace(
     sources=(Limited(Cifar100(), train=10_000, test=125),),
     architecture=CNN_100,
     evaluations=(
-        *(e for e in QUICK.evaluations if not getattr(e.condition, "surrogate", None)),
-        *transferred(Surrogate("adamw", cifar10.QUICK_ADAMW, CNN_100)),
+        *FEWER,
+        *(
+            Evaluation(Fgsm(size, surrogate=replace(SMALLER, architecture=CNN_100)), METRICS)
+            for size in EPSILONS
+        ),
     ),
 )
 
