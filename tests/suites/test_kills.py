@@ -39,16 +39,28 @@ def essence(record: Record) -> str:
     return to_json(replace(record, cost=None, provenance={}))
 
 
+def workers(driver: subprocess.Popen) -> list[int]:
+    """Return the driver's worker processes that live."""
+    try:
+        below = [child for child in children(driver.pid) if alive(child)]
+        return [c for c in below if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+    except FileNotFoundError:
+        return []
+
+
 def kill(driver: subprocess.Popen, rng: random.Random) -> str | None:
-    """Kill the driver or one of its workers, and return which; None if it had ended."""
+    """Kill the driver or one of its workers at a random moment; None if it ended before.
+
+    Most moments are counted from when there are workers, for a driver takes seconds to start.
+    """
+    working = rng.random() < 0.9
+    while working and driver.poll() is None and not workers(driver):
+        time.sleep(0.05)
+    time.sleep(rng.uniform(0, 5))
     if driver.poll() is not None:
         return None
-    try:
-        victims = [child for child in children(driver.pid) if alive(child)]
-    except FileNotFoundError:
-        return None
-    if victims and rng.random() < 0.5:
-        os.kill(rng.choice(victims), 9)
+    if (crew := workers(driver)) and rng.random() < 0.6:
+        os.kill(rng.choice(crew), 9)
         return "worker"
     driver.kill()
     driver.wait()
@@ -72,7 +84,6 @@ def test_killed_at_random_moments_a_suite_ends_as_if_undisturbed(tmp_path, proje
         while code is None and killed.total() < MOMENTS:
             driver = subprocess.Popen(asked, **quiet)
             while driver.poll() is None and killed.total() < MOMENTS:
-                time.sleep(rng.uniform(0, 8))
                 if victim := kill(driver, rng):
                     killed[victim] += 1
                     kept = {

@@ -58,8 +58,8 @@ class Settings:
     """Of Slurm."""
     minutes: int = 240
     """How long one of Slurm's jobs may take; it is then put into the queue again."""
-    folder: Path = field(default=Path())
-    """On a disk that Slurm's jobs share with the driver."""
+    folder: Path = field(default=Path(".jobs"))
+    """Of files of Slurm's jobs, on a disk that they share with the driver; removed in the end."""
     pulse: Path | None = None
     """On that disk too: what the driver renews while it lives. Jobs end when it does."""
 

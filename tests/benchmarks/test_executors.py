@@ -1,0 +1,93 @@
+"""What carrying out a run elsewhere costs, and what two workers gain."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from datasets.conditions import Clean
+from datasets.stand_ins import DiabetesAsUci
+from methods.adamw import AdamW
+from methods.networks import mlp
+from suites.engine.execute import Task
+from suites.engine.executors import NEEDS, Settings, executor
+from suites.engine.executors.worker import Worker
+from suites.engine.grid import Evaluation, Run
+from tests.suites.fakes import Line, Mean
+from tests.suites.test_executors import Witness
+
+EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)
+RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)
+FIT = replace(
+    RUN,
+    source=DiabetesAsUci(),
+    method=AdamW(epochs=100),
+    architecture=mlp([50], outputs=1),
+)
+"""About a second of training on an idle core."""
+
+FITS = 40
+
+RUNS = {"serial": 200, "processes": 200, "ray": 200, "slurm": 4}
+"""How many runs tell the overhead of each executor; a job of Slurm takes seconds to start."""
+
+
+def tasks(run: Run, number: int) -> list[Task]:
+    return [Task((replace(run, seed=seed),), EVALUATIONS) for seed in range(number)]
+
+
+def ends(name: str, tasks: list[Task], settings: Settings) -> list[tuple[float, float]]:
+    """Return when each task was finished, and what of that was fitting and predicting."""
+    start = time.perf_counter()
+    found = []
+    for _, (outcome,) in executor(name, settings).map(tasks, Witness()):
+        cost = outcome.record.cost
+        work = cost.fit_seconds + cost.predict_seconds
+        found.append((time.perf_counter() - start, work))
+    return found
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_an_executor_adds_to_a_run(benchmark, name, tmp_path):
+    """From one result of a worker to its next, without fitting and predicting.
+
+    Loading and scoring are in it, which is all that the serial executor shows. The first result
+    waits for the worker's imports.
+    """
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    address = "local" if name == "slurm" else None
+    settings = Settings(address=address, folder=tmp_path / "jobs")
+    arguments = (name, tasks(RUN, RUNS[name]), settings)
+    found = benchmark.pedantic(ends, args=arguments, rounds=1)
+    if found is None:
+        pytest.skip("timing is off")
+    (first, _), *others = found
+    added = others[-1][0] - first - sum(work for _, work in others)
+    benchmark.extra_info["seconds_to_first"] = first
+    benchmark.extra_info["milliseconds_a_run"] = 1000 * added / len(others)
+
+
+def test_what_two_workers_gain(benchmark):
+    """The time of forty fits in this process over theirs in two, imports of the workers and all.
+
+    The target is 1.8 on two idle cores.
+    """
+    fits = tasks(FIT, FITS)
+    serial = ends("serial", fits, Settings())[-1][0]
+    found = benchmark.pedantic(ends, args=("processes", fits, Settings(workers=2)), rounds=1)
+    if found is None:
+        pytest.skip("timing is off")
+    benchmark.extra_info["seconds_of_serial"] = serial
+    benchmark.extra_info["speed_up"] = serial / found[-1][0]
+
+
+def test_starting_a_worker(benchmark):
+    """Until it has carried out its first task, imports and all."""
+
+    def start() -> None:
+        worker = Worker(Settings().limits)
+        assert [kind for kind, _ in worker.messages(tasks(RUN, 1)[0])][-1] == "done"
+        worker.dismiss()
+
+    benchmark.pedantic(start, rounds=3)
