@@ -14,7 +14,7 @@ from methods.predictive import GaussianPredictive, RealPredictive
 from metrics.coverage import quantile
 
 CHUNK_VALUES = 2**18
-PANELS, NODES = 100, 8
+PANELS, NODES = 40, 8
 """Gauss-Legendre panels on either side of the target, and nodes in each."""
 TAIL = 1e-10
 """The integral ends at the quantiles of this mass and of 1 - this."""

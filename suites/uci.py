@@ -6,6 +6,8 @@ from datasets.conditions import Clean
 from datasets.uci import Uci
 from methods.adamw import AdamW
 from methods.backprop import Backprop
+from methods.ciber.collapse import SecondLayer
+from methods.ciber.method import Ciber
 from methods.ensemble import Ensemble
 from methods.graves_vi import GravesVi
 from methods.hmc.method import Hmc
@@ -74,6 +76,8 @@ METHODS = {
     "SWAG": Swag(TRAJECTORY),
     "PCA+ESS": PcaSlices(TRAJECTORY),
     "PCA+VI": PcaVi(TRAJECTORY),
+    "CIBER (last)": Ciber(TRAJECTORY),
+    "CIBER (second)": Ciber(TRAJECTORY, collapse=SecondLayer()),
     "SGLD": Sgld(learning_rate=3e-2, temperature=0.1, epochs=100, batch_size=32),
     **CURVATURES,
     "PBP": Pbp(epochs=40),
@@ -156,6 +160,8 @@ PAPER_002 = Suite(
         "SWAG": Swag(CONSTANT),
         "PCA+ESS (SI)": PcaSlices(CONSTANT),
         "PCA+VI (SI)": PcaVi(CONSTANT),
+        "CIBER (last)": Ciber(CONSTANT),
+        "CIBER (second)": Ciber(CONSTANT, collapse=SecondLayer()),
     },
     architecture=NETWORKS[1],
     evaluations=(Evaluation(Clean(), REGRESSION),),
