@@ -10,6 +10,7 @@ from reports.benchmarks import Benchmark
 from reports.figures import fits
 from reports.figures.canvas import Drawing
 from reports.figures.fits import Band
+from reports.merge import store_of
 from reports.palette import Style
 from suites.engine.curves import Curve, curve
 from suites.engine.record import Record
@@ -83,7 +84,7 @@ def first_runs(benchmark: Benchmark) -> tuple[int, dict[str, Record]]:
 def points_of(store: Store, record: Record) -> Curve | None:
     """Return the points that a run was fitted to and tested at, None unless of a single input."""
     try:
-        return curve(store, record)
+        return curve(store_of(store, record.key), record)
     except UNREADABLE:
         return None
 

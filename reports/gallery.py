@@ -8,22 +8,22 @@ import numpy as np
 from reports import labels, multiples
 from reports.benchmarks import Benchmark
 from reports.coverage import Covered, coverage_drawings
-from reports.figures import cost, learning, quantiles, reliability, separation
+from reports.distances import distance_drawings
+from reports.figures import learning, quantiles, reliability, selective, separation
 from reports.figures.canvas import Drawing
 from reports.figures.evidence import Evidence, gather
 from reports.fits import panels
+from reports.frontier import cost_drawings
 from reports.layers import Layered, layer_drawings
 from reports.learning import curves_by_arm, main_metric
 from reports.load import Damage
 from reports.numbers import identifier
 from reports.palette import Style
+from reports.regions import region_drawings
 from reports.sizes import size_drawings, sized_families
 from reports.steps import step_drawings
-from reports.table import Cell, Table
+from reports.table import Table
 from suites.engine.store import Store
-
-COST_AXES = ("nll", "rmse")
-"""The score that is set against cost: the first that a data set has."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ def galleries(
     covered, layered = measured
     found: list[Gallery] = []
     curves: list[Drawing] = []
+    refusals: list[Drawing] = []
     damage: list[Damage] = []
     absent = 0
     families = multiples.families(store, benchmarks)
@@ -75,12 +76,21 @@ def galleries(
         name = identifier(part, i)
         if not any(benchmark in family for family in families):
             found += _fits(store, benchmark, styles, name)
+        found += _regions(store, benchmark, name)
         found += _reliability(benchmark, evidence, styles, name)
         found += _separation(benchmark, evidence, styles, name)
         observed = {m: np.mean(e.observed, axis=0) for m, e in evidence.items() if e.observed}
+        where = _where(benchmark, benchmark.origin)
+        if risks := {m: np.mean(e.risks, axis=0) for m, e in evidence.items() if e.risks}:
+            refusals.append(selective.draw(risks, styles, f"{name}-risk", where))
         if observed:
-            where = _where(benchmark, benchmark.origin)
             curves.append(quantiles.draw(observed, styles, f"{name}-quantiles", where))
+    if refusals:
+        about = (
+            "Of the most confident predictions, how many are wrong: the mean over runs. The lower "
+            "and the steeper to the left, the better confidence tells errors apart."
+        )
+        found.append(Gallery("Risk and coverage", about, tuple(refusals), legend=True))
     if curves:
         about = (
             "The share of test targets below each predictive quantile, averaged over runs. "
@@ -90,6 +100,7 @@ def galleries(
     found = _networks(store, families, styles, part) + _coverage(covered, styles, part) + found
     found = _learning(benchmarks, styles, part) + _steps(benchmarks, styles, part) + found
     found = _layers(layered, styles, part) + _sizes(benchmarks, styles, part) + found
+    found += _distances(benchmarks, tables, styles, part)
     found += _cost(benchmarks, tables, styles, part)
     return Galleries(tuple(found), tuple(damage), absent)
 
@@ -101,6 +112,13 @@ def _fits(
     if (drawn := panels(store, benchmark, styles, name, where)) is None:
         return []
     return [Gallery(f"Predictions, {where}", drawn.explanation, drawn.drawings)]
+
+
+def _regions(store: Store, benchmark: Benchmark, name: str) -> list[Gallery]:
+    where = _where(benchmark, benchmark.origin)
+    if (drawn := region_drawings(store, benchmark, name, where)) is None:
+        return []
+    return [Gallery(f"Decision regions, {where}", drawn.explanation, drawn.drawings)]
 
 
 def _networks(
@@ -241,6 +259,25 @@ def _steps(
     return [Gallery("Serial steps", about, tuple(drawings), legend=True)] if drawings else []
 
 
+def _distances(
+    benchmarks: Sequence[Benchmark],
+    tables: Sequence[Table],
+    styles: Mapping[str, Style],
+    part: str,
+) -> list[Gallery]:
+    drawings = []
+    for i, (benchmark, table) in enumerate(zip(benchmarks, tables, strict=True)):
+        where, name = _where(benchmark, benchmark.origin), identifier(part, i, "distance")
+        drawings += distance_drawings(table, styles, name, where)
+    about = (
+        "The means over test inputs and runs of the 2-Wasserstein distance and of the "
+        "Kullback-Leibler divergence to the reference's predictions. Lower left is nearer. Bars "
+        "are one standard error."
+    )
+    title = "Distance to the reference"
+    return [Gallery(title, about, tuple(drawings), legend=True)] if drawings else []
+
+
 def _cost(
     benchmarks: Sequence[Benchmark],
     tables: Sequence[Table],
@@ -249,19 +286,12 @@ def _cost(
 ) -> list[Gallery]:
     drawings = []
     for i, (benchmark, table) in enumerate(zip(benchmarks, tables, strict=True)):
-        names = [column.name for column in table.columns]
-        axis = next((name for name in COST_AXES if name in names), None)
-        if axis is None or "fit_seconds" not in names:
-            continue
-        points = {}
-        for row in table.rows:
-            seconds, score = (row.cells[names.index(n)] for n in ("fit_seconds", axis))
-            if isinstance(seconds, Cell) and isinstance(score, Cell):
-                points[row.method] = cost.Point(seconds.mean, score.mean, score.standard_error)
-        where = _where(benchmark, benchmark.origin)
-        name = identifier(part, i, "cost")
-        drawings.append(cost.draw(points, styles, name, where, labels.metric(axis)))
-    about = "Lower left is better: less error for less time. Bars are one standard error."
+        where, name = _where(benchmark, benchmark.origin), identifier(part, i, "cost")
+        drawings += cost_drawings(table, styles, name, where)
+    about = (
+        "Lower left is better: less error for less time or memory. Dashes join the methods that "
+        "no other beats in both. Bars are one standard error."
+    )
     return (
         [Gallery("Cost against quality", about, tuple(drawings), legend=True)] if drawings else []
     )

@@ -23,10 +23,14 @@ class MergedStore(Store):
         return self.places[key].predictions(key)
 
 
+def store_of(store: Store, key: str) -> Store:
+    """Return the store that holds a run."""
+    return store.places[key] if isinstance(store, MergedStore) else store
+
+
 def predictions_path(store: Store, key: str) -> Path:
     """Return where the predictions of a run are kept."""
-    kept = store.places[key] if isinstance(store, MergedStore) else store
-    return kept.runs / key / "predictions.npz"
+    return store_of(store, key).runs / key / "predictions.npz"
 
 
 def merged(found: Mapping[str, Results]) -> Results:

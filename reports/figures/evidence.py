@@ -17,6 +17,7 @@ from methods.predictive import (
 )
 from metrics.calibration import BINS, reliability_curve
 from metrics.coverage import CALIBRATION_LEVELS, calibration_curve
+from metrics.selective import risk_coverage_curve
 from metrics.uncertainty import entropy
 from reports.merge import predictions_path
 from suites.engine.record import Record
@@ -27,6 +28,8 @@ MOST_BYTES = 2**29
 
 ENTROPY_BINS = 30
 FALSE_POSITIVE_RATES = np.linspace(0, 1, 101)
+COVERAGES = np.linspace(0.02, 1, 50)
+"""Shares of points at which the errors among the most confident are known."""
 
 
 @dataclass
@@ -60,6 +63,8 @@ class Evidence:
     runs: int = 0
     reliability: Reliability | None = None
     separation: dict[str, Separation] = field(default_factory=dict)
+    risks: list[np.ndarray] = field(default_factory=list)
+    """per run, the share of errors among the accepted at each of `COVERAGES`"""
     observed: list[np.ndarray] = field(default_factory=list)
     """per run, the share of targets below each of `CALIBRATION_LEVELS`"""
     absent: int = 0
@@ -84,6 +89,7 @@ class Evidence:
             elif condition == main:
                 self.reliability = self.reliability or Reliability()
                 _add_reliability(self.reliability, prediction, targets)
+                self.risks.append(risk(prediction, targets))
         elif condition == main:
             curve = calibration_curve(cast(RealPredictive, prediction), targets)
             observed = curve.observed.numpy()
@@ -123,6 +129,13 @@ def _add_reliability(
     pooled.count += count
     pooled.confidence += count * np.nan_to_num(curve.confidence.numpy())
     pooled.hits += count * np.nan_to_num(curve.accuracy.numpy())
+
+
+def risk(prediction: ClassPredictive, targets: torch.Tensor) -> np.ndarray:
+    """Return the share of errors among the accepted at each of `COVERAGES`, at least one point."""
+    risks = risk_coverage_curve(prediction, targets).risk.numpy()
+    accepted = np.maximum(1, np.round(COVERAGES * len(risks)).astype(int))
+    return risks[accepted - 1]
 
 
 def _add_separation(pooled: Separation, scores: np.ndarray, outlying: np.ndarray) -> None:

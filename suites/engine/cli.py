@@ -33,6 +33,7 @@ from suites.engine.foresight import foresee
 from suites.engine.grid import Suite
 from suites.engine.interrupts import Terminated, ending_cleanly
 from suites.engine.plan import Plan, plan
+from suites.engine.planes import keep_planes
 from suites.engine.record import Record
 from suites.engine.reference import add_distances
 from suites.engine.selection import Misuse, selected
@@ -120,6 +121,7 @@ def _carry_out(declared: Suite, options: Options, console: Console) -> int:
             for line in add_distances(suite, store):
                 _say(console, line)
             keep_curves(suite, store)
+            keep_planes(suite, store)
             write_tables(store)
     code = _conclude(suite, planned, store, console)
     if not options.no_report and not _report(options.out):

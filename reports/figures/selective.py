@@ -1,0 +1,38 @@
+"""The errors that remain when the least confident predictions are refused."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+
+from reports.figures.canvas import FAINT, Drawing, drawing, svg
+from reports.figures.evidence import COVERAGES
+from reports.palette import Style
+
+
+def draw(
+    risks: Mapping[str, Float[np.ndarray, " coverages"]],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+) -> Drawing:
+    """Return one curve per method: the share of errors among the accepted, at `COVERAGES`."""
+    with drawing(2.0, left=0.46) as figure:
+        axes = figure.subplots()
+        axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
+        axes.set_axisbelow(True)
+        said = []
+        half = int(np.argmin(np.abs(COVERAGES - 0.5)))
+        for method, risk in risks.items():
+            style = styles[method]
+            axes.plot(100 * COVERAGES, 100 * risk, color=style.colour, linewidth=1.3,
+                      dashes=style.dash or (None, None))  # fmt: skip
+            said.append(f"{method} {100 * risk[half]:.3g} and {100 * risk[-1]:.3g}")
+        axes.set(xlabel="accepted, %", ylabel="errors among them, %", xlim=(0, 100))
+        axes.set_ylim(bottom=0)
+        axes.locator_params(axis="both", nbins=5)
+        text = (
+            f"Risk against coverage on {where}. Errors in percent among the most confident half "
+            f"and among all: {'; '.join(said)}."
+        )
+        return Drawing(svg(figure, identifier, text), where)
