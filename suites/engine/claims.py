@@ -190,7 +190,7 @@ class Claims:
         with suppress(OSError):  # a symbolic link also tells whose it is when that file is gone
             return Path(os.readlink(self._claim(name))).stem
         identity = self._identity(f"{name}.claim")
-        return identity and str(identity["driver"])
+        return str(identity["driver"]) if identity else None
 
     def _identity(self, file: str) -> dict[str, object] | None:
         try:
