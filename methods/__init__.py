@@ -34,6 +34,9 @@ METHODS: Mapping[str, str] = {
     "laplace_diagonal": "methods.laplace_diagonal:LaplaceDiagonal",
     "laplace": "methods.laplace.method:Laplace",
     "neural_linear": "methods.neural_linear:NeuralLinear",
+    "deep_kernel": "methods.gp.deep_kernel:DeepKernel",
+    "orthogonal_gp": "methods.gp.orthogonal:OrthogonalGp",
+    "deep_gp": "methods.gp.deep:DeepGp",
 }
 
 

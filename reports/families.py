@@ -5,11 +5,12 @@ from collections.abc import Mapping
 POINT, ENSEMBLE, TRAJECTORY = "point estimates", "ensembles", "trajectories"
 VARIATIONAL, LAPLACE, FUNCTION = "variational", "Laplace", "function space"
 SAMPLING, MESSAGES, MOMENTS = "sampling", "message passing", "moments"
+PROCESSES = "Gaussian processes"
 OTHER = "other"
 
 FAMILIES = (
     *(POINT, ENSEMBLE, TRAJECTORY, LAPLACE, VARIATIONAL),
-    *(FUNCTION, MESSAGES, MOMENTS, SAMPLING, OTHER),
+    *(FUNCTION, PROCESSES, MESSAGES, MOMENTS, SAMPLING, OTHER),
 )
 """In the order of a page."""
 
@@ -39,6 +40,7 @@ MODULES: Mapping[str, str] = {
     "methods.laplace_diagonal": LAPLACE,
     "methods.neural_linear": LAPLACE,
     "methods.function_space": FUNCTION,
+    "methods.gp": PROCESSES,
 }
 """Module → family; that of a package holds for its modules."""
 

@@ -1,0 +1,1 @@
+"""Gaussian processes with inducing points, by the optional package gpytorch."""

@@ -1,0 +1,43 @@
+"""A deep Gaussian process of two layers by doubly stochastic variational inference.
+
+Hidden processes add to the inputs, which are their mean. It knows nothing of the problem's
+network. Source: Salimbeni and Deisenroth (2017), "Doubly Stochastic Variational Inference for
+Deep Gaussian Processes".
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from methods.base import Posterior, Problem
+from methods.gp.package import import_models
+from methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
+from methods.settings import require_count
+
+
+@dataclass(frozen=True)
+class DeepGp:
+    """Two layers of processes with `inducing` points each, or all training rows if fewer.
+
+    There are as many hidden processes as inputs, at most `width`.
+    """
+
+    inducing: int = 100
+    width: int = 30
+    samples: int = 3
+    """Draws of the hidden processes per row in training."""
+    draws: int = 32
+    training: GpTraining = field(default_factory=GpTraining)
+
+    def __post_init__(self) -> None:
+        require_count(self, "inducing", "width", "samples", "draws")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `PackageMissing` without gpytorch."""
+        noise_std = require_single_target(problem, self)
+        models = import_models()
+        width = min(self.width, problem.train.inputs.shape[1])
+        places = some_rows(problem, self.inducing, rng)
+        model = models.two_layers(places, width, noise_std)
+        self.training(model, problem, rng, samples=self.samples)
+        return GpPosterior(model, self.draws)

@@ -1,0 +1,46 @@
+"""Deep kernel learning (DKL): a Gaussian process on what a network makes of the inputs.
+
+Kernel and network are learned together by the evidence bound; the network is the problem's,
+without its last layer. Source: Wilson et al. (2016), "Deep Kernel Learning", here with the
+inducing points of Hensman, Matthews and Ghahramani (2015), which are places in input space.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from methods.architectures import Linear
+from methods.base import Posterior, Problem, Unsupported
+from methods.gp.package import import_models
+from methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
+from methods.settings import require_count
+from methods.torch_network import TorchNetwork
+
+
+@dataclass(frozen=True)
+class DeepKernel:
+    """DKL with `inducing` points, or all training rows where there are fewer."""
+
+    inducing: int = 128
+    training: GpTraining = field(default_factory=GpTraining)
+
+    def __post_init__(self) -> None:
+        require_count(self, "inducing")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `PackageMissing` without gpytorch."""
+        noise_std = require_single_target(problem, self)
+        *body, last = problem.architecture
+        if not body or not isinstance(last, Linear):
+            raise Unsupported(
+                "DeepKernel needed hidden layers before a linear one; got "
+                f"{len(problem.architecture)} layers ending in {last}"
+            )
+        models = import_models()
+        network = TorchNetwork(tuple(body), problem.input_shape)
+        weights = network.initial_weights([rng], dtype=torch.float64)
+        places = some_rows(problem, self.inducing, rng)
+        gp = models.SparseGp(places, embedding=models.NetworkModule(network, weights))
+        model = models.GpRegression(gp, noise_std)
+        self.training(model, problem, rng, samples=1)
+        return GpPosterior(model, draws=1)

@@ -1,0 +1,207 @@
+"""Gaussian processes of inducing points as modules. Importing this needs gpytorch."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from methods.gp.package import import_gpytorch
+from methods.torch_network import TorchNetwork
+
+gpytorch = import_gpytorch()
+linear_operator = gpytorch.linear_operator
+
+LEAST_NOISE = 1e-6
+"""The least noise variance, in squared standardised target units."""
+INNER_STD = 1e-2
+"""Of a hidden process at its inducing points to begin with: nearly a fixed map."""
+
+
+class SparseGp(gpytorch.models.ApproximateGP):
+    """A process with an RBF kernel, one length per dimension, known at inducing points.
+
+    With an `embedding`, the kernel sees what that makes of the inputs.
+    """
+
+    def __init__(
+        self,
+        places: Float[Tensor, "inducing features"],
+        *,
+        outputs: int | None = None,
+        embedding: "NetworkModule | None" = None,
+        learn_places: bool = True,
+        constant_mean: bool = True,
+    ) -> None:
+        variational, batch = gpytorch.variational, torch.Size([] if outputs is None else [outputs])
+        strategy = variational.VariationalStrategy(
+            self,
+            places.clone(),
+            variational.CholeskyVariationalDistribution(len(places), batch_shape=batch),
+            learn_inducing_locations=learn_places,
+        )
+        super().__init__(strategy)
+        width = embedding.width if embedding else places.shape[1]
+        means = gpytorch.means
+        self.mean_module = means.ConstantMean() if constant_mean else means.ZeroMean()
+        self.covar_module = gpytorch.kernels.ScaleKernel(
+            gpytorch.kernels.RBFKernel(ard_num_dims=width)
+        )
+        self.covar_module.base_kernel.lengthscale = width**0.5
+        self.embedding = embedding
+        self.double()
+        # The mean would start at a draw of the global generator.
+        strategy.variational_params_initialized.fill_(1)
+
+    def forward(self, x: Tensor) -> Any:
+        """Return the prior at some points, a distribution of gpytorch."""
+        seen = self.embedding(x) if self.embedding else x
+        return gpytorch.distributions.MultivariateNormal(
+            self.mean_module(seen), self.covar_module(seen)
+        )
+
+    def covariance(
+        self, a: Float[Tensor, "some features"], b: Float[Tensor, "others features"]
+    ) -> Float[Tensor, "some others"]:
+        """Return the prior covariances between two sets of points."""
+        if self.embedding:
+            a, b = self.embedding(a), self.embedding(b)
+        return self.covar_module(a, b).to_dense()
+
+
+class OrthogonalMean(nn.Module):
+    r"""A mean of inducing points of its own, which tells nothing about those of the covariance.
+
+    With $R(x, x') = k(x, x') - k(x, \gamma) K_{\gamma\gamma}^{-1} k(\gamma, x')$, what the
+    covariance's points γ leave of the kernel, it adds $R(x, \beta) a$ to the mean and
+    $\tfrac12 a^T R(\beta, \beta) a$ to the divergence. gpytorch's own strategy has the posterior
+    covariance in place of R, and its objective can exceed the evidence.
+
+    Source: Salimbeni et al. (2018), "Orthogonally Decoupled Variational Gaussian Processes".
+    """
+
+    def __init__(self, gp: SparseGp, places: Float[Tensor, "mean_inducing features"]) -> None:
+        super().__init__()
+        self.gp, self.places = gp, nn.Parameter(places.clone())
+        self.weights = nn.Parameter(places.new_zeros(len(places)))
+
+    def forward(self, x: Float[Tensor, "points features"]) -> Float[Tensor, " points"]:
+        """Return what is added to the mean."""
+        return self._left(x) @ self.weights
+
+    def kl(self) -> Float[Tensor, ""]:
+        """Return what is added to the divergence from the prior, in nats."""
+        return 0.5 * self.weights @ self._left(self.places) @ self.weights
+
+    def _left(self, x: Tensor) -> Tensor:
+        """Return R between some points and the places."""
+        strategy, gp = self.gp.variational_strategy, self.gp
+        inducing = strategy.inducing_points
+        own = gp.covariance(inducing, inducing)
+        own = own + strategy.jitter_val * torch.eye(len(own)).to(own)
+        root = linear_operator.utils.cholesky.psd_safe_cholesky(own)
+        halves = [
+            torch.linalg.solve_triangular(root, gp.covariance(inducing, points), upper=False)
+            for points in (x, self.places)
+        ]
+        return gp.covariance(x, self.places) - halves[0].mT @ halves[1]
+
+
+class NetworkModule(nn.Module):
+    """A network, with its weights as parameters."""
+
+    def __init__(self, network: TorchNetwork, weights: Float[Tensor, "1 parameters"]) -> None:
+        super().__init__()
+        self.network, self.width = network, network.output_shape[0]
+        self.weights = nn.Parameter(weights.clone())
+
+    def forward(self, x: Float[Tensor, "points features"]) -> Float[Tensor, "points width"]:
+        """Return the network's outputs."""
+        return self.network(self.weights, x.unsqueeze(0))[0]
+
+
+class GpRegression(nn.Module):
+    """A process, or one behind the draws of others, and Gaussian noise of targets."""
+
+    def __init__(
+        self,
+        outer: SparseGp,
+        noise_std: float | None,
+        *,
+        inner: SparseGp | None = None,
+        further_mean: OrthogonalMean | None = None,
+    ) -> None:
+        super().__init__()
+        self.outer, self.inner, self.further_mean = outer, inner, further_mean
+        self.likelihood = gpytorch.likelihoods.GaussianLikelihood(
+            noise_constraint=gpytorch.constraints.GreaterThan(LEAST_NOISE)
+        ).double()
+        self.likelihood.noise = 0.1 if noise_std is None else noise_std**2
+        self.likelihood.raw_noise.requires_grad_(noise_std is None)
+
+    @property
+    def hidden(self) -> int:
+        """How many processes are drawn before the last."""
+        if self.inner is None:
+            return 0
+        return self.inner.variational_strategy.variational_distribution.batch_shape[0]
+
+    def latent(
+        self,
+        x: Float[Tensor, "points features"],
+        standard: Float[Tensor, "draws #points hidden"] | None,
+    ) -> tuple[Float[Tensor, "draws points"], Float[Tensor, "draws points"]]:
+        """Return means and variances of the last process for standard normals of the others."""
+        if self.inner is None:
+            f = self.outer(x)
+            mean = f.mean + self.further_mean(x) if self.further_mean else f.mean
+            return mean.unsqueeze(0), f.variance.unsqueeze(0)
+        assert standard is not None
+        h = self.inner(x)
+        drawn = h.mean.mT + h.variance.mT.sqrt() * standard
+        drawn = drawn + skipped(x, self.hidden)
+        f = self.outer(drawn.flatten(0, 1))
+        shape = drawn.shape[:2]
+        return f.mean.view(shape), f.variance.view(shape)
+
+    def loss(
+        self,
+        x: Float[Tensor, "points features"],
+        y: Float[Tensor, " points"],
+        standard: Float[Tensor, "draws points hidden"] | None,
+        rows: int,
+    ) -> Float[Tensor, ""]:
+        """Return minus the evidence bound per row, estimated by these points, in nats."""
+        mean, variance = self.latent(x, standard)
+        f = gpytorch.distributions.MultivariateNormal(
+            mean, linear_operator.operators.DiagLinearOperator(variance)
+        )
+        expected = self.likelihood.expected_log_prob(y.expand_as(mean), f)
+        kl = sum(gp.variational_strategy.kl_divergence().sum() for gp in self.processes())
+        if self.further_mean:
+            kl = kl + self.further_mean.kl()
+        return kl / rows - expected.mean()
+
+    def processes(self) -> Sequence[SparseGp]:
+        """Return all processes."""
+        return [gp for gp in (self.inner, self.outer) if gp is not None]
+
+    def noise_variance(self) -> float:
+        """Return the noise variance, in squared standardised target units."""
+        return float(self.likelihood.noise.detach())
+
+
+def two_layers(
+    places: Float[Tensor, "inducing features"], width: int, noise_std: float | None
+) -> GpRegression:
+    """Return processes of `width` hidden outputs, each beside an input that skips them."""
+    inner = SparseGp(places, outputs=width, constant_mean=False)
+    covariance = inner.variational_strategy._variational_distribution.chol_variational_covar
+    covariance.data.mul_(INNER_STD)
+    return GpRegression(SparseGp(skipped(places, width)), noise_std, inner=inner)
+
+
+def skipped(x: Float[Tensor, "points features"], width: int) -> Float[Tensor, "points width"]:
+    """Return the first inputs, which are the mean of hidden processes; 0 where there are none."""
+    return nn.functional.pad(x[:, :width], (0, max(0, width - x.shape[1])))

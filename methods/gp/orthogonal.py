@@ -1,0 +1,39 @@
+"""The orthogonally decoupled variational Gaussian process (OrthVGP).
+
+The mean has inducing points of its own, many and cheap, orthogonal to those of the covariance.
+It knows nothing of the problem's network. Source: Salimbeni et al. (2018), "Orthogonally
+Decoupled Variational Gaussian Processes".
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from methods.base import Posterior, Problem
+from methods.gp.package import import_models
+from methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
+from methods.settings import require_count
+
+
+@dataclass(frozen=True)
+class OrthogonalGp:
+    """OrthVGP with so many inducing points, or all training rows where there are fewer."""
+
+    inducing: int = 64
+    """Of the covariance."""
+    mean_inducing: int = 256
+    """Of the mean alone."""
+    training: GpTraining = field(default_factory=GpTraining)
+
+    def __post_init__(self) -> None:
+        require_count(self, "inducing", "mean_inducing")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `PackageMissing` without gpytorch."""
+        noise_std = require_single_target(problem, self)
+        models = import_models()
+        gp = models.SparseGp(some_rows(problem, self.inducing, rng))
+        mean = models.OrthogonalMean(gp, some_rows(problem, self.mean_inducing, rng))
+        model = models.GpRegression(gp, noise_std, further_mean=mean)
+        self.training(model, problem, rng, samples=1)
+        return GpPosterior(model, draws=1)

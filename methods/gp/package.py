@@ -1,0 +1,26 @@
+"""Imports that need gpytorch, made when a fit needs them."""
+
+import importlib
+import warnings
+from types import ModuleType
+
+from methods.base import PackageMissing
+
+CURE = "pip install bnnbench[gp]"
+
+
+def import_gpytorch() -> ModuleType:
+    """Return gpytorch; raises `PackageMissing` where it is not installed."""
+    try:
+        with warnings.catch_warnings():
+            # Its compiled helpers use torch.jit, which torch deprecates.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return importlib.import_module("gpytorch")
+    except ImportError as missing:
+        raise PackageMissing(f"needed gpytorch for Gaussian processes: {CURE}") from missing
+
+
+def import_models() -> ModuleType:
+    """Return `methods.gp.models`; raises `PackageMissing` without gpytorch."""
+    import_gpytorch()
+    return importlib.import_module("methods.gp.models")

@@ -1,0 +1,134 @@
+"""Variational training that all Gaussian processes share, and how they predict."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from datasets.base import Gaussian
+from methods import checkpoint, progress
+from methods.base import InferenceDiverged, Problem, Unsupported
+from methods.gp.package import import_gpytorch
+from methods.minibatches import Minibatches, require_unaugmented
+from methods.network_posterior import POINTS_AT_ONCE
+from methods.predictive import GaussianPredictive
+from methods.randomness import normal
+from methods.training import Schedule, check_descent, learning_rate_factor
+
+
+@dataclass(frozen=True)
+class GpTraining:
+    """Adam on the evidence bound: inducing points and values, kernel, noise and features."""
+
+    learning_rate: float = 1e-2
+    epochs: int = 100
+    batch_size: int = 128
+    schedule: Schedule = "cosine"
+
+    def __post_init__(self) -> None:
+        check_descent(self)
+
+    def __call__(self, model: Any, problem: Problem, rng: torch.Generator, samples: int) -> None:
+        """Train a `GpRegression`, with so many draws of hidden processes per row.
+
+        Raises `InferenceDiverged` where it ends in numbers that are not finite.
+        """
+        batches = Minibatches([problem], [rng], self.batch_size)
+        moved = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        optimiser = torch.optim.Adam(moved, lr=self.learning_rate)
+        model.train()
+        for epoch in checkpoint.epochs(self.epochs, rng, optimiser):
+            factor = learning_rate_factor(self.schedule, epoch, self.epochs)
+            optimiser.param_groups[0]["lr"] = self.learning_rate * factor
+            total = 0.0
+            for inputs, targets in batches.epoch():
+                x, y = inputs[0].double(), targets[0, :, 0].double()
+                standard = _standard(rng, samples, len(x), model.hidden)
+                with deterministic():
+                    loss = model.loss(x, y, standard, batches.rows)
+                    optimiser.zero_grad()
+                    loss.backward()
+                optimiser.step()
+                total += float(loss.detach())
+            progress.report(epoch + 1, self.epochs, total / len(batches))
+        if not all(parameter.isfinite().all() for parameter in moved):
+            raise InferenceDiverged("the fit is no longer of finite numbers")
+        model.eval()
+
+
+@dataclass(frozen=True)
+class GpPosterior:
+    """Trained processes; those that are hidden are drawn when predicting.
+
+    In a draw, a hidden process is as many standard deviations away from its mean at every
+    point: the law of each point is right, that of several points jointly is not.
+    """
+
+    model: Any
+    draws: int
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """What the fit says about itself."""
+        return {"noise_std": self.model.noise_variance() ** 0.5}
+
+    @torch.no_grad()
+    def predict(
+        self, inputs: Float[Tensor, "points features"], rng: torch.Generator
+    ) -> GaussianPredictive:
+        """Return one Gaussian per point and draw; without hidden processes there is one draw."""
+        standard = _standard(rng, self.draws, 1, self.model.hidden)
+        means, variances = [], []
+        for points in inputs.split(POINTS_AT_ONCE):
+            with deterministic():
+                mean, variance = self.model.latent(points.double(), standard)
+            means.append(mean.unsqueeze(2))
+            variances.append(variance.unsqueeze(2) + self.model.noise_variance())
+        return GaussianPredictive(torch.cat(means, 1), torch.cat(variances, 1))
+
+
+def require_single_target(problem: Problem, method: object) -> float | None:
+    """Return the noise's standard deviation, if known; raises `Unsupported` for other problems."""
+    likelihood, train = problem.likelihood, problem.train
+    name = type(method).__name__
+    if not isinstance(likelihood, Gaussian) or train.targets.shape[1] != 1:
+        raise Unsupported(f"{name} needed a regression of one target; got {likelihood}")
+    if train.inputs.dim() != 2:
+        raise Unsupported(f"{name} needed vectors as inputs; got images")
+    if not train.inputs.isfinite().all():
+        raise InferenceDiverged("inputs are not of finite numbers")
+    require_unaugmented([problem], method)
+    return likelihood.noise_std
+
+
+def some_rows(problem: Problem, count: int, rng: torch.Generator) -> Float[Tensor, "some features"]:
+    """Return distinct training inputs in float64, drawn at random; all where there are fewer."""
+    inputs = problem.train.inputs
+    order = torch.randperm(len(inputs), generator=rng, device=inputs.device)
+    return inputs[order[:count]].double()
+
+
+@contextmanager
+def deterministic() -> Iterator[None]:
+    """Within it, linear algebra is direct: no random probes, and no jitter unseen."""
+    gpytorch = import_gpytorch()
+    errors = gpytorch.linear_operator.utils.errors
+    jitter = gpytorch.linear_operator.utils.warnings.NumericalWarning
+    direct = gpytorch.settings.fast_computations(False, False, False)
+    try:
+        with direct, warnings.catch_warnings():
+            warnings.simplefilter("error", jitter)
+            yield
+    except (errors.NotPSDError, errors.NanError, jitter) as failure:
+        raise InferenceDiverged(f"a covariance is not positive definite: {failure}") from failure
+
+
+def _standard(rng: torch.Generator, draws: int, points: int, hidden: int) -> Tensor | None:
+    if not hidden:
+        return None
+    return normal([rng], draws, points, hidden, dtype=torch.float64)[0]
