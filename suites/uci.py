@@ -77,7 +77,6 @@ METHODS = {
     "PCA+ESS": PcaSlices(TRAJECTORY),
     "PCA+VI": PcaVi(TRAJECTORY),
     "CIBER (last)": Ciber(TRAJECTORY),
-    "CIBER (second)": Ciber(TRAJECTORY, collapse=SecondLayer()),
     "SGLD": Sgld(learning_rate=3e-2, temperature=0.1, epochs=100, batch_size=32),
     **CURVATURES,
     "PBP": Pbp(epochs=40),
@@ -164,7 +163,8 @@ PAPER_002 = Suite(
         "CIBER (second)": Ciber(CONSTANT, collapse=SecondLayer()),
     },
     architecture=NETWORKS[1],
-    evaluations=(Evaluation(Clean(), REGRESSION),),
+    # What the paper prints; quantiles of CIBER's second layer take longer than its fit.
+    evaluations=(Evaluation(Clean(), ("rmse", "log_likelihood", "mae")),),
     folds=20,
     reproduces=tuple(
         Reproduces(
