@@ -1,12 +1,13 @@
-"""`python -m datasets`: list the sources, or download some."""
+"""`python -m datasets`: list the sources, download some, or tell the facts of one."""
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from datasets import FILE_SETS, SOURCES, fetchable, files
+from datasets import FILE_SETS, SOURCES, fetchable, files, source
 from datasets.base import DataDamaged, DataSource, DataUnavailable, ImageSource
+from datasets.facts import of_source
 from datasets.files import FileSet
 
 
@@ -17,10 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ["BNNBENCH_DATA"] = options.data_dir
     if options.offline:
         os.environ["BNNBENCH_OFFLINE"] = "1"
-    if options.command != "fetch":
+    if options.command not in ("fetch", "facts"):
         _list()
         return 0
     try:
+        if options.command == "facts":
+            return _facts(source(options.name), options.fold)
         wanted = [fetchable(name) for name in options.names]
     except ValueError as error:
         print(error, file=sys.stderr)
@@ -47,6 +50,11 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="list every source (the default)", parents=[shared])
     fetch = commands.add_parser("fetch", help="download and verify", parents=[shared])
     fetch.add_argument("names", nargs="+", metavar="NAME", help="names from the list")
+    facts = commands.add_parser(
+        "facts", help="twins, constant columns, transforms, checksums", parents=[shared]
+    )
+    facts.add_argument("name", metavar="NAME", help="a source from the list")
+    facts.add_argument("--fold", type=int, default=0)
     return parser
 
 
@@ -87,6 +95,28 @@ def _fetch(name: str, item: DataSource | FileSet) -> int:
         return 1
     print(f"{name}: in {files.folder()}")
     return 0
+
+
+def _facts(one: DataSource, fold: int) -> int:
+    """Print what `datasets.facts` knows of a fold."""
+    try:
+        data = one.load(fold)
+    except (DataUnavailable, DataDamaged) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{one.name}, fold {fold} of {one.folds}: {data.origin}")
+    for name, value in {**data.facts, **of_source(one)}.items():
+        for k, line in enumerate(_lines(value)):
+            print(f"  {'' if k else name:30} {line}")
+    return 0
+
+
+def _lines(value: object) -> list[str]:
+    if isinstance(value, Mapping):
+        return [f"{key}  {item}" for key, item in value.items()]
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value or ["none"]
+    return [str(value)]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What sources share whose rows are some of another source's."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -83,8 +84,9 @@ class Derived(ABC):
             dataset = images.standardised(
                 *parts, self.classes, self.origin, self.licence, self.fixed_scaling
             )
-            train = replace(dataset.train, augmentation=self.augmentation(dataset.scaling))
-            return replace(dataset, train=train)
+            augmentation = self.augmentation(dataset.scaling)
+            train = replace(dataset.train, augmentation=augmentation)
+            return replace(dataset, train=train, facts=_told(dataset.facts, augmentation))
         return tables.standardised(self.table(fold), self.target, self.origin, self.licence)
 
     @property
@@ -128,3 +130,11 @@ class Derived(ABC):
     @property
     def _table_source(self) -> TableSource:
         return cast(TableSource, self.source)
+
+
+def _told(facts: Mapping[str, object], augmentation: Augmentation | None) -> Mapping[str, object]:
+    """Return the facts with the augmentation among the transforms."""
+    if augmentation is None:
+        return facts
+    done = cast(list[str], facts["transforms"])
+    return {**facts, "transforms": [*done, f"training inputs, at random each time: {augmentation}"]}

@@ -4,46 +4,80 @@
 |---|---|
 | train_rows, test_rows, features | sizes |
 | test_twins_in_train | the fraction of test rows with an exact twin in train: equal features and target, for images equal pixels |
+| test_twins, train_repeats | how many test rows have one; how many training rows repeat an earlier one |
+| transforms | what was done to the raw rows, in words and in order |
 | constant_columns | inputs that never change in train, by number; they are left unscaled |
 | largest_input_deviation_train, ..._test | the largest absolute standardised input |
 | classes, class_counts_train, class_counts_test | of a classification |
 | target, target_unit, target_std | of a regression, in original units |
 | sha256 | of the raw rows: train inputs, train targets, test inputs, test targets; images with channels first |
 | licence | as its publisher states it |
+| files, download_bytes | `of_source`: path → checksum of every file behind the rows; the size of the download |
 """  # noqa: E501
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from torch import Tensor
 
-from datasets.base import Categorical, Dataset
+from datasets.base import Categorical, Dataset, DataSource
 
 Rows = tuple[np.ndarray, np.ndarray]
 """Raw inputs and targets, before standardisation."""
 
 
-def facts_of(dataset: Dataset, train: Rows, test: Rows, licence: str) -> Mapping[str, object]:
-    """Return the facts of a data set that was made from these raw rows."""
+def facts_of(
+    dataset: Dataset, train: Rows, test: Rows, licence: str, transforms: Sequence[str] = ()
+) -> Mapping[str, object]:
+    """Return the facts of a data set that was made from these raw rows by these transforms."""
+    known = _digests(_events(train))
+    met = sum(row in known for row in _each(_events(test)))
     return {
         "train_rows": len(train[0]),
         "test_rows": len(test[0]),
         "features": int(np.prod(train[0].shape[1:])),
-        "test_twins_in_train": twins(_events(train), _events(test)),
+        "test_twins_in_train": met / len(test[0]),
+        "test_twins": met,
+        "train_repeats": len(train[0]) - len(known),
         "constant_columns": constant_columns(train[0]),
         "largest_input_deviation_train": _largest(dataset.train.inputs),
         "largest_input_deviation_test": _largest(dataset.test.inputs),
         **_of_targets(dataset, train[1], test[1]),
         "sha256": _sha256(*train, *test),
         "licence": licence,
+        "transforms": list(transforms),
     }
+
+
+def of_source(source: DataSource) -> Mapping[str, object]:
+    """Return what a source says of its files; nothing where it has none."""
+    files = files_of(source)
+    return {"files": files, "download_bytes": source.bytes} if files else {}
+
+
+def files_of(source: object) -> dict[str, str]:
+    """Return path → checksum of the files behind a source; one that wraps another has its."""
+    inner = getattr(source, "source", None)
+    if inner is not None:
+        return files_of(inner)
+    return {file.path: file.checksum for file in getattr(source, "data_files", ())}
 
 
 def twins(train: np.ndarray, test: np.ndarray) -> float:
     """Return the fraction of test rows that occur, exactly, among the training rows."""
-    known = {row.tobytes() for row in np.ascontiguousarray(train)}
-    return sum(row.tobytes() in known for row in np.ascontiguousarray(test)) / len(test)
+    known = _digests(train)
+    return sum(row in known for row in _each(test)) / len(test)
+
+
+def _digests(rows: np.ndarray) -> set[bytes]:
+    return set(_each(rows))
+
+
+def _each(rows: np.ndarray) -> Iterator[bytes]:
+    """Give each row by 128 bits of a hash: images by the ten thousand would not fit twice."""
+    for row in np.ascontiguousarray(rows):
+        yield hashlib.blake2b(row.tobytes(), digest_size=16).digest()
 
 
 def constant_columns(inputs: np.ndarray) -> list[int]:

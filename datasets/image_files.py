@@ -25,6 +25,11 @@ class ImageFiles(ABC):
         """The official files, by checksum."""
         return "original"
 
+    @property
+    def data_files(self) -> tuple[DataFile, ...]:
+        """The files of both parts."""
+        return files.needed(self.FILES, None)
+
     @abstractmethod
     def images(self, part: Part) -> Labelled:
         """Return raw images and labels in the official order."""

@@ -44,6 +44,7 @@ def standardised(
 
     Another scaling takes their place where one is given.
     """
+    fixed = scaling is not None
     scaling = scaling or channel_scaling(train[0])
     dataset = Dataset(
         train=Split(as_inputs(train[0], scaling), torch.tensor(train[1])),
@@ -52,7 +53,8 @@ def standardised(
         origin=origin,
         scaling=scaling,
     )
-    facts = facts_of(dataset, (_planes(train[0]), train[1]), (_planes(test[0]), test[1]), licence)
+    rows = (_planes(train[0]), train[1]), (_planes(test[0]), test[1])
+    facts = facts_of(dataset, *rows, licence, [_described(scaling, fixed)])
     return dataclasses.replace(dataset, facts=facts)
 
 
@@ -84,6 +86,14 @@ def as_inputs(
         planes = _planes(images[start : start + CHUNK]).astype(np.float32, order="C")
         inputs[start : start + CHUNK] = scaling.apply(torch.from_numpy(planes).div_(255))
     return inputs
+
+
+def _described(scaling: Scaling, fixed: bool) -> str:
+    mean, std = (
+        ", ".join(f"{value:.4g}" for value in part.flatten()) for part in vars(scaling).values()
+    )
+    whose = "fixed numbers" if fixed else "the training pixels' mean and deviation"
+    return f"inputs: intensities in [0, 1], each channel less {mean}, over {std} ({whose})"
 
 
 def _planes(images: np.ndarray) -> np.ndarray:

@@ -21,6 +21,12 @@ from datasets.base import (
 )
 from datasets.facts import facts_of
 
+TRANSFORMS = (
+    "inputs: each column less its training mean, over its training deviation; a constant one keeps "
+    "its scale",
+    "targets: less their training mean, over their training deviation; scores in original units",
+)
+
 
 def load(source: TableSource, fold: int) -> Dataset:
     """Return the fold of a regression source, standardised."""
@@ -57,7 +63,7 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
         scaling=scaling,
         target=Target(name, unit, float(mean), float(std)),
     )
-    return dataclasses.replace(dataset, facts=facts_of(dataset, train, test, licence))
+    return dataclasses.replace(dataset, facts=facts_of(dataset, train, test, licence, TRANSFORMS))
 
 
 def _column_scaling(inputs: np.ndarray, ones: Sequence[int]) -> Scaling:

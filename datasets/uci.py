@@ -203,6 +203,11 @@ class Uci:
         return SETS[self.name].licence
 
     @property
+    def data_files(self) -> tuple[DataFile, ...]:
+        """The table."""
+        return (SETS[self.name].file,)
+
+    @property
     def bytes(self) -> int:
         """The size of the download."""
         file = SETS[self.name].file

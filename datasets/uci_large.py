@@ -94,7 +94,7 @@ class UciLarge:
     @property
     def bytes(self) -> int:
         """The size of the download."""
-        return sum(file.bytes for file in self._files())
+        return sum(file.bytes for file in self.data_files)
 
     @cached(10)
     def load(self, fold: int) -> Dataset:
@@ -110,10 +110,12 @@ class UciLarge:
 
     @cached(2)
     def _arrays(self) -> tuple[np.ndarray, ...]:
-        contents = (io.BytesIO(gzip.decompress(files.read(file))) for file in self._files())
+        contents = (io.BytesIO(gzip.decompress(files.read(file))) for file in self.data_files)
         return tuple(np.loadtxt(content, delimiter=",") for content in contents)
 
-    def _files(self) -> tuple[DataFile, DataFile]:
+    @property
+    def data_files(self) -> tuple[DataFile, DataFile]:
+        """The rows, and which of them each fold tests on."""
         _, data, data_bytes, mask, mask_bytes = SETS[self.name]
         return (
             self._file("data.csv.gz", data, data_bytes),
@@ -132,11 +134,11 @@ class UciLarge:
 
     def missing(self) -> tuple[str, ...]:
         """Return the files that the data folder lacks."""
-        return files.missing(self._files())
+        return files.missing(self.data_files)
 
     def fetch(self) -> None:
         """Download what is missing."""
-        files.fetch(self._files())
+        files.fetch(self.data_files)
 
     def fallbacks(self) -> tuple[DataSource, ...]:
         """Return the diabetes data."""

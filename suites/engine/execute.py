@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from datasets.facts import of_source
 from methods.progress import Listener, listening, part_of
 from suites.engine.attempt import Attempt, evaluate, fit, going, grow, probe
 from suites.engine.description import describe
@@ -88,7 +89,7 @@ def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
         | dict.fromkeys(attempt.probed, data.origin),
         diagnostics=attempt.diagnostics,
         cost=cost,
-        facts=data.facts,
+        facts={**data.facts, **of_source(attempt.run.source)},
         provenance={**provenance(device), **attempt.interruptions},
         target=dataclasses.asdict(data.target) if data.target else None,
         acquired=attempt.acquired,
