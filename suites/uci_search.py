@@ -6,6 +6,8 @@ from datasets.conditions import Clean
 from datasets.held_out import HeldOut
 from datasets.uci import Uci
 from methods.adamw import AdamW
+from methods.dvi.method import Dvi
+from methods.dvi.prior import InverseGamma
 from methods.ensemble import Ensemble
 from methods.ivon import Ivon
 from methods.laplace.kfac import Kfac
@@ -22,6 +24,7 @@ from methods.trajectory.pca_vi import PcaVi
 from methods.trajectory.schedules import HighThenLow
 from methods.trajectory.sgld import Sgld
 from methods.trajectory.swag import Swag
+from methods.vsd.method import Vsd
 from suites.engine.cli import main
 from suites.engine.grid import Evaluation, Suite
 
@@ -112,6 +115,21 @@ LAPLACE = {
 NEURAL_LINEAR = {
     f"NL rate={rate:g}": NeuralLinear(TRAINED, noise_rate=rate) for rate in (5e-4, 5e-3, 5e-2)
 } | {"NL bandits": NeuralLinear(TRAINED, 0.25, noise_shape=6.0, noise_rate=6.0)}
+# One hidden layer: covariances between units matter to those of both outputs alone.
+DVI = {
+    f"DVI rate={rate:g} epochs={epochs}": Dvi(
+        hyperprior=InverseGamma(1.0, rate), epochs=epochs, batch_size=32
+    )
+    for rate in (10.0, 100.0)
+    for epochs in (100, 300)
+}
+VSD = {
+    f"VSD variance={variance:g} epochs={epochs}": Vsd(
+        initial_variance=variance, epochs=epochs, batch_size=32
+    )
+    for variance in (0.01, 0.1)
+    for epochs in (40, 100)
+} | {"VSD own factors": Vsd(sharing="none", epochs=100, batch_size=32)}
 
 SEARCH = Suite(
     name="uci_search",
@@ -143,8 +161,14 @@ TRAJECTORIES = replace(
 )  # fmt: skip
 
 CURVATURES = replace(TRAJECTORIES, profile="laplace", methods=LAPLACE | NEURAL_LINEAR)
+VARIATIONAL = replace(TRAJECTORIES, profile="variational", methods=DVI | VSD)
 
-SUITES = {"quick": SEARCH, "trajectories": TRAJECTORIES, "laplace": CURVATURES}
+SUITES = {
+    "quick": SEARCH,
+    "trajectories": TRAJECTORIES,
+    "laplace": CURVATURES,
+    "variational": VARIATIONAL,
+}
 
 if __name__ == "__main__":
     main(SUITES)
