@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from datasets.conditions import Clean
+from datasets.deduplicated import Deduplicated
+from datasets.gap import Gap
 from datasets.uci import Uci
 from methods.adamw import AdamW
 from methods.backprop import Backprop
@@ -144,6 +146,29 @@ PAPER = Suite(
     ),
 )  # fmt: skip
 
+# Sets whose features take many values each; of the others a gap would be between equal rows.
+GAP = replace(
+    QUICK,
+    title="UCI regression: test rows in a gap between the training rows",
+    profile="gap",
+    sources=(
+        Gap(Uci("boston")), Gap(Uci("concrete")), Gap(Uci("kin8nm")), Gap(Uci("power")),
+        Gap(Uci("protein")), Gap(Uci("wine_red")),
+    ),
+    folds=20,
+)  # fmt: skip
+# The sets with repeated rows: of wine_red's test rows a third is among the training rows.
+DEDUPLICATED = replace(
+    QUICK,
+    title="UCI regression: no test row among the training rows",
+    profile="deduplicated",
+    sources=(
+        Deduplicated(Uci("concrete")), Deduplicated(Uci("power")), Deduplicated(Uci("protein")),
+        Deduplicated(Uci("wine_red")),
+    ),
+    folds=20,
+)  # fmt: skip
+
 # Customary settings of subspace inference on these sets, which seed paper 002 quotes: a constant
 # rate of 1e-3 for 1,000 epochs, iterates of the second half; one weight decay for all sets.
 CONSTANT = Descent(
@@ -180,7 +205,13 @@ PAPER_002 = Suite(
     ),
 )  # fmt: skip
 
-SUITES = {"quick": QUICK, "paper": PAPER, "paper_002": PAPER_002}
+SUITES = {
+    "quick": QUICK,
+    "paper": PAPER,
+    "paper_002": PAPER_002,
+    "gap": GAP,
+    "deduplicated": DEDUPLICATED,
+}
 
 if __name__ == "__main__":
     main(SUITES)
