@@ -153,6 +153,11 @@ class Part:
         return [n for n in names if any(n in f.facts and n not in f.long for f in self.facts)]
 
     @property
+    def repeats_are_known(self) -> bool:
+        """Whether all records tell how often training rows come twice, as older ones do not."""
+        return all("train_repeats" in record.facts for record in self.records)
+
+    @property
     def by_origin(self) -> dict[str, list[DataFacts]]:
         """Origin → data sets of it."""
         found: dict[str, list[DataFacts]] = {}

@@ -1,12 +1,13 @@
 """What the records say about data, settings, failures and provenance, summed up over runs."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from reports import labels
 from reports.benchmarks import Benchmark
 from reports.descriptions import call, flatten
+from reports.health import findings
 from suites.engine.record import Record
 
 LONG = 24
@@ -22,13 +23,14 @@ FACTS = {
     "target_unit": "unit",
     "target_std": "target std",
     "test_twins_in_train": "twins in train",
+    "test_twins": "twins, rows",
+    "train_repeats": "repeats in train",
     "constant_columns": "constant columns",
     "largest_input_deviation_train": "largest input, train",
     "largest_input_deviation_test": "largest input, test",
+    "download_bytes": "download",
 }
 """Names of facts in the order of the table; the others follow."""
-
-FRACTIONS = frozenset({"test_twins_in_train"})
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class DataFacts:
     conditions: Mapping[str, str]
     """condition → origin of its data"""
     facts: Mapping[str, str]
+    findings: tuple[str, ...] = ()
+    """What is worth knowing before a score is believed, a phrase each."""
+    transforms: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """path → checksum"""
 
     @property
     def rows(self) -> str:
@@ -76,18 +83,28 @@ class Origin:
 def data_facts(benchmark: Benchmark) -> DataFacts:
     """Return the facts of a benchmark's data."""
     values: dict[str, list[object]] = defaultdict(list)
-    for record in benchmark.records:
-        for name, value in record.facts.items():
-            if value not in values[name]:
-                values[name].append(value)
+    distinct: list[Mapping[str, object]] = []
+    for facts in (record.facts for record in benchmark.records):
+        if facts not in distinct:
+            distinct.append(facts)
+    for name, value in (item for facts in distinct for item in facts.items()):
+        if value not in values[name]:
+            values[name].append(value)
+    done = [known for known in values.pop("transforms", []) if isinstance(known, list)]
+    kept = [known for known in values.pop("files", []) if isinstance(known, Mapping)]
     return DataFacts(
         labels.dataset(benchmark.title),
         benchmark.origin,
         {c: benchmark.origin_of(c) for c in benchmark.conditions},
         {
-            FACTS.get(name, name.replace("_", " ")): _summed_up(values[name], name in FRACTIONS)
+            FACTS.get(name, name.replace("_", " ")): _summed_up(
+                values[name], WORDS.get(name, plain)
+            )
             for name in sorted(values, key=_fact_order)
         },
+        tuple(findings(distinct)),
+        tuple(dict.fromkeys(str(step) for steps in done for step in steps)),
+        {str(path): str(checksum) for files in kept for path, checksum in files.items()},
     )
 
 
@@ -167,18 +184,16 @@ def _fact_order(name: str) -> tuple[int, str]:
     return (list(FACTS).index(name) if name in FACTS else len(FACTS), name)
 
 
-def _summed_up(values: Sequence[object], percent: bool) -> str:
+def _summed_up(values: Sequence[object], words: Callable[[object], str]) -> str:
     numbers = [value for value in values if isinstance(value, (int, float))]
     if len(numbers) == len(values) > 1:
-        low, high = min(numbers), max(numbers)
-        return f"{_plain(low, percent)} to {_plain(high, percent)}"
-    texts = [_plain(v, percent) for v in values[:3]]
+        return f"{words(min(numbers))} to {words(max(numbers))}"
+    texts = [words(v) for v in values[:3]]
     return "; ".join(texts) + (f"; and {len(values) - 3} more" if len(values) > 3 else "")
 
 
-def _plain(value: object, percent: bool = False) -> str:
-    if percent and isinstance(value, (int, float)):
-        return f"{100 * value:.1f} %"
+def plain(value: object) -> str:
+    """Return a fact as it is printed."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -186,7 +201,24 @@ def _plain(value: object, percent: bool = False) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, (list, tuple)):
-        return ", ".join(_plain(v) for v in value) if value else "none"
+        return ", ".join(plain(v) for v in value) if value else "none"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_plain(v)}" for name, v in value.items())
+        return ", ".join(f"{name}: {plain(v)}" for name, v in value.items())
     return "" if value is None else str(value)
+
+
+def _percent(value: object) -> str:
+    return f"{100 * value:.1f} %" if isinstance(value, (int, float)) else plain(value)
+
+
+def _size(value: object) -> str:
+    if not isinstance(value, (int, float)):
+        return plain(value)
+    return f"{value / 1e6:,.0f} MB" if value >= 1e7 else f"{value / 1e3:,.0f} kB"
+
+
+WORDS: Mapping[str, Callable[[object], str]] = {
+    "test_twins_in_train": _percent,
+    "download_bytes": _size,
+}
+"""How facts are printed that are no plain numbers."""

@@ -22,7 +22,7 @@ COSTS = {
 def cost_drawings(
     table: Table, styles: Mapping[str, Style], identifier: str, where: str
 ) -> list[Drawing]:
-    """Return a figure for each cost that is known of two methods; `table` is of clean data."""
+    """Return a figure for each cost that is known; `table` is of clean data."""
     columns = {column.name: i for i, column in enumerate(table.columns)}
     score = next((name for name in SCORES if name in columns), None)
     if score is None:
@@ -31,9 +31,8 @@ def cost_drawings(
     drawings = []
     for name, across in COSTS.items():
         points = _points(table, columns, name, score) if name in columns else {}
-        if sum(point.is_shown for point in points.values()) < 2:
-            continue
-        drawings.append(cost.draw(points, styles, f"{identifier}-{name}", where, (across, up)))
+        if any(point.is_shown for point in points.values()):
+            drawings.append(cost.draw(points, styles, f"{identifier}-{name}", where, (across, up)))
     return drawings
 
 

@@ -230,7 +230,7 @@ def figures_of(tmp_path):
 
 def test_figures_are_well_formed_described_and_share_no_id(tmp_path):
     figures = figures_of(tmp_path)
-    assert len(figures) == 4 + 1 + 4 + 1  # reliability, ROC, histograms, cost
+    assert len(figures) == 4 + 1 + 4 + 1 + 3  # reliability, ROC, histograms, risk, costs
     ids = []
     for figure in figures:
         root = ElementTree.fromstring(figure.replace("<svg ", '<svg xmlns:xlink="x" ', 1))

@@ -1,0 +1,88 @@
+"""What may spoil a score before any method is fitted: twins, repeats, constant and far inputs."""
+
+from collections.abc import Mapping, Sequence
+
+FAR = 10.0
+"""Deviations from the training mean beyond which an input is worth a word."""
+
+LISTED = 12
+"""Constant inputs that are named one by one."""
+
+NEEDED = ("train_rows", "test_rows", "features", "test_twins_in_train", "constant_columns")
+"""Facts without which the others cannot be told."""
+
+
+def findings(facts: Sequence[Mapping[str, object]]) -> list[str]:
+    """Return what is worth knowing of a data set, given the facts of its folds: a phrase each."""
+    found = (check(facts) for check in (_unknown, _twins, _repeats, _constant, _far))
+    return [phrase for phrase in found if phrase]
+
+
+def _unknown(facts: Sequence[Mapping[str, object]]) -> str:
+    missing = [name for name in NEEDED if not all(name in one for one in facts)]
+    return f"the records do not tell {_list(missing)}" if missing else ""
+
+
+def _twins(facts: Sequence[Mapping[str, object]]) -> str:
+    counts = [_twin_count(one) for one in facts]
+    rows = {n for one in facts if isinstance(n := one.get("test_rows"), int)}
+    if not any(counts):
+        return ""
+    of = f" of {_number(rows.pop())}" if len(rows) == 1 else ""
+    return f"{_range(counts)}{of} test rows have an exact twin in training"
+
+
+def _twin_count(one: Mapping[str, object]) -> int:
+    """Return how many test rows have a twin; of older records only the share is known."""
+    count = one.get("test_twins")
+    share, rows = one.get("test_twins_in_train"), one.get("test_rows")
+    if not isinstance(count, int) and isinstance(share, (int, float)) and isinstance(rows, int):
+        return round(share * rows)
+    return count if isinstance(count, int) else 0
+
+
+def _repeats(facts: Sequence[Mapping[str, object]]) -> str:
+    counts = [n for one in facts if isinstance(n := one.get("train_repeats", 0), int)]
+    if not any(counts):
+        return ""
+    return f"{_range(counts)} training rows repeat an earlier one"
+
+
+def _constant(facts: Sequence[Mapping[str, object]]) -> str:
+    columns = [c for one in facts if isinstance(c := one.get("constant_columns"), list)]
+    if not any(columns):
+        return ""
+    count = _range([len(c) for c in columns])
+    listed = {str(c) for c in columns}
+    which = ": " + ", ".join(map(str, columns[0])) if len(listed) == 1 else ""
+    which = which if len(columns[0]) <= LISTED else ""
+    features = facts[0].get("features")
+    of = f" of {_number(features)}" if isinstance(features, int) else ""
+    return f"{count}{of} inputs never change in training{which}"
+
+
+def _far(facts: Sequence[Mapping[str, object]]) -> str:
+    names = ("largest_input_deviation_test", "largest_input_deviation_train")
+    test, train = (
+        max((v for one in facts if isinstance(v := one.get(name), (int, float))), default=0.0)
+        for name in names
+    )
+    if test <= FAR:
+        return ""
+    return (
+        f"a test input lies {test:.3g} training deviations from the mean, none of training farther "
+        f"than {train:.3g}"
+    )
+
+
+def _range(counts: Sequence[int]) -> str:
+    low, high = min(counts), max(counts)
+    return _number(low) if low == high else f"{_number(low)} to {_number(high)}"
+
+
+def _number(value: object) -> str:
+    return f"{value:,}".replace(",", "\u202f") if isinstance(value, int) else str(value)
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(name.replace("_", " ") for name in names)
