@@ -56,6 +56,18 @@ class CorrelatedMoments(JointlyRandom):
         variance = torch.zeros_like(x.mean) if x.variance is None else x.variance
         return cls(x.mean, torch.diag_embed(variance.flatten(2)))
 
+    @classmethod
+    def behind(
+        cls, x: Moments, mean: Tensor, maps: Sequence[LinearMap], extra: Tensor | None = None
+    ) -> "CorrelatedMoments":
+        """Return `of(x).mapped(mean, maps, extra)` of dense layers, without x's covariances."""
+        assert x.variance is not None
+        rows = [
+            of_images(m.apply, m.weight * variance.unsqueeze(1), 2)
+            for m, variance in zip(maps, x.variance, strict=True)
+        ]
+        return cls(mean, _plus_diagonal(torch.stack(rows), extra))
+
     @property
     def variance(self) -> Float[Tensor, "members points *units"]:
         """The diagonal of the covariances, in the shape of the mean."""
@@ -78,10 +90,7 @@ class CorrelatedMoments(JointlyRandom):
         rows = [
             _both_sides(m.apply, c, m.inputs) for m, c in zip(maps, self.covariance, strict=True)
         ]
-        covariance = torch.stack(rows)
-        if extra is not None:
-            covariance = covariance + torch.diag_embed(extra.flatten(2))
-        return CorrelatedMoments(mean, covariance)
+        return CorrelatedMoments(mean, _plus_diagonal(torch.stack(rows), extra))
 
     def averaged(
         self, mean: Tensor, average: Callable[[Tensor], Tensor], count: int
@@ -138,6 +147,10 @@ def _both_sides(
 def _outer(x: Tensor) -> Tensor:
     flat = x.flatten(2)
     return flat.unsqueeze(-1) * flat.unsqueeze(-2)
+
+
+def _plus_diagonal(covariance: Tensor, extra: Tensor | None) -> Tensor:
+    return covariance if extra is None else covariance + torch.diag_embed(extra.flatten(2))
 
 
 def _with_diagonal(covariance: Tensor, variance: Tensor) -> Tensor:

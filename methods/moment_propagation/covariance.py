@@ -136,9 +136,10 @@ def _mixing(covariances: Covariances, alone: Rule, kept: Kept) -> Rule:
     def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, now: Pass) -> Any:
         if isinstance(layer, words.Conv2d):
             _certain(layer, stacks)  # its weights' noise is shared by all positions
-        if isinstance(x, Moments):
-            if x.variance is None:  # outputs are independent
-                return alone(layer, stacks, x, now)
+        if isinstance(x, Moments) and x.variance is None:  # outputs are independent
+            return alone(layer, stacks, x, now)
+        dense = isinstance(layer, words.Linear) and covariances.rank is None
+        if isinstance(x, Moments) and not dense:
             x = covariances.of(x)
         own, *uncertain = stacks
         mean = RULES[type(layer)](layer, [own], x.mean, now)
@@ -148,6 +149,8 @@ def _mixing(covariances: Covariances, alone: Rule, kept: Kept) -> Rule:
             own_noise = RULES[type(layer)](layer, [squares], second_moment(_marginals(x)), now)
             extra = own_noise if extra is None else extra + own_noise
         maps = [LinearMap(layer, weight, x.shape[2:], kept) for weight in own["weight"]]
+        if isinstance(x, Moments):
+            return CorrelatedMoments.behind(x, mean, maps, extra)
         return x.mapped(mean, maps, extra)
 
     return rule
@@ -187,7 +190,7 @@ def _flatten(alone: Rule) -> Rule:
     return rule
 
 
-def _marginals(x: Joint) -> Moments:
+def _marginals(x: Moments | Joint) -> Moments:
     return Moments(x.mean, x.variance)
 
 

@@ -91,7 +91,7 @@ def test_the_gradient_of_the_bound_is_that_of_finite_differences(covariance):
 
 
 def test_bayesian_linear_regression_ends_at_the_mean_field_optimum(linear):
-    method = Dvi(learning_rate=0.03, epochs=1000, batch_size=len(linear.train))
+    method = Dvi(learning_rate=0.05, epochs=400, batch_size=len(linear.train))
     posterior = method.fit(linear, stream(0))
     assert isinstance(posterior, DviPosterior)
     prior_std = posterior.diagnostics["prior_std_0"]
@@ -112,7 +112,7 @@ def test_a_noise_of_its_own_is_learned_where_the_data_have_one():
     found = {}
     for heteroscedastic in (True, False):
         method = Dvi(
-            learning_rate=0.05, heteroscedastic=heteroscedastic, covariance="diagonal", epochs=120
+            learning_rate=0.05, heteroscedastic=heteroscedastic, covariance="diagonal", epochs=80
         )
         prediction = method.fit(noisy, stream(0)).predict(noisy.train.inputs, stream(1))
         stds = prediction.variance.sqrt()[:, 0]

@@ -25,6 +25,7 @@ from methods.architectures import (
     Tanh,
 )
 from methods.base import Unsupported
+from methods.moment_propagation.correlated import CorrelatedMoments
 from methods.moment_propagation.covariance import Covariances, covariance_rules
 from methods.moment_propagation.directions import MOST_KEPT, Kept, LinearMap
 from methods.moment_propagation.moments import Moments
@@ -347,3 +348,18 @@ def test_directions_are_those_of_singular_vectors_and_are_kept_for_equal_weights
     for number in range(2, 2 + MOST_KEPT):
         LinearMap(layer, number * weight, (2, 9, 9), kept).directions(400)
     assert LinearMap(layer, weight, (2, 9, 9), kept).directions(20) is not found
+
+
+def test_independent_inputs_pass_dense_layers_as_they_would_with_their_covariances():
+    rng = stream(0)
+    mean, variance, weights = (
+        torch.rand(2, *shape, generator=rng, dtype=torch.float64)
+        for shape in ((3, 5), (3, 5), (4, 5))
+    )
+    x, kept = Moments(mean, variance), Kept()
+    maps = [LinearMap(Linear(4), weight, (5,), kept) for weight in weights]
+    out, extra = torch.rand(2, 2, 3, 4, generator=rng, dtype=torch.float64)
+    short = CorrelatedMoments.behind(x, out, maps, extra)
+    long = CorrelatedMoments.of(x).mapped(out, maps, extra)
+    torch.testing.assert_close(short.covariance, long.covariance, rtol=1e-13, atol=0)
+    assert torch.equal(short.mean, out)
