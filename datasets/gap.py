@@ -1,25 +1,30 @@
 """Folds whose test rows lie in a gap between the training rows, along one feature each."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from datasets import tables
-from datasets.base import Origin, Part, Table
+from datasets.base import DataSource, Origin, Part, Table, TableSource, check_fold
 from datasets.derived import Derived
 from datasets.images import Labelled
 
 
 @dataclass(frozen=True)
 class Gap(Derived):
-    """All rows of a table, sorted by feature k for fold k: the middle third is the test part.
+    """All rows of a table, sorted by one of `features` for each fold: the middle third is tested.
 
     What a method says of it shows whether doubt grows between the data. Rows of equal values
-    stay in the order of the source. Source: Foong et al. (2019), "'In-between' uncertainty in
-    Bayesian neural networks".
+    stay in the order of the source; a feature of few values leaves no gap, and is best left out.
+    Source: Foong et al. (2019), "'In-between' uncertainty in Bayesian neural networks".
     """
 
+    features: tuple[int, ...] = ()
+
     def __post_init__(self) -> None:
+        if not self.features:
+            raise ValueError(f"needed features of {self.source.name} to make gaps along; got none")
         if not hasattr(self.source, "table"):
             raise ValueError(f"needed a source of tables; got {self.source.name}")
 
@@ -30,8 +35,8 @@ class Gap(Derived):
 
     @property
     def folds(self) -> int:
-        """How many features there are."""
-        return self._table_source.table(0).train_inputs.shape[1]
+        """One for each feature."""
+        return len(self.features)
 
     @property
     def origin(self) -> Origin:
@@ -47,7 +52,19 @@ class Gap(Derived):
         whole = self._table_source.table(0)
         inputs = np.concatenate([whole.train_inputs, whole.test_inputs])
         targets = np.concatenate([whole.train_targets, whole.test_targets])
-        order = np.argsort(inputs[:, fold], kind="stable")
+        check_fold(self, fold)
+        order = np.argsort(inputs[:, self.features[fold]], kind="stable")
         first, second = len(order) // 3, 2 * len(order) // 3
         outer = np.concatenate([order[:first], order[second:]])
         return tables.split_table(inputs, targets, outer, order[first:second])
+
+    def fallbacks(self, part: Part | None = None) -> "tuple[Gap, ...]":
+        """Return gaps in the source's, along those of the features that it has."""
+        return tuple(
+            Gap(other, tuple(f for f in self.features if f < _features(other)))
+            for other in self.source.fallbacks()
+        )
+
+
+def _features(source: DataSource) -> int:
+    return cast(TableSource, source).table(0).train_inputs.shape[1]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,9 +23,9 @@ def rows(table, part):
 
 @pytest.mark.parametrize("source", [DiabetesAsUci(), Line(rows=100)])
 def test_every_row_takes_part_and_the_test_rows_lie_between_the_others(source):
-    gap, whole = Gap(source), source.table(0)
+    whole = source.table(0)
+    gap = Gap(source, tuple(range(whole.train_inputs.shape[1])))
     everything = rows(whole, "train") + rows(whole, "test")
-    assert gap.folds == whole.train_inputs.shape[1]
     assert gap.origin == source.origin
     for fold in range(gap.folds):
         table = gap.table(fold)
@@ -37,7 +38,7 @@ def test_every_row_takes_part_and_the_test_rows_lie_between_the_others(source):
 
 
 def test_a_gap_of_numbers_in_order_is_the_middle_third():
-    table = Gap(Ordered()).table(0)
+    table = Gap(Ordered(), (0,)).table(0)
     assert table.test_inputs[:, 0].tolist() == [3, 4, 5]
     assert sorted(table.train_inputs[:, 0]) == [0, 1, 2, 6, 7, 8]
     assert table.test_targets.tolist() == [30, 40, 50]
@@ -79,7 +80,17 @@ def test_real_sets_lose_their_repeated_rows(data_folder):
             assert (len(table.train_inputs) < len(whole.train_inputs)) == repeated
 
 
-@pytest.mark.parametrize("kind", [Gap, Deduplicated])
+def test_a_gap_is_along_the_features_that_are_named():
+    gap, same = Gap(DiabetesAsUci(), (7, 2)), Gap(DiabetesAsUci(), (2,))
+    assert gap.folds == 2
+    assert rows(gap.table(1), "test") == rows(same.table(0), "test")
+    assert Gap(Uci("boston"), (0, 12)).fallbacks() == (Gap(DiabetesAsUci(), (0,)),)
+    assert Gap(Uci("protein"), (0,)).folds == 1  # without its file
+    with pytest.raises(ValueError, match="needed features of diabetes"):
+        Gap(DiabetesAsUci())
+
+
+@pytest.mark.parametrize("kind", [partial(Gap, features=(0, 1)), Deduplicated])
 def test_they_are_sources_that_can_be_cut_further_and_fall_back(kind):
     source = kind(DiabetesAsUci())
     assert isinstance(source, DataSource)
