@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from reports import compare, export_runs, site
+from reports import compare, export_runs, site, timing_page
 from reports.content import Content, content
 from reports.export import csv_text, latex, markdown, tidy
 from reports.listing import RUN_COLUMNS, run_rows
@@ -21,7 +21,9 @@ report.html, tables.md, tables.tex, tables.csv, runs.csv, metrics.csv and costs.
 With --out, a site: a front page over all suites, and the same files for each of them."""
 
 OTHERS = """Also: `python -m reports compare A B` tells what changed between two folders of
-results, `python -m reports export RESULTS --format parquet|csv|latex` writes every score."""
+results, `python -m reports export RESULTS --format parquet|csv|latex` writes every score,
+`python -m reports timing BENCHMARK.json` writes a page of timings; in a site it is written where
+a folder of results holds benchmark.json, beside benchmark_previous.json where that is there."""
 
 UNPACKED_BYTES = 200_000
 """Larger files of a site are packed by gzip, but for its pages."""
@@ -56,8 +58,14 @@ def main(arguments: Sequence[str]) -> int:
         if shown:
             entries.append(site.entry(shown))
     if options.out and entries:
+        names = store_names(options.results)
+        timed = timing_page.site_pages(dict(zip(names, options.results, strict=True)), "index.html")
+        codes += [_damaged(reason) for reason in timed.damage]
         try:
-            write_whole(options.out / "index.html", site.front_page(entries).encode())
+            for address, text in timed.pages.items():
+                write_whole(options.out / address, text.encode())
+            front = site.front_page(entries, timed.links)
+            write_whole(options.out / "index.html", front.encode())
         except OSError as error:
             return _error(f"cannot write the front page: {error}; choose a folder by --out")
         print(f"{options.out / 'index.html'}: {len(entries)} suites")
@@ -136,6 +144,11 @@ def _packed(name: str, content: bytes) -> tuple[str, bytes]:
     return f"{name}.gz", gzip.compress(content, mtime=0)
 
 
+def _damaged(reason: str) -> int:
+    print(f"damaged: {reason}", file=sys.stderr)
+    return DAMAGED
+
+
 def _error(text: str) -> int:
     print(f"error: {text}", file=sys.stderr)
     return 2
@@ -144,4 +157,5 @@ def _error(text: str) -> int:
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "compare": compare.main,
     "export": export_runs.main,
+    "timing": timing_page.main,
 }

@@ -43,6 +43,14 @@ def duration(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
+def span(seconds: float) -> str:
+    """Return seconds in the unit that suits them, also where they are few: "12.3 µs"."""
+    for size, unit in ((1.0, ""), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+        if seconds >= size or unit == "ns":
+            return f"{seconds / size:.3g} {unit}" if unit else duration(seconds)
+    raise AssertionError("some unit suits every time")
+
+
 def typographic(text: str) -> str:
     """Return the text of a number with a true minus sign and a true infinity."""
     return text.replace("-", "−").replace("inf", "∞")

@@ -16,7 +16,7 @@ from reports.export import printed
 from reports.families import FAMILIES
 from reports.gallery import Gallery
 from reports.layers import layer_table
-from reports.numbers import duration, identifier, number, typographic
+from reports.numbers import duration, identifier, number, span, typographic
 from reports.palette import MARKERS, Style
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -89,6 +89,11 @@ def front(shown: object) -> str:
 def compared(found: object, **words: object) -> str:
     """Return the page of what changed; `words` are functions that say it."""
     return _page("compare.html", changes=found, content=None, **words).replace(BEHIND, "null")
+
+
+def timings(**shown: object) -> str:
+    """Return the page of timings."""
+    return _page("timing.html", content=None, span=span, **shown).replace(BEHIND, "null")
 
 
 def _is_large(page: str) -> bool:

@@ -69,6 +69,8 @@ class Front:
     """All that the front page shows."""
 
     entries: tuple[Entry, ...]
+    links: tuple[tuple[str, str], ...] = ()
+    """Address and title of pages beside those of suites."""
 
     @property
     def profiles(self) -> list[Profile]:
@@ -140,6 +142,6 @@ def _profile(part: Part) -> Profile:
     )
 
 
-def front_page(entries: Sequence[Entry]) -> str:
-    """Return the front page of a site."""
-    return front(Front(tuple(entries)))
+def front_page(entries: Sequence[Entry], links: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the front page of a site, with links to other pages by address and title."""
+    return front(Front(tuple(entries), tuple(links)))

@@ -1,7 +1,7 @@
 """Axes and their labels."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from matplotlib.axes import Axes
@@ -11,13 +11,23 @@ STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 7))
 """Within a power of ten, from few labels to many."""
 
 
-def logarithmic(axes: Axes, values: Sequence[float], which: Literal["x", "y"] = "x") -> None:
+MOST = 7
+"""Labels; of more powers of ten, every second or third has one."""
+
+
+def logarithmic(
+    axes: Axes,
+    values: Sequence[float],
+    which: Literal["x", "y"] = "x",
+    words: Callable[[float], str] = "{:g}".format,
+) -> None:
     """Make an axis logarithmic, over a factor of 4 or more around positive values.
 
-    It is labelled at the powers of ten and, where these are fewer than three, at steps between.
+    It is labelled at the powers of ten and, where these are fewer than three, at steps between,
+    by `words`.
     """
-    axes.set(**{f"{which}scale": "log"})
     if not values:
+        axes.set(**{f"{which}scale": "log"})
         return
     middle = math.log10(min(values)) / 2 + math.log10(max(values)) / 2
     half = max(math.log10(4), 1.25 * math.log10(max(values) / min(values))) / 2
@@ -29,8 +39,10 @@ def logarithmic(axes: Axes, values: Sequence[float], which: Literal["x", "y"] = 
         ticks = [tick for tick in every if low <= tick <= high]
         if len(ticks) >= 3:
             break
+    ticks = ticks[:: math.ceil(len(ticks) / MOST)]
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axes.set(**{f"{which}lim": (low, high)})
+    axes.set(**{f"{which}lim": (low, high)})  # first, lest the scale looks for limits itself
+    axes.set(**{f"{which}scale": "log"})
     axis.set_ticks(ticks, minor=False)
     axis.set_ticks([], minor=True)
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: words(value)))

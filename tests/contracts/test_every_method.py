@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -67,13 +67,15 @@ SMALL = {"evidence_updates": 3, "epochs": 2, "trials": 2, "batch_size": 8, "draw
 SMALL |= {"chains": 3, "warmup": 24, "leapfrog_steps": 3, "iterations": (1, 2), "start": 0.0}
 
 
-def small(method: Any) -> Any:
+def small(method: Any, settings: Mapping[str, Any] = SMALL) -> Any:
     """Return the method with settings that make it quick, also in the methods it contains."""
     changes = {
-        field.name: small(value) if dataclasses.is_dataclass(value) else SMALL[field.name]
+        field.name: small(value, settings)
+        if dataclasses.is_dataclass(value)
+        else settings[field.name]
         for field in dataclasses.fields(method)
         if dataclasses.is_dataclass(value := getattr(method, field.name))
-        or (field.name in SMALL and of_one_kind(value, SMALL[field.name]))
+        or (field.name in settings and of_one_kind(value, settings[field.name]))
     }
     return dataclasses.replace(method, **changes)
 

@@ -97,6 +97,12 @@ def test_costs_of_nothing_and_infinite_scores_are_not_drawn():
     assert "inf" not in found.svg
 
 
+@pytest.mark.parametrize("value", [0.1, 2.0, 16.0])
+def test_a_single_method_has_a_place(value):
+    found = cost.draw({"A": Point(value, 1.5, 0.1)}, styles(["A"]), "x", "there", ("s", "NLL"))
+    assert found.caption == "Front: A"
+
+
 def test_a_page_has_risks_and_three_costs(tmp_path):
     runs, predictions = [], {}
     for k, method in enumerate(("AdamW", "IVON")):

@@ -1,0 +1,44 @@
+"""Seconds per example of every method's fit and prediction."""
+
+from collections.abc import Mapping
+
+from reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from reports.figures.ticks import logarithmic
+from reports.numbers import span
+from reports.palette import Style
+
+WIDTH, LEFT, LINE = 4.4, 1.45, 0.16
+"""Inches."""
+
+
+def draw(
+    seconds: Mapping[str, Mapping[str, float]],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+) -> Drawing:
+    """Return a line for each method, fits filled and predictions hollow, in the order given."""
+    with drawing(LINE * (len(seconds) + 1) + 0.4, left=LEFT, width=WIDTH) as figure:
+        axes = figure.subplots()
+        axes.grid(True, axis="x", color=FAINT, linewidth=0.5, alpha=0.6)
+        axes.set_axisbelow(True)
+        for k, (method, phases) in enumerate(seconds.items()):
+            colour = styles[method].colour
+            axes.axhline(k, color=FAINT, linewidth=0.4, zorder=0)
+            if len(phases) > 1:
+                axes.plot(list(phases.values()), [k, k], color=colour, linewidth=0.8, alpha=0.5)
+            for phase, value in phases.items():
+                face = colour if phase == "fit" else "none"
+                axes.plot(value, k, color=colour, marker="o", markersize=4.5, linestyle="",
+                          markerfacecolor=face)  # fmt: skip
+        axes.set_yticks(range(len(seconds)), list(seconds), color=INK)
+        axes.set_ylim(len(seconds) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.set(xlabel="time for one example")
+        every = [value for phases in seconds.values() for value in phases.values()]
+        logarithmic(axes, every, words=span)
+        said = "; ".join(
+            f"{m} " + ", ".join(f"{phase} {value:.2g} s" for phase, value in phases.items())
+            for m, phases in seconds.items()
+        )
+        return Drawing(svg(figure, identifier, f"Time for one example, {where}: {said}."), where)

@@ -1,0 +1,130 @@
+"""Seconds of a fit and of a prediction: every registered method on problems of real shape.
+
+`python -m reports timing` reads what is noted here: the method, the problem, the device, how many
+examples a measured call takes, and what the first call took beyond the later ones, for it imports
+and compiles.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pytest
+import torch
+from sklearn.datasets import load_digits
+
+from datasets.base import Categorical, Split
+from methods import METHODS, method_type
+from methods.base import PackageMissing, Problem, Unsupported
+from methods.networks import mlp
+from tests.benchmarks.test_methods import fold
+from tests.contracts.test_every_method import small
+
+SETTINGS = {"epochs": 10, "batch_size": 32, "draws": 10, "size": 5, "trials": 2}
+SETTINGS |= {"evidence_updates": 3, "chains": 2, "warmup": 50, "leapfrog_steps": 5}
+SETTINGS |= {"iterations": (1, 2), "start": 0.0}
+ROUNDS = {"fit": 3, "predict": 7}
+TEST_ROWS = 1000
+
+
+def digits() -> Problem:
+    """Return 500 of scikit-learn's digits, 64 pixels each."""
+    inputs, labels = (torch.tensor(array[:500]) for array in load_digits(return_X_y=True))
+    inputs = (inputs.float() - 5) / 6
+    return Problem(Split(inputs, labels.long()), Categorical(10), mlp([50], 10))
+
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {
+    "455 rows of 13, 50 units": lambda: fold(0),
+    "500 digits of 64, 50 units": digits,
+}
+DEVICES = ("cpu", "cuda")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method and a problem on a device, after a first fit and prediction."""
+
+    fit: Callable[[], object]
+    predict: Callable[[], object]
+    first_seconds: dict[str, float]
+    rows: int
+
+
+@lru_cache(maxsize=1)
+def prepared(name: str, problem: str, device: str) -> Case:
+    """Return the case, or skip the test where the method or the machine does not cover it."""
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    given = PROBLEMS[problem]()
+    given = Problem(given.train.to(device), given.likelihood, given.architecture)
+    inputs = given.train.inputs.repeat(TEST_ROWS // len(given.train) + 1, 1)[:TEST_ROWS]
+    try:
+        method = small(method_type(METHODS[name])(), SETTINGS)
+        posterior, fit_seconds = timed(lambda: method.fit(given, stream_on(1, device)), device)
+    except (PackageMissing, Unsupported) as refusal:
+        pytest.skip(str(refusal))
+    _, predict_seconds = timed(lambda: posterior.predict(inputs, stream_on(2, device)), device)
+    return Case(
+        lambda: synchronised(lambda: method.fit(given, stream_on(1, device)), device),
+        lambda: synchronised(lambda: posterior.predict(inputs, stream_on(2, device)), device),
+        {"fit": fit_seconds, "predict": predict_seconds},
+        len(given.train),
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", METHODS)
+def test_seconds_of_a_method(name, problem, device, benchmark):
+    measure(benchmark, name, problem, device, "fit")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", METHODS)
+def test_seconds_of_a_prediction(name, problem, device, benchmark):
+    measure(benchmark, name, problem, device, "predict")
+
+
+def measure(benchmark, name: str, problem: str, device: str, phase: str) -> None:
+    """Time one phase of a case, and note what a page needs to tell of it."""
+    case = prepared(name, problem, device)
+    work = case.fit if phase == "fit" else case.predict
+    benchmark.pedantic(work, rounds=ROUNDS[phase])
+    examples = case.rows if phase == "fit" else TEST_ROWS
+    benchmark.extra_info |= {"method": name, "problem": problem, "phase": phase}
+    benchmark.extra_info |= {"device": described(device), "examples": examples}
+    if benchmark.enabled:
+        warmup = max(0.0, case.first_seconds[phase] - benchmark.stats.stats.min)
+        benchmark.extra_info["warmup_seconds"] = warmup
+
+
+def timed(work: Callable[[], Any], device: str) -> tuple[Any, float]:
+    """Return what the work gives, and its seconds on the clock."""
+    start = time.perf_counter()
+    found = synchronised(work, device)
+    return found, time.perf_counter() - start
+
+
+def synchronised(work: Callable[[], Any], device: str) -> Any:
+    """Return what the work gives once the device has done it."""
+    found = work()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return found
+
+
+def stream_on(seed: int, device: str) -> torch.Generator:
+    """Return the generator of a seed on the device."""
+    return torch.Generator(device).manual_seed(seed)
+
+
+def described(device: str) -> str:
+    """Return the device in words, such as "cuda (NVIDIA H200)"."""
+    if device == "cuda":
+        return f"cuda ({torch.cuda.get_device_name()})"
+    threads = torch.get_num_threads()
+    return f"cpu ({threads} thread{'s' * (threads > 1)})"
