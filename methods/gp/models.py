@@ -31,7 +31,6 @@ class SparseGp(gpytorch.models.ApproximateGP):
         *,
         outputs: int | None = None,
         embedding: "NetworkModule | None" = None,
-        learn_places: bool = True,
         constant_mean: bool = True,
     ) -> None:
         variational, batch = gpytorch.variational, torch.Size([] if outputs is None else [outputs])
@@ -39,7 +38,7 @@ class SparseGp(gpytorch.models.ApproximateGP):
             self,
             places.clone(),
             variational.CholeskyVariationalDistribution(len(places), batch_shape=batch),
-            learn_inducing_locations=learn_places,
+            learn_inducing_locations=True,
         )
         super().__init__(strategy)
         width = embedding.width if embedding else places.shape[1]
@@ -50,7 +49,7 @@ class SparseGp(gpytorch.models.ApproximateGP):
         )
         self.covar_module.base_kernel.lengthscale = width**0.5
         self.embedding = embedding
-        self.double()
+        self.to(places)
         # The mean would start at a draw of the global generator.
         strategy.variational_params_initialized.fill_(1)
 
@@ -136,9 +135,10 @@ class GpRegression(nn.Module):
         self.outer, self.inner, self.further_mean = outer, inner, further_mean
         self.likelihood = gpytorch.likelihoods.GaussianLikelihood(
             noise_constraint=gpytorch.constraints.GreaterThan(LEAST_NOISE)
-        ).double()
+        )
         self.likelihood.noise = 0.1 if noise_std is None else noise_std**2
         self.likelihood.raw_noise.requires_grad_(noise_std is None)
+        self.to(next(outer.parameters()))
 
     @property
     def hidden(self) -> int:
