@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from reports.benchmarks import Benchmark
 from reports.descriptions import class_name
 from reports.numbers import duration
+from suites.engine.record import Record
 
 BASE = "AdamW"
 FLOORS = frozenset({"Marginal"})
@@ -58,14 +59,18 @@ def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
     )
 
 
+def is_floor(runs: Sequence[Record]) -> bool:
+    """Return whether the runs are of a method that does not train."""
+    return bool(runs) and class_name(runs[0].run.get("method")) in FLOORS
+
+
 def _fit_seconds(benchmark: Benchmark) -> dict[str, float]:
     found = {}
     for method, runs in benchmark.runs.items():
         seconds = [r.cost.fit_seconds for r in runs if r.cost and r.status == "completed"]
-        floor = class_name(runs[0].run.get("method")) in FLOORS if runs else True
         if (
             seconds
-            and not floor
+            and not is_floor(runs)
             and math.isfinite(value := sum(seconds) / len(seconds))
             and value > 0
         ):

@@ -1,13 +1,15 @@
 """Quality against what it costs: seconds to fit, seconds to predict, memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reports import labels
+from reports.benchmarks import Benchmark
+from reports.costs import is_floor
 from reports.figures import cost
 from reports.figures.canvas import Drawing
 from reports.figures.cost import Point
 from reports.palette import Style
-from reports.table import Cell, Table
+from reports.table import Cell, Row, Table
 
 SCORES = ("nll", "rmse", "wasserstein2")
 """The score that is set against costs: the first that a data set has; lower is better."""
@@ -20,27 +22,38 @@ COSTS = {
 
 
 def cost_drawings(
-    table: Table, styles: Mapping[str, Style], identifier: str, where: str
+    benchmark: Benchmark,
+    table: Table,
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
 ) -> list[Drawing]:
-    """Return a figure for each cost that is known; `table` is of clean data."""
+    """Return a figure for each cost that is known; `table` is of clean data.
+
+    Floors, which do not train, are left out: they cost nothing and are far from all others.
+    """
     columns = {column.name: i for i, column in enumerate(table.columns)}
     score = next((name for name in SCORES if name in columns), None)
     if score is None:
         return []
+    rows = [row for row in table.rows if not is_floor(benchmark.runs.get(row.method, ()))]
     up = labels.metric(score)
     drawings = []
     for name, across in COSTS.items():
-        points = _points(table, columns, name, score) if name in columns else {}
+        if name not in columns:
+            continue
+        places = columns[name], columns[score]
+        points = _points(rows, places, table.columns[places[0]].scale)
         if any(point.is_shown for point in points.values()):
             drawings.append(cost.draw(points, styles, f"{identifier}-{name}", where, (across, up)))
     return drawings
 
 
-def _points(table: Table, columns: Mapping[str, int], name: str, score: str) -> dict[str, Point]:
-    scale = table.columns[columns[name]].scale
+def _points(rows: Sequence[Row], places: tuple[int, int], scale: float) -> dict[str, Point]:
+    """Return what the rows say in two places: the cost, by its scale, and the score."""
     found = {}
-    for row in table.rows:
-        spent, scored = (row.cells[columns[n]] for n in (name, score))
+    for row in rows:
+        spent, scored = (row.cells[place] for place in places)
         if isinstance(spent, Cell) and isinstance(scored, Cell):
             found[row.method] = Point(scale * spent.mean, scored.mean, scored.standard_error)
     return found

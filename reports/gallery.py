@@ -287,10 +287,10 @@ def _cost(
     drawings = []
     for i, (benchmark, table) in enumerate(zip(benchmarks, tables, strict=True)):
         where, name = _where(benchmark, benchmark.origin), identifier(part, i, "cost")
-        drawings += cost_drawings(table, styles, name, where)
+        drawings += cost_drawings(benchmark, table, styles, name, where)
     about = (
         "Lower left is better: less error for less time or memory. Dashes join the methods that "
-        "no other beats in both. Bars are one standard error."
+        "no other beats in both; those that do not train are left out. Bars are one standard error."
     )
     return (
         [Gallery("Cost against quality", about, tuple(drawings), legend=True)] if drawings else []

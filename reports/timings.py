@@ -22,6 +22,9 @@ SPREADS = 3.0
 ENOUGH = 8
 """Timings in common from which on their typical change is taken for that of the machine."""
 
+NORMAL = 1.4826
+"""Standard deviations of a normal law in its median distance from the middle."""
+
 Verdict = Literal["", "slower", "faster"]
 
 
@@ -147,14 +150,15 @@ def changes(now: Session, before: Session) -> Changes:
     """Return what became slower or faster than noise allows.
 
     A ratio of the least rounds, freed of the typical one, counts where it differs from 1 by more
-    than `LEAST` and than `SPREADS` times the spreads of both timings together.
+    than `LEAST` and than `SPREADS` times the noise: the spreads of both timings together with
+    the scatter of all ratios, which tells how much the machine changed its pace in between.
     """
     shared = {name: before.timings[name] for name in now.timings if name in before.timings}
     ratios = {name: now.timings[name].least / old.least for name, old in shared.items()}
-    drift = median(ratios.values()) if len(ratios) >= ENOUGH else 1.0
+    drift, scatter = _pace(list(ratios.values()))
     found = {}
     for name, old in shared.items():
-        noise = SPREADS * math.hypot(old.spread, now.timings[name].spread)
+        noise = SPREADS * math.hypot(old.spread, now.timings[name].spread, scatter)
         found[name] = Change(ratios[name], _verdict(ratios[name] / drift, max(LEAST, noise)))
     gone = tuple(sorted(before.timings.keys() - now.timings.keys()))
     return Changes(found, drift, before, gone)
@@ -195,6 +199,14 @@ def _rows(
     shortest = {m: min(phase.seconds for phase in phases.values()) for m, phases in rows.items()}
     order = {m: p["fit"].seconds if "fit" in p else shortest[m] for m, p in rows.items()}
     return dict(sorted(rows.items(), key=lambda item: order[item[0]]))
+
+
+def _pace(ratios: Sequence[float]) -> tuple[float, float]:
+    """Return the typical ratio and the scatter around it: a deviation, from the middle half."""
+    if len(ratios) < ENOUGH:
+        return 1.0, 0.0
+    drift = median(ratios)
+    return drift, NORMAL * median(abs(math.log(ratio / drift)) for ratio in ratios)
 
 
 def _verdict(ratio: float, noise: float) -> Verdict:

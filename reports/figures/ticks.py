@@ -11,7 +11,7 @@ STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 7))
 """Within a power of ten, from few labels to many."""
 
 
-MOST = 7
+MOST = 5
 """Labels; of more powers of ten, every second or third has one."""
 
 

@@ -16,6 +16,7 @@ from reports.figures.cost import Point, front
 from reports.figures.distances import Distance
 from reports.figures.evidence import COVERAGES, Evidence, risk
 from reports.palette import styles
+from suites.engine.record import Cost
 from tests.reports.synthetic import classified, keep, record, regressed, scored
 
 
@@ -115,6 +116,17 @@ def test_a_page_has_risks_and_three_costs(tmp_path):
     assert "Risk and coverage" in page
     named = re.findall(r'aria-label="NLL against ([^"]+?) on CIFAR-10', page)
     assert named == ["seconds to fit", "seconds to predict", "memory to fit, MiB"]
+
+
+def test_methods_that_do_not_train_are_on_no_front(tmp_path):
+    floor = {"settings": {"type": "methods.marginal:Marginal"}, "cost": Cost(1e-4, 1e-5, 1.0)}
+    runs = [record("Class frequency", **floor), record("IVON"), record("AdamW")]
+    keep(tmp_path / "cifar10", runs)
+    assert main([str(tmp_path)]) == 0
+    page = (tmp_path / "cifar10" / "report.html").read_text()
+    (fit,) = re.findall(r'aria-label="NLL against seconds to fit on CIFAR-10: ([^"]+)"', page)
+    assert "AdamW" in fit
+    assert "frequency" not in fit
 
 
 def test_the_nearest_method_is_named_first_and_zero_is_no_place():

@@ -122,6 +122,14 @@ def test_equal_work_on_a_noisy_machine_is_rarely_called_slower(tmp_path):
     assert len(found.named("slower")) <= 0.06 * 400
 
 
+def test_a_machine_that_changes_its_pace_hides_no_large_change_and_feigns_no_small_one(tmp_path):
+    rng = np.random.default_rng(1)
+    pace = {k: float(f) for k, f in enumerate(rng.lognormal(0, 0.15, 60))}
+    found = later(tmp_path, pace | {3: 4.0}, spread=0.001, count=60)
+    assert found.named("slower")[0] == ("b3", pytest.approx(4.0))
+    assert len(found.named("slower")) <= 2
+
+
 def test_new_and_gone_benchmarks_are_told(tmp_path):
     before = read_session(written(tmp_path / "old.json", SESSION[:2]))
     now = read_session(written(tmp_path / "now.json", SESSION[1:3]))
