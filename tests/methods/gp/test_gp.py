@@ -199,7 +199,7 @@ def test_the_bound_of_a_deep_process_averages_over_draws():
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
 def test_training_explains_a_curve(method: Method):
     problem = curve()
-    training = GpTraining(learning_rate=0.05, epochs=150, batch_size=ROWS)
+    training = GpTraining(learning_rate=0.05, epochs=100, batch_size=ROWS)
     prediction = (
         dataclasses.replace(method, training=training)
         .fit(problem, stream(0))

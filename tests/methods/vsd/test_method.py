@@ -72,7 +72,7 @@ def test_linear_regression_ends_at_an_optimum_of_the_bound(linear, sharing):
         *(v.requires_grad_() for v in noise.vectors),
     ]
     reached = float(bound(linear, weights, noise).detach())
-    optimiser = torch.optim.LBFGS(moved, max_iter=100, line_search_fn="strong_wolfe")
+    optimiser = torch.optim.LBFGS(moved, max_iter=30, line_search_fn="strong_wolfe")
 
     def closure():
         optimiser.zero_grad()
