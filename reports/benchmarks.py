@@ -13,6 +13,9 @@ from reports.palette import method_order
 from suites.engine.description import canonical_json
 from suites.engine.record import Record
 
+FIRST = ("paper", "quick")
+"""The profiles that a page begins with."""
+
 
 @dataclass(frozen=True)
 class Benchmark:
@@ -87,7 +90,7 @@ class Benchmark:
 
 
 def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
-    """Return the benchmarks of the records, paper profile first, data sets by name.
+    """Return the benchmarks of the records, profiles in order of `FIRST`, data sets by name.
 
     Runs of one label with other settings are another method, and are labelled as such.
     """
@@ -104,7 +107,7 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
         for protocol, setting in zip(ordered, settings, strict=True):
             runs = _by_method(protocols[protocol])
             found.append(Benchmark(profile, dataset, origin, setting, runs))
-    return sorted(found, key=lambda b: (b.profile != "paper", b.profile, b.dataset, b.setting))
+    return sorted(found, key=lambda b: (_rank(b.profile), b.profile, b.dataset, b.setting))
 
 
 def is_probed(scores: Iterable[str]) -> bool:
@@ -148,3 +151,7 @@ def _settings(record: Record) -> object:
     """Return what tells one variant of a method from another."""
     method, acquisition = (record.run.get(part) for part in _SETTINGS)
     return {**method, "acquisition": acquisition} if isinstance(method, Mapping) else method
+
+
+def _rank(profile: str) -> int:
+    return FIRST.index(profile) if profile in FIRST else len(FIRST)

@@ -171,6 +171,11 @@ def suite(name: str) -> str:
     return SUITES.get(name, name)
 
 
+def profile(name: str) -> str:
+    """Return a profile's name in running text."""
+    return name.replace("_", " ")
+
+
 def dataset(name: str) -> str:
     """Return the name of a data set in running text, and whether its images are raw ones."""
     if name.endswith(UNNORMALISED):
