@@ -70,7 +70,28 @@ KNOWN = {
     "LA": Style(ORANGE, 1),
     "HMC": Style(GREY, 2),
     "HMC vague": Style(GREEN, 2),
+    "SGLD": Style(VERMILLION, 3),
+    "SWA": Style(SKY, 3),
+    "SWAG": Style(BROWN, 3),
+    "PCA+ESS": Style(PINK, 5),
+    "PCA+VI": Style(PINK, 6),
+    "KFAC": Style(ORANGE, 5),
+    "Laplace KFAC": Style(ORANGE, 6),
+    "Laplace last layer": Style(ORANGE, 7),
+    "NL": Style(GREEN, 5),
+    "DVI": Style(BLUE, 5),
+    "VSD": Style(BLUE, 6),
+    "CIBER": Style(GREY, 4),
+    "Radial": Style(SKY, 4),
+    "Rank1": Style(BROWN, 4),
+    "MAP fVI": Style(BLUE, 4),
+    "MC dropout fVI": Style(GREEN, 4),
+    "Ensemble fVI": Style(ORANGE, 4),
+    "MFVI fVI": Style(PINK, 4),
+    "Radial fVI": Style(SKY, 5),
+    "Rank1 fVI": Style(BROWN, 5),
 }
+"""Methods of several suites; what only one suite has shares out what is left."""
 
 
 def method_order(label: str) -> tuple[int, str]:

@@ -11,8 +11,8 @@ STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 7))
 """Within a power of ten, from few labels to many."""
 
 
-MOST = 5
-"""Labels; of more powers of ten, every second or third has one."""
+MOST, CHARACTERS = 5, 20
+"""Labels, and what they hold together across a small figure; of more, every second has one."""
 
 
 def logarithmic(
@@ -39,10 +39,15 @@ def logarithmic(
         ticks = [tick for tick in every if low <= tick <= high]
         if len(ticks) >= 3:
             break
-    ticks = ticks[:: math.ceil(len(ticks) / MOST)]
+    while len(ticks) > 2 and _is_crowded([words(tick) for tick in ticks], which):
+        ticks = ticks[::2]
     axis = axes.xaxis if which == "x" else axes.yaxis
     axes.set(**{f"{which}lim": (low, high)})  # first, lest the scale looks for limits itself
     axes.set(**{f"{which}scale": "log"})
     axis.set_ticks(ticks, minor=False)
     axis.set_ticks([], minor=True)
     axis.set_major_formatter(FuncFormatter(lambda value, _: words(value)))
+
+
+def _is_crowded(labels: Sequence[str], which: Literal["x", "y"]) -> bool:
+    return len(labels) > MOST or (which == "x" and sum(map(len, labels)) > CHARACTERS)
