@@ -122,6 +122,11 @@ DVI = {
     )
     for rate in (10.0, 100.0)
     for epochs in (100, 300)
+} | {
+    f"DVI rate=100 epochs=300 std={start:g}": Dvi(
+        hyperprior=InverseGamma(1.0, 100.0), initial_std=start, epochs=300, batch_size=32
+    )
+    for start in (0.003, 0.01)
 }
 VSD = {
     f"VSD variance={variance:g} epochs={epochs}": Vsd(
