@@ -1,0 +1,110 @@
+"""Timings, data health and decision regions in real, headless Chromium."""
+
+import shutil
+
+import pytest
+
+from reports.cli import main
+from tests.reports.synthetic import keep, record
+from tests.reports.test_health import SOUND
+from tests.reports.test_regions import SUITE, command
+from tests.reports.test_timings import HOSTILE, SESSION, entry, of_method, written
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Regions over a plane, data with twins, and two sessions of timings with hostile names."""
+    results, site = tmp_path_factory.mktemp("results"), tmp_path_factory.mktemp("site")
+    arguments = ["--out", str(results), "--no-report", "--executor", "serial"]
+    assert command({"quick": SUITE}, arguments) == 0
+    odd = SOUND | {"test_twins": 3, "transforms": [HOSTILE]}
+    keep(results / "uci", [record(suite="uci", facts=odd)])
+    slow = [*SESSION[:2], of_method("ivon", "fit", 6.0), *SESSION[3:], entry(HOSTILE, 1.0)]
+    written(results / "benchmark.json", slow)
+    written(results / "benchmark_previous.json", SESSION)
+    assert main([str(results), "--out", str(site)]) == 0
+    return site
+
+
+@pytest.fixture
+def visit(browser, site):
+    """Open a page; afterwards nothing may have been complained of."""
+    complaints, contexts = [], []
+
+    def visit(name, width=1400, scheme="light"):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"file://{site / name}")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("name", ["timing.html", "moons/report.html", "uci/report.html"])
+def test_pages_fit_the_window(visit, name, width, scheme):
+    page = visit(name, width, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("window.hit") is None
+
+
+def test_the_front_page_leads_to_the_timings_and_back(visit):
+    page = visit("index.html")
+    page.get_by_role("link", name="Timings").click()
+    assert page.locator("h1").inner_text() == "Timings"
+    page.get_by_role("link", name="All suites").click()
+    assert page.url.endswith("index.html")
+
+
+def test_timings_are_sorted_by_their_values_and_the_slower_are_marked(visit):
+    page = visit("timing.html")
+    table = page.locator("table").first
+    rows = table.locator("tbody tr")
+    assert [rows.nth(k).locator("th").inner_text() for k in range(2)] == ["AdamW", "IVON"]
+    table.locator("thead button").nth(3).click()
+    table.locator("thead button").nth(3).click()
+    assert rows.first.locator("th").inner_text() == "IVON"
+    assert table.locator("td.partial").all_inner_texts() == ["2 × slower"]
+    assert "1 of 7 timings became slower" in page.locator(".banner").inner_text()
+
+
+def test_regions_are_drawn_with_their_raster(visit):
+    page = visit("moons/report.html")
+    figure = page.locator("figure:has(image)").first
+    assert figure.locator("svg").get_attribute("aria-label").startswith("Frequency on two moons")
+    box = figure.locator("image").bounding_box()
+    assert box["width"] > 100
+    assert box["height"] > 50
+
+
+def test_twins_are_told_and_hostile_words_stay_words(visit):
+    page = visit("uci/report.html", 390)
+    data = page.locator("#data")
+    assert "3 of 10 test rows have an exact twin in training" in data.inner_text()
+    data.locator("summary").click()
+    assert HOSTILE in data.inner_text()
