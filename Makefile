@@ -54,6 +54,7 @@ test: $(STAMP) ## run the tests
 
 benchmark: $(STAMP) ## time methods, metrics and engine with pytest-benchmark
 	mkdir -p results
+	test ! -f results/benchmark.json || cp results/benchmark.json results/benchmark_previous.json
 	$(RUN) -m pytest tests/benchmarks --benchmark-only --benchmark-json=results/benchmark.json $(ARGS)
 
 lint: $(STAMP) ## ruff and pyright
