@@ -10,7 +10,8 @@ from tests.methods.problems import classification, regression, stream
 
 def test_class_probabilities_are_neighbour_frequencies_by_the_rule_of_succession():
     problem, inputs = classification(), classification(1).train.inputs
-    theirs = KNeighborsClassifier(7).fit(*map(np.asarray, vars(problem.train).values()))
+    train = problem.train
+    theirs = KNeighborsClassifier(7).fit(train.inputs.numpy(), train.targets.numpy())
     expected = (7 * theirs.predict_proba(inputs.numpy()) + 1) / (7 + 3)
     prediction = NearestNeighbours(7).fit(problem, stream(0)).predict(inputs, stream(0))
     np.testing.assert_allclose(prediction.log_probs[0].exp().numpy(), expected, rtol=1e-5)

@@ -230,7 +230,7 @@ def test_changed_code_makes_a_checkpoint_stale(tmp_path, monkeypatch):
     assert ledger
     assert {"checkpoint.py", "training.py"} <= ledger.code.keys()
     digests = checkpoint_code.digests()
-    edited = {path: "other" if path.name == "training.py" else d for path, d in digests.items()}
+    edited = {p: "other" if _relative(p) == "training.py" else d for p, d in digests.items()}
     monkeypatch.setattr(checkpoint_code, "digests", lambda: edited)
     with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 8)
@@ -241,7 +241,7 @@ def test_sources_that_are_not_imported_may_change(monkeypatch):
     used = checkpoint_code.in_use()
     digests = checkpoint_code.digests()
     new = {path: "other" for path in digests if _relative(path) not in used}
-    assert new
+    new[Path(checkpoint_code.__file__).parent / "not_imported.py"] = "new"
     monkeypatch.setattr(checkpoint_code, "digests", lambda: digests | new)
     assert not checkpoint_code.changed(used)
 

@@ -58,6 +58,10 @@ class Logits(Rude):
         return CategoricalPredictive(torch.ones(1, len(inputs), 2))
 
 
+def tensors(data):
+    return [t for split in (data.train, data.test) for t in (split.inputs, split.targets)]
+
+
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
@@ -73,13 +77,12 @@ class Logits(Rude):
 def test_a_method_that_misbehaves_fails_and_the_next_sees_the_data_of_the_files(how, reason):
     source = DiabetesAsUci()
     kept = source.load(0)
-    before = [tensor.clone() for tensor in vars(kept.train).values()]
-    before += [tensor.clone() for tensor in vars(kept.test).values()]
+    before = [tensor.clone() for tensor in tensors(kept)]
     (outcome,) = outcomes(Rude(how), source)
     assert outcome.record.status == "failed"
     assert reason in outcome.record.error.splitlines()[-1]
     again = source.load(0)
-    after = [*vars(again.train).values(), *vars(again.test).values()]
+    after = tensors(again)
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
 

@@ -62,8 +62,12 @@ def test_schedules_differ_in_nothing_else_and_are_timed_one_fit_at_a_time():
     suite = SUITES["schedules"]
     fits = {n: m for n, m in suite.methods.items() if isinstance(m, MessagePassing)}
     assert len({fit.schedule for fit in fits.values()}) == len(fits) == len(suite.methods) - 1
-    alike = {replace(fit, schedule=Coupled(64)) for fit in fits.values()}
-    assert alike == {SUITES["quick"].methods["MP"]}
+    # Passes and damping are those that held-out images chose for each.
+    shown = SUITES["quick"].methods["MP"]
+    alike = {
+        replace(fit, schedule=Coupled(64), iterations=shown.iterations) for fit in fits.values()
+    }
+    assert alike == {shown}
     assert suite.fitted_together == 1
     alone = fits["MP groups of 8 without own force"].schedule
     assert alone == replace(GroupSequential(8), without_own_force=True)
