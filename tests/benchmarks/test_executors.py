@@ -26,7 +26,7 @@ FIT = replace(
 )
 """About a second of training on an idle core."""
 
-FITS = 40
+FITS = 200
 
 RUNS = {"serial": 200, "processes": 200, "ray": 200, "slurm": 4}
 """How many runs tell the overhead of each executor; a job of Slurm takes seconds to start."""
