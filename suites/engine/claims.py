@@ -89,6 +89,8 @@ class Claims:
         self._heart.join()
         for name in list(self._held):
             self.release(name)
+        with suppress(OSError):  # a courtesy to whoever comes next
+            self._bury_the_dead()
         self.pulse.unlink(missing_ok=True)
 
     def take(self, name: str) -> bool:
@@ -206,6 +208,14 @@ class Claims:
             return _runs(int(str(who["process"])), who["started"])
         path = self._folder / f"{driver}.driver"
         return self._pulses.setdefault(driver, Pulse(path)).beats()
+
+    def _bury_the_dead(self) -> None:
+        """Remove what dead drivers have left that nobody else wanted."""
+        holders = {self._holder(path.stem) for path in self._folder.glob("*.claim")}
+        drivers = {path.stem for path in self._folder.glob("*.driver")} | holders
+        for driver in drivers - {self._driver}:
+            if driver is not None and not self._lives(driver):
+                self._bury(driver)
 
     def _bury(self, driver: str) -> bool:
         """Return whether this driver removed all claims of a dead one.

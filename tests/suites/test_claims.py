@@ -35,6 +35,12 @@ def driver(folder: Path, project: Path, *names: str) -> subprocess.Popen:
     return process
 
 
+def kill(process: subprocess.Popen) -> None:
+    """Let a driver die at once."""
+    with process:
+        process.kill()
+
+
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
     """Claims of a driver that is on another machine, so that only its file tells of it."""
@@ -64,6 +70,27 @@ def test_whoever_leaves_leaves_nothing(tmp_path):
         assert one.take("b")
         assert len(list(tmp_path.iterdir())) == 3
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells zombies by /proc")
+@pytest.mark.parametrize("names", [(), ("a", "b")], ids=["no claim", "claims"])
+def test_whoever_leaves_removes_what_the_dead_left_and_nobody_wanted(tmp_path, project, names):
+    killed, alive = driver(tmp_path, project, *names), driver(tmp_path, project, "c")
+    with Claims(tmp_path):
+        kill(killed)
+    left = {path.name.rpartition(".")[0] for path in tmp_path.iterdir()}
+    assert len(left) == 2
+    assert "c" in left
+    with Claims(tmp_path):
+        kill(alive)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whoever_leaves_lets_a_silent_driver_of_another_machine_be(tmp_path, elsewhere):
+    assert elsewhere.take("a")
+    with Claims(tmp_path) as claims:
+        assert claims.take("b")
+    assert {path.suffix for path in tmp_path.iterdir()} == {".driver", ".claim"}
 
 
 def test_releasing_what_another_has_changes_nothing(tmp_path):

@@ -94,8 +94,5 @@ def test_killed_at_random_moments_a_suite_ends_as_if_undisturbed(tmp_path, proje
         assert content(out) == expected
         hidden = [p.name for p in (out / "forty" / "runs").iterdir() if p.name not in expected]
         assert all(name.startswith(".") for name in hidden)
-        # Whoever was killed with no claim that another wanted has left its file.
-        clean = [sys.executable, "-m", "suites.store", "gc", str(out / "forty")]
-        assert subprocess.run(clean, timeout=TIMEOUT, **quiet).returncode == 0
         assert list((out / "forty" / ".claims").iterdir()) == []
     print(f"{killed.total()} kills ({dict(killed)}) of {stores} suites of {RUNS} runs: none lost")
