@@ -77,7 +77,7 @@ QUICK = Suite(
         Evaluation(OutOfDistribution(Limited(Svhn(), test=1000)), OUT_OF_DISTRIBUTION),
         Evaluation(OutOfDistribution(Limited(Cifar100(), test=1000)), OUT_OF_DISTRIBUTION),
     ),
-    seeds=2,
+    seeds=3,
     fitted_together=1,
 )
 

@@ -145,7 +145,7 @@ QUICK = replace(
         *FEWER,
         *(Evaluation(Fgsm(size, surrogate=SMALLER), METRICS) for size in EPSILONS),
     ),
-    seeds=2,
+    seeds=3,
     reproduces=(),
 )
 CNN_100 = cnn_000(channels=(8, 8, 16, 16), hidden=64, classes=100)

@@ -92,7 +92,7 @@ QUICK = Suite(
         Evaluation(Clean(), CLASSIFICATION),
         Evaluation(OutOfDistribution(Limited(FashionMnist(), test=1000)), OUT_OF_DISTRIBUTION),
     ),
-    seeds=2,
+    seeds=3,
 )
 
 PAPER = replace(
