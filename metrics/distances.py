@@ -3,7 +3,8 @@ r"""How far a predictive distribution of one real output is from another, at eac
 Both distances are integrals over a grid of `NODES` equal steps that spans every component of
 a mixture to `REACH` standard deviations. A component narrower than a step is widened to it, so
 that W2 is off by no more than about a step, 1/500 of that span; where components are wider than
-a step, the error is of fourth order in it. Two single Gaussians have closed forms.
+a step, the error is of fourth order in it. Two single Gaussians have closed forms. The grid of any
+other distribution spans `REACH` of its standard deviations; what is beyond counts as at the ends.
 """
 
 import math
@@ -14,7 +15,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from methods.predictive import GaussianPredictive
+from methods.predictive import GaussianPredictive, RealPredictive
 
 NODES, REACH = 512, 9.0
 CHUNK_VALUES, POINTS_AT_ONCE = 2**14, 128
@@ -26,24 +27,29 @@ REFINEMENT = 8
 
 @dataclass(frozen=True)
 class Tabulated:
-    """A mixture of Gaussians over one output, with its density on a grid for each point."""
+    """A distribution of one output, with its density on a grid for each point."""
 
-    prediction: GaussianPredictive
+    prediction: GaussianPredictive | RealPredictive
 
     def __post_init__(self) -> None:
-        outputs = self.prediction.means.shape[2]
+        outputs = self.prediction.mean.shape[1]
         if outputs != 1:
             raise ValueError(f"a distance needs predictions of one output, not {outputs}")
 
     @property
-    def single(self) -> bool:
-        """Whether each point has one Gaussian."""
-        return len(self.prediction.means) == 1
+    def gaussian(self) -> GaussianPredictive | None:
+        """The prediction, if each point has one Gaussian."""
+        p = self.prediction
+        return p if isinstance(p, GaussianPredictive) and len(p.means) == 1 else None
 
     @cached_property
     def ends(self) -> tuple[Float64[Tensor, " points"], Float64[Tensor, " points"]]:
         """Where the grid begins and ends."""
-        means, stds = self.prediction.means[..., 0], self.prediction.variances[..., 0].sqrt()
+        if isinstance(self.prediction, GaussianPredictive):
+            means, variances = self.prediction.means, self.prediction.variances
+        else:
+            means, variances = self.prediction.mean[None], self.prediction.variance[None]
+        means, stds = means[..., 0], variances[..., 0].sqrt()
         low, high = (means - REACH * stds).amin(0), (means + REACH * stds).amax(0)
         # A point mass needs a step that can be told from 0.
         least = 1e-9 * torch.maximum(low.abs(), high.abs()).double() + 1e-300
@@ -65,30 +71,42 @@ class Tabulated:
 
     @cached_property
     def density(self) -> Float64[Tensor, "points nodes"]:
-        """The density at the nodes; components narrower than a step are widened to it."""
-        draws, points, _ = self.prediction.means.shape
-        density = torch.empty_like(self.nodes)
-        size = max(1, CHUNK_VALUES // draws)
-        for start in range(0, points, size):
-            chunk = slice(start, start + size)
-            variances = self.prediction.variances[:, chunk, 0].double()
-            scale = torch.maximum(variances.sqrt(), self.step[chunk]).reciprocal_()
-            scaled = self.prediction.means[:, chunk, 0].double() * scale
-            z = torch.empty_like(scale)
-            for node in range(NODES):
-                torch.mul(scale, self.nodes[chunk, node], out=z).sub_(scaled)
-                z.square_().mul_(-0.5).clamp_(min=LEAST_EXPONENT)
-                density[chunk, node] = z.exp_().mul_(scale).sum(0)
-        return density / (draws * math.sqrt(2 * math.pi))
+        """The density at the nodes; Gaussians narrower than a step are widened to it."""
+        if isinstance(self.prediction, GaussianPredictive):
+            return _density(self.prediction, self.nodes, self.step)
+        columns = [self.prediction.log_prob(node[:, None]) for node in self.nodes.unbind(1)]
+        return torch.stack(columns, 1).exp()
 
     @cached_property
     def cdf(self) -> Float64[Tensor, "points nodes"]:
-        """The mass up to each node, by the integral of cubics through four nodes."""
+        """The mass up to each node, of Gaussians by the integral of cubics through four nodes."""
+        if not isinstance(self.prediction, GaussianPredictive):
+            columns = [self.prediction.cdf(node[:, None]) for node in self.nodes.unbind(1)]
+            inner = torch.cat(columns[1:-1], 1)
+            return torch.nn.functional.pad(torch.nn.functional.pad(inner, (1, 0)), (0, 1), value=1)
         padded = torch.nn.functional.pad(self.density, (1, 1))
         before, left, right, after = (padded[:, i : NODES - 1 + i] for i in range(4))
         mass = (13 * (left + right) - before - after).clamp(min=0) / 24
         total = torch.nn.functional.pad(mass.cumsum(1), (1, 0))
         return total / total[:, -1:]
+
+
+def _density(mixture: GaussianPredictive, nodes: Tensor, step: Tensor) -> Tensor:
+    """Return the density of a mixture at the nodes (points x nodes)."""
+    draws, points, _ = mixture.means.shape
+    density = torch.empty_like(nodes)
+    size = max(1, CHUNK_VALUES // draws)
+    for start in range(0, points, size):
+        chunk = slice(start, start + size)
+        variances = mixture.variances[:, chunk, 0].double()
+        scale = torch.maximum(variances.sqrt(), step[chunk]).reciprocal_()
+        scaled = mixture.means[:, chunk, 0].double() * scale
+        z = torch.empty_like(scale)
+        for node in range(NODES):
+            torch.mul(scale, nodes[chunk, node], out=z).sub_(scaled)
+            z.square_().mul_(-0.5).clamp_(min=LEAST_EXPONENT)
+            density[chunk, node] = z.exp_().mul_(scale).sum(0)
+    return density / (draws * math.sqrt(2 * math.pi))
 
 
 def wasserstein2(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor, " points"]:
@@ -97,8 +115,8 @@ def wasserstein2(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor,
     Source: Villani (2003), "Topics in Optimal Transportation", section 2.2.
     """
     _check_lengths(prediction, reference)
-    if prediction.single and reference.single:
-        return _between_gaussians(prediction.prediction, reference.prediction)
+    if prediction.gaussian and reference.gaussian:
+        return _between_gaussians(prediction.gaussian, reference.gaussian)
     square = torch.empty_like(prediction.step)
     for start in range(0, len(square), POINTS_AT_ONCE):
         chunk = slice(start, start + POINTS_AT_ONCE)
@@ -114,11 +132,12 @@ def kl_divergence(prediction: Tabulated, reference: Tabulated) -> Float64[Tensor
     r"""Return $\int p \log (p / q)$ at each point, in nats; p is the reference's density.
 
     By the trapezoid rule, on the reference's grid. The logarithm of q is exact however small
-    q is; a point mass is infinitely far from a reference that has a density.
+    q is; a point mass is infinitely far from a reference that has a density, and so is a
+    distribution without tails from one that has them.
     """
     _check_lengths(prediction, reference)
-    if prediction.single and reference.single:
-        return _relative_entropy(prediction.prediction, reference.prediction)
+    if prediction.gaussian and reference.gaussian:
+        return _relative_entropy(prediction.gaussian, reference.gaussian)
     density, total = reference.density, torch.zeros_like(reference.step)
     for node in range(NODES):
         weight = density[:, node]

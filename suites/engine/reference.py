@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from methods.predictive import GaussianPredictive, Predictive
+from methods.predictive import Predictive, RealPredictive
 from metrics import DISTANCES
 from metrics.distances import Tabulated
 from suites.engine.description import canonical_json, describe
@@ -121,11 +121,11 @@ def _tabulated(record: Record, store: Store) -> dict[str, Tabulated]:
 
 def _in_original_units(
     prediction: Predictive, target: Mapping[str, object] | None
-) -> GaussianPredictive:
+) -> RealPredictive:
     """Return the prediction on the target's own scale; raises TypeError unless it is real."""
-    if not isinstance(prediction, GaussianPredictive):
+    if not isinstance(prediction, RealPredictive):
         kind = type(prediction).__name__
-        raise TypeError(f"distances to a reference are between mixtures of Gaussians, not {kind}")
+        raise TypeError(f"distances to a reference are between predictions of reals, not {kind}")
     if not target:
         return prediction
     return prediction.rescaled(cast(float, target["mean"]), cast(float, target["std"]))

@@ -171,7 +171,7 @@ def test_missing_predictions_of_the_reference_are_named_with_the_cure(tmp_path):
 
 def test_class_probabilities_are_refused(tmp_path):
     coins = replace(SUITE, sources=(Coins(),), evaluations=(Evaluation(Clean(), ("nll",)),))
-    with pytest.raises(TypeError, match="mixtures of Gaussians, not CategoricalPredictive"):
+    with pytest.raises(TypeError, match="predictions of reals, not CategoricalPredictive"):
         carried_out(coins, Store(tmp_path))
 
 
