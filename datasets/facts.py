@@ -1,19 +1,19 @@
 """What is worth knowing of a split before believing a score on it.
 
-| fact | meaning |
-|---|---|
-| train_rows, test_rows, features | sizes |
-| test_twins_in_train | the fraction of test rows with an exact twin in train: equal features and target, for images equal pixels |
-| test_twins, train_repeats | how many test rows have one; how many training rows repeat an earlier one |
-| transforms | what was done to the raw rows, in words and in order |
-| constant_columns | inputs that never change in train, by number; they are left unscaled |
-| largest_input_deviation_train, ..._test | the largest absolute standardised input |
-| classes, class_counts_train, class_counts_test | of a classification |
-| target, target_unit, target_std | of a regression, in original units |
-| sha256 | of the raw rows: train inputs, train targets, test inputs, test targets; images with channels first |
-| licence | as its publisher states it |
-| files, download_bytes | `of_source`: path → checksum of every file behind the rows; the size of the download |
-"""  # noqa: E501
+train_rows, test_rows, features: sizes
+test_twins_in_train: the fraction of test rows with an exact twin in train: equal features and
+    target, for images equal pixels
+test_twins, train_repeats: how many test rows have one; how many training rows repeat an earlier
+transforms: what was done to the raw rows, in words and in order
+constant_columns: inputs that never change in train, by number; they are left unscaled
+largest_input_deviation_train, ..._test: the largest absolute standardised input
+classes, class_counts_train, class_counts_test: of a classification
+target, target_unit, target_std: of a regression, in original units
+sha256: of the raw rows: inputs and targets of train, then of test; images with channels first
+licence: as its publisher states it
+files, download_bytes: `of_source`: path → checksum of every file behind the rows; the size of
+    the download
+"""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence

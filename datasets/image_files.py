@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from datasets import files, images
-from datasets.base import Dataset, Origin, Part
+from datasets.base import Dataset, ImageSource, Origin, Part
 from datasets.cache import cached
 from datasets.files import DataFile
 from datasets.images import Labelled
@@ -18,6 +18,10 @@ class ImageFiles(ABC):
     """
 
     FILES: ClassVar[Mapping[Part, tuple[DataFile, ...]]]
+    name: str
+    classes: int
+    licence: str
+    bytes: int
     folds = 1
 
     @property
@@ -38,7 +42,7 @@ class ImageFiles(ABC):
     @cached(1)
     def load(self, fold: int) -> Dataset:
         """Return the fold, standardised."""
-        return images.load(self, fold)  # type: ignore[arg-type] (a subclass is a source)
+        return images.load(self, fold)
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
         """Return the files that `load`, or one part, lacks."""
@@ -47,3 +51,8 @@ class ImageFiles(ABC):
     def fetch(self, part: Part | None = None) -> None:
         """Download what is missing."""
         files.fetch(files.needed(self.FILES, part))
+
+    @abstractmethod
+    def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
+        """Return what may take the source's place, to learn or as images of one part."""
+        ...

@@ -22,6 +22,7 @@ from datasets.cache import cached
 class NoisyCurve(ABC):
     """y = f(x) + noise; a subclass says what f is, where x lies and how large the noise is."""
 
+    name: str
     folds = 100
     target = ("y", "")
     licence = "none needed: generated"
@@ -55,7 +56,7 @@ class NoisyCurve(ABC):
     @cached(20)
     def load(self, fold: int) -> Dataset:
         """Return the fold, standardised, with the true function at the test inputs."""
-        dataset = tables.load(self, fold)  # type: ignore[arg-type] (a subclass is a source)
+        dataset = tables.load(self, fold)
         assert dataset.target is not None
         truth = self.function(self.table(fold).test_inputs) - dataset.target.mean
         return dataclasses.replace(
@@ -80,8 +81,9 @@ class NoisyCurve(ABC):
         """Return nothing: there are no files."""
         return ()
 
-    def fetch(self) -> None:  # noqa: B027 (nothing to do is its work)
-        """Do nothing: there are no files."""
+    def fetch(self) -> None:
+        """Return at once: there are no files."""
+        return
 
     def fallbacks(self) -> tuple[()]:
         """Return nothing: none is needed."""

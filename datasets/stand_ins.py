@@ -44,6 +44,9 @@ class _Shipped:
 class _ShippedImages(_Shipped, ABC):
     """Images of one fold; a subclass makes them in `images`."""
 
+    name: str
+    classes: int
+    licence: str
     folds = 1
 
     @abstractmethod
@@ -54,7 +57,7 @@ class _ShippedImages(_Shipped, ABC):
     @cached(2)
     def load(self, fold: int) -> Dataset:
         """Return the fold, standardised; raises ValueError where there are no labels."""
-        return images.load(self, fold)  # type: ignore[arg-type] (a subclass is a source)
+        return images.load(self, fold)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import torch
 
@@ -86,7 +86,7 @@ def write_state(folder: Path, name: str, state: Any) -> tuple[str, str]:
     with _whole(folder, name) as (file, rename):
         hashing = _Hashing(file)
         try:
-            torch.save(state, hashing)  # type: ignore[arg-type]
+            torch.save(state, cast(BinaryIO, hashing))  # it writes and flushes, no more
         except RuntimeError as error:  # what torch makes of a full disk
             raise OSError(f"{folder / name}: {hashing.failure or error}") from error
         sha256 = hashing.digest.hexdigest()

@@ -90,7 +90,9 @@ def _mixture_or_failure(
     members: Sequence[Posterior | InferenceDiverged],
 ) -> Posterior | InferenceDiverged:
     """An ensemble with a diverged member is not the ensemble that was asked for."""
+    converged: list[Posterior] = []
     for place, member in enumerate(members):
         if isinstance(member, InferenceDiverged):
             return InferenceDiverged(f"member {place} of {len(members)}: {member}")
-    return EnsemblePosterior(tuple(members))  # type: ignore[arg-type]
+        converged.append(member)
+    return EnsemblePosterior(tuple(converged))

@@ -28,7 +28,7 @@ LEAKY = LeakyReLU(0.1)
 def mlp(
     hidden: Sequence[int],
     outputs: int,
-    activation: Layer = ReLU(),  # noqa: B008 (a frozen value)
+    activation: Layer = ReLU(),
     norm: BatchNorm | AnalyticNorm | None = None,
     dropout: float = 0.0,
 ) -> Architecture:
@@ -69,7 +69,7 @@ def lenet_000(classes: int = 10, symmetric: bool = False) -> Architecture:
 
 def lenet_001(
     classes: int = 10,
-    activation: Layer = LeakyReLU(0.01),  # noqa: B008 (a frozen value)
+    activation: Layer = LeakyReLU(0.01),
     norm: BatchNorm | AnalyticNorm | None = None,
     dropout: float = 0.0,
 ) -> Architecture:
@@ -83,7 +83,7 @@ def lenet_001(
 
 def allconv_001(
     classes: int = 10,
-    activation: Layer = LeakyReLU(0.01),  # noqa: B008 (a frozen value)
+    activation: Layer = LeakyReLU(0.01),
     norm: BatchNorm | AnalyticNorm | None = None,
     dropout: float = 0.0,
     channels: tuple[int, int] = (96, 192),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -203,12 +203,18 @@ def mixture(predictives: Sequence[Predictive]) -> Predictive:
 
     Raises TypeError for predictives whose mixture has no class of its own.
     """
-    kinds = {type(predictive) for predictive in predictives}
-    if kinds == {CategoricalPredictive}:
-        return CategoricalPredictive(torch.cat([p.log_probs for p in predictives]))  # type: ignore[union-attr]
-    if kinds == {GaussianPredictive}:
+    if _are(predictives, CategoricalPredictive):
+        return CategoricalPredictive(torch.cat([p.log_probs for p in predictives]))
+    if _are(predictives, GaussianPredictive):
         return GaussianPredictive(
-            torch.cat([p.means for p in predictives]),  # type: ignore[union-attr]
-            torch.cat([p.variances for p in predictives]),  # type: ignore[union-attr]
+            torch.cat([p.means for p in predictives]), torch.cat([p.variances for p in predictives])
         )
+    kinds = {type(predictive) for predictive in predictives}
     raise TypeError(f"no mixture of {', '.join(sorted(kind.__name__ for kind in kinds))}")
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _are(predictives: Sequence[object], kind: type[_Kind]) -> TypeGuard[Sequence[_Kind]]:
+    return {type(predictive) for predictive in predictives} == {kind}

@@ -72,7 +72,7 @@ class Covered:
     def departures(self) -> list[str]:
         """Where the suite knowingly departs from what is printed."""
         entries = (entry for record in self.benchmark.records for entry in record.reproduces)
-        return list(dict.fromkeys(str(text) for e in entries for text in e.get("departures", ())))  # type: ignore[attr-defined]
+        return list(dict.fromkeys(str(text) for e in entries for text in e.get("departures", ())))
 
     def printed_score(
         self, method: str, metric: str, side: str, interval: str = ""

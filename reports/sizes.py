@@ -169,7 +169,8 @@ def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Tabl
 def _mean(conditions: Sequence[str], name: str, record: Record) -> float | None:
     """Return the mean of a run's scores, None where it lacks one."""
     values = [record.scores.get(condition, {}).get(name) for condition in conditions]
-    return None if None in values else fmean(values)  # type: ignore[arg-type]
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None
 
 
 def size_drawings(

@@ -36,7 +36,7 @@ class Timing:
     least: float
     middle: float
     rounds: int
-    told: Mapping[str, object] = field(default_factory=dict)
+    told: Mapping[str, Any] = field(default_factory=dict)
     """What the benchmark noted beside."""
 
     @property
@@ -103,7 +103,7 @@ class Phase:
     @property
     def seconds(self) -> float:
         """For one example."""
-        return self.timing.least / float(self.timing.told["examples"])  # type: ignore[arg-type]
+        return self.timing.least / float(self.timing.told["examples"])
 
     @property
     def warmup(self) -> float | None:

@@ -48,8 +48,8 @@ class Ciber:
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
     samples: int | None = 40
     """The last iterates, of those that are kept; None: all."""
-    collapse: Collapse = LastLayer()  # noqa: RUF009 (a frozen value)
-    classes: ClassWeights = ClassWeights()  # noqa: RUF009 (a frozen value)
+    collapse: Collapse = LastLayer()
+    classes: ClassWeights = ClassWeights()
     bounds: Bounds = "moment"
     ratio: float = EQUAL_VARIANCE
     """Half the base of the triangular noise, in standard deviations of the Gaussian."""

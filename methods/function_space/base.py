@@ -79,11 +79,20 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class SampledModel(Model, Protocol):
+    """A model of whose weights every step sees a draw, none of their means and deviations."""
+
+    def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> Tensor:
+        """Return a draw of the weights of every problem's networks."""
+        ...
+
+
 @dataclass(frozen=True)
 class SampledPosterior:
     """A model whose weights are drawn anew for a prediction, `draws` times for each network."""
 
-    model: Model
+    model: SampledModel
     numbers: Float[Tensor, "1 numbers"]
     at_mean: NetworkPosterior
     draws: int
@@ -109,4 +118,4 @@ class SampledPosterior:
         network = self.at_mean.network
         drawn = [self.model.weights(network, self.numbers, [rng]) for _ in range(self.draws)]
         buffers = self.at_mean.buffers.repeat(self.draws, 1)
-        return replace(self.at_mean, weights=torch.cat(drawn), buffers=buffers)  # type: ignore[arg-type]
+        return replace(self.at_mean, weights=torch.cat(drawn), buffers=buffers)

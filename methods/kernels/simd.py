@@ -7,7 +7,7 @@ A multiplication and a sum may be fused; nothing else about IEEE arithmetic is r
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from llvmlite import ir
 from numba.core import types
@@ -59,7 +59,7 @@ def _define(symbol, result, emit):
 
     @infer_global(symbol)  # type: ignore[reportOptionalCall]
     class _Template(ConcreteTemplate):
-        cases = [signature(result, *pair) for pair in _PAIRS]  # noqa: RUF012
+        cases: ClassVar = [signature(result, *pair) for pair in _PAIRS]
 
     def lower(context, builder, sig, args):
         left, right = (_splat(builder, *pair) for pair in zip(args, sig.args, strict=True))

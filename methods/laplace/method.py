@@ -46,7 +46,7 @@ class Laplace:
     """
 
     training: BatchedMethod = field(default_factory=AdamW)
-    structure: Structure = Kfac()  # noqa: RUF009 (a frozen value)
+    structure: Structure = Kfac()
     prior_precisions: tuple[float, ...] = ()
     """Of which held-out rows choose one if there are several. None: that of most evidence, and
     a regression's noise as well, which otherwise is that of the training."""

@@ -21,7 +21,8 @@ class Convolution:
     """The map of a convolution; where borders differ, or mirror, images are padded first."""
 
     layer: Conv2d
-    input_shape: tuple[int, int, int]
+    input_shape: tuple[int, ...]
+    """Channels, height and width."""
 
     @property
     def weight_shape(self) -> tuple[int, ...]:

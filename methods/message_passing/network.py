@@ -89,7 +89,7 @@ class Network:
             case words.Linear():
                 return self._weighted(Dense(layer, *shape), observed)
             case words.Conv2d():
-                return self._convolution(Convolution(layer, shape), observed)  # type: ignore[arg-type]
+                return self._convolution(Convolution(layer, shape), observed)
         if observed:
             raise Unsupported(f"needed a layer of weights before {layer}: inputs are observed")
         match layer:

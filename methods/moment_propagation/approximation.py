@@ -113,10 +113,10 @@ class Approximation:
     """
 
     propagation: Propagation = "ap2"
-    formulas: Formulas = Formulas()  # noqa: RUF009 (a frozen value)
+    formulas: Formulas = Formulas()
     covariances: Covariances | None = None
     """Of "ap2": which are carried beside the variances."""
-    training: MomentPropagation = MomentPropagation(dropout=0.0)  # noqa: RUF009
+    training: MomentPropagation = MomentPropagation(dropout=0.0)
 
     def __post_init__(self) -> None:
         require_choice(self, "propagation", get_args(Propagation))

@@ -63,7 +63,7 @@ class Covariances:
 
 def covariance_rules(
     covariances: Covariances = Covariances(),
-    formulas: Formulas = Formulas(),  # noqa: B008 (a frozen value)
+    formulas: Formulas = Formulas(),
 ) -> dict[type[words.Layer], Rule]:
     """Return the rules by which moments with covariances pass through a network.
 

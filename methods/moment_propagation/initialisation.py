@@ -38,7 +38,7 @@ def rescale(
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
     rule: Rescaling,
-    formulas: Formulas = Formulas(),  # noqa: B008 (a frozen value)
+    formulas: Formulas = Formulas(),
 ) -> None:
     """Change each member's weights by statistics of its problem's training inputs."""
     if rule == "bn":
@@ -66,7 +66,7 @@ def rescale_by_pixel(
     network: TorchNetwork,
     weights: Float[Tensor, "members parameters"],
     pixel: Pixel,
-    formulas: Formulas = Formulas(),  # noqa: B008 (a frozen value)
+    formulas: Formulas = Formulas(),
 ) -> None:
     """Change the weights so that the pixel has mean 0 and variance 1 in every channel."""
     rules = single_pixel_rules(formulas)

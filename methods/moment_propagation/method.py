@@ -47,7 +47,7 @@ class MomentPropagation:
     norm: Literal["none", "ap2"] = "none"
     """"ap2" puts an AnalyticNorm behind every layer with weights, in place of its bias."""
     initialisation: Rescaling = "none"
-    formulas: Formulas = Formulas()  # noqa: RUF009 (a frozen value)
+    formulas: Formulas = Formulas()
 
     def __post_init__(self) -> None:
         check_descent(self)

@@ -23,7 +23,7 @@ class MomentPosterior:
     at_mean: NetworkPosterior
     std: Float[Tensor, " parameters"] | None = None
     """Of every weight; None: the weights are certain."""
-    formulas: Formulas = Formulas()  # noqa: RUF009 (a frozen value)
+    formulas: Formulas = Formulas()
     input_variance: float = 0.0
     diagnostics: dict[str, float] = field(default_factory=dict)
 

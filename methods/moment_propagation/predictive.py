@@ -24,7 +24,7 @@ class MomentPrediction:
     """
 
     method: Mfvi | Ivon | GravesVi = field(default_factory=Mfvi)
-    formulas: Formulas = Formulas()  # noqa: RUF009 (a frozen value)
+    formulas: Formulas = Formulas()
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `InferenceDiverged` if weights overflow."""

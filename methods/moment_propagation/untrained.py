@@ -19,7 +19,7 @@ class Untrained:
     """One random weight vector, rescaled or not, that predicts by moments."""
 
     initialisation: Rescaling = "none"
-    formulas: Formulas = Formulas()  # noqa: RUF009 (a frozen value)
+    formulas: Formulas = Formulas()
 
     def __post_init__(self) -> None:
         require_choice(self, "initialisation", get_args(Rescaling))

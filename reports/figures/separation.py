@@ -54,7 +54,8 @@ def draw_roc(
 
 def densities(pooled: Separation) -> tuple[np.ndarray, np.ndarray]:
     """Return the share of points in each entropy bin, inside and outside."""
-    return tuple(h / max(1.0, h.sum()) for h in (pooled.inside, pooled.outside))  # type: ignore[return-value]
+    inside, outside = (h / max(1.0, h.sum()) for h in (pooled.inside, pooled.outside))
+    return inside, outside
 
 
 def _mean(shares: np.ndarray, edges: np.ndarray) -> float:

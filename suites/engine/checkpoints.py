@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -50,18 +51,16 @@ def place(
         yield here
 
 
-def account(place: Place, so_far: Mapping[str, object]) -> dict[str, object]:
+def account(place: Place, so_far: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a record says of interruptions, of earlier fits of a run and of this one.
 
     `resumed` is how often a fit went on from a checkpoint.
     """
     found = dict(so_far)
     if place.resumed:
-        earlier = found.get("resumed", 0)
-        assert isinstance(earlier, int)
-        found["resumed"] = earlier + place.resumed
+        found["resumed"] = found.get("resumed", 0) + place.resumed
     if place.notes:
-        found["checkpoints_not_used"] = [*found.get("checkpoints_not_used", ()), *place.notes]  # type: ignore[misc]
+        found["checkpoints_not_used"] = [*found.get("checkpoints_not_used", ()), *place.notes]
     return found
 
 

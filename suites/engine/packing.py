@@ -1,5 +1,6 @@
 """Predictions as the bytes of one npz file, and which of them are kept."""
 
+import dataclasses
 import io
 from collections.abc import Mapping
 from typing import Any
@@ -36,13 +37,13 @@ SHAPES: Mapping[str, Any] = {kind.__name__: kind for kind in
 
 def pack(predictions: Predictions) -> bytes:
     """Return the predictions as the bytes of an npz file."""
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     for condition, (prediction, targets) in predictions.items():
         prefix = f"{condition}/{type(prediction).__name__}/"
         arrays |= {prefix + name: t.cpu().numpy() for name, t in vars_of(prediction).items()}
         arrays[f"{condition}/targets"] = targets.cpu().numpy()
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    np.savez(buffer, **arrays)
     return buffer.getvalue()
 
 
@@ -53,7 +54,7 @@ def vars_of(prediction: Predictive) -> dict[str, Tensor]:
     """
     if type(prediction).__name__ not in SHAPES:
         raise TypeError(f"a prediction is one of {', '.join(SHAPES)}, not {type(prediction)}")
-    names = type(prediction).__dataclass_fields__  # type: ignore[attr-defined]
+    names = [field.name for field in dataclasses.fields(SHAPES[type(prediction).__name__])]
     fields = {name: getattr(prediction, name) for name in names}
     return {name: tensor for name, tensor in fields.items() if tensor is not None}
 

@@ -101,7 +101,9 @@ def _kind(path: str, packages: Sequence[str]) -> Any:
 def _number(told: object, hint: object) -> object:
     """Return infinities and NaN, which are told as text, where the setting is a number."""
     numeric = hint is float or float in typing.get_args(hint)
-    return float(told) if numeric and told in ("inf", "-inf", "nan") else told  # type: ignore[arg-type]
+    if numeric and isinstance(told, str) and told in ("inf", "-inf", "nan"):
+        return float(told)
+    return told
 
 
 def _declared(record: Record) -> list[Evaluation]:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,9 +55,9 @@ class Record:
     diagnostics: Mapping[str, float]
     cost: Cost | None
     facts: Mapping[str, object]
-    provenance: Mapping[str, object]
-    reproduces: tuple[Mapping[str, object], ...] = ()
-    target: Mapping[str, object] | None = field(default=None)
+    provenance: Mapping[str, Any]
+    reproduces: tuple[Mapping[str, Any], ...] = ()
+    target: Mapping[str, Any] | None = field(default=None)
     """name, unit, mean and std of a regression target"""
     acquired: tuple[int, ...] = ()
     """Rows of the pool that active learning labelled, in that order."""

@@ -1,6 +1,7 @@
 """From predictions and targets to the numbers of the tables."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from torch import Tensor
 
@@ -13,7 +14,7 @@ def score(
     prediction: Predictive,
     targets: Tensor,
     metrics: Iterable[str],
-    target: Mapping[str, object] | None = None,
+    target: Mapping[str, Any] | None = None,
 ) -> dict[str, float]:
     """Return metric → value, a mean over points where the metric gives one value per point.
 
@@ -28,8 +29,9 @@ def score(
         raise ValueError(f"{len(prediction)} predictions for {len(targets)} targets")
     both = {True: (prediction, targets)}
     if target:
-        mean, std = float(target["mean"]), float(target["std"])  # type: ignore[arg-type]
-        both[False] = (prediction.rescaled(mean, std), mean + std * targets.double())  # type: ignore[union-attr]
+        assert not isinstance(prediction, ClassPredictive)
+        mean, std = float(target["mean"]), float(target["std"])
+        both[False] = (prediction.rescaled(mean, std), mean + std * targets.double())
     else:
         both[False] = both[True]
     return {
@@ -40,4 +42,5 @@ def score(
 
 def on_scale(prediction: Predictive, own: Target, other: Target) -> Predictive:
     """Return a prediction of targets standardised as `own` on the scale of `other`."""
-    return prediction.rescaled((own.mean - other.mean) / other.std, own.std / other.std)  # type: ignore[union-attr]
+    assert not isinstance(prediction, ClassPredictive)
+    return prediction.rescaled((own.mean - other.mean) / other.std, own.std / other.std)

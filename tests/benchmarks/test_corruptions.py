@@ -9,7 +9,6 @@ import pytest
 from datasets.cifar100 import Cifar100
 from datasets.corruptions import CORRUPTIONS, checksums, corrupt
 from datasets.corruptions.constants import SEVERITIES
-from tests.datasets.corruptions.conftest import cifar10, frost_textures  # noqa: F401 (fixtures)
 from tests.datasets.corruptions.test_real_corruptions import official_sum
 
 IMAGES = 1000
@@ -17,7 +16,7 @@ EXACT = tuple(checksums.CIFAR10_C_BLOCKS)
 
 
 @pytest.mark.parametrize("name", CORRUPTIONS)
-def test_a_thousand_images_at_five_severities(name, benchmark, frost_textures, cifar10):  # noqa: F811
+def test_a_thousand_images_at_five_severities(name, benchmark, frost_textures, cifar10):
     images = cifar10[:IMAGES]
     corrupt(images[:10], name, 1)
 
@@ -30,7 +29,7 @@ def test_a_thousand_images_at_five_severities(name, benchmark, frost_textures, c
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_all_of_cifar10_gives_the_official_file(name, benchmark, cifar10):  # noqa: F811
+def test_all_of_cifar10_gives_the_official_file(name, benchmark, cifar10):
     found = benchmark.pedantic(official_sum, (cifar10, name), rounds=1)
     assert found == (checksums.CIFAR10_C[name], checksums.CIFAR10_C_BLOCKS[name])
 

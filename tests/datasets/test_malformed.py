@@ -101,10 +101,11 @@ def test_no_altered_pickle_acts(tmp_path):
         for _ in range(FAULTS // 2):
             try:
                 found = Watched(io.BytesIO(hurt(content, rng)), encoding="latin1").load()
-            except Exception as error:
-                assert not isinstance(error, AssertionError)  # noqa: PT017
-            else:
-                assert not callable(found)
+            except AssertionError:
+                raise
+            except Exception:
+                continue
+            assert not callable(found)
     assert not marker.exists()
     assert looked_up
 

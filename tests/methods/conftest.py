@@ -1,4 +1,8 @@
-"""Problems that several tests share."""
+"""A problem and a compiler that several tests share."""
+
+import ctypes
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,3 +18,15 @@ def linear() -> Problem:
     return regression(
         rows=60, noise_std=0.5, architecture=(Linear(1),), true_std=0.5, dtype=torch.float64
     )
+
+
+@pytest.fixture(scope="module")
+def nvrtc() -> ctypes.CDLL:
+    """NVIDIA's compiler out of its wheel."""
+    found = find_spec("nvidia")
+    for folder in found.submodule_search_locations or () if found else ():
+        for library in sorted(Path(folder).glob("*/lib/libnvrtc.so.*")):
+            for builtins in library.parent.glob("libnvrtc-builtins.so.*"):
+                ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
+            return ctypes.CDLL(str(library))
+    pytest.skip("needs NVIDIA's compiler: pip install nvidia-cuda-nvrtc")

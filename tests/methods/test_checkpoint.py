@@ -340,8 +340,8 @@ class _Full(io.BytesIO):
     """Stands for a file on a disk with room for so many bytes."""
 
     room = 0
-    mode = "wb"  # type: ignore[assignment]
-    name = "full"  # type: ignore[assignment]
+    mode = "wb"
+    name = "full"
 
     def write(self, content: Any) -> int:
         if self.tell() + len(content) > self.room:

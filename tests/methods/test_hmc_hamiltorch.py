@@ -14,6 +14,7 @@ from methods.convergence import effective_sample_size
 from methods.hmc.method import Hmc
 from methods.hmc_hamiltorch import HmcHamiltorch, import_hamiltorch, quiet_and_seeded
 from methods.networks import mlp
+from tests import global_generators
 from tests.methods.problems import regression, stream
 
 
@@ -54,12 +55,11 @@ def test_both_have_the_predictive_moments_of_one_posterior():
 
 @pytest.mark.usefixtures("_hamiltorch")
 def test_global_generators_and_standard_output_are_left_alone(capsys):
-    before = str(np.random.get_state()), torch.get_rng_state()  # noqa: NPY002
+    before = global_generators.states()
     method = HmcHamiltorch(draws=8, warmup=3, leapfrog_steps=2)
     problem = regression()
     one, other = (method.fit(problem, stream(0)) for _ in range(2))
-    assert str(np.random.get_state()) == before[0]  # noqa: NPY002
-    assert torch.equal(torch.get_rng_state(), before[1])
+    assert global_generators.states() == before
     assert torch.equal(one.states, other.states)
     assert not torch.equal(one.states, method.fit(problem, stream(1)).states)
     assert capsys.readouterr().out == ""

@@ -33,7 +33,10 @@ def loss_at(states, architecture):
     return network, loss
 
 
-def flow(states, momenta, step, steps, architecture=mlp([3], 1, activation=Tanh())):  # noqa: B008
+SMOOTH = mlp([3], 1, activation=Tanh())
+
+
+def flow(states, momenta, step, steps, architecture=SMOOTH):
     """Return states, momenta and the change of energy after some steps."""
     network, loss = loss_at(states, architecture)
     places = torch.cat(network.groups)

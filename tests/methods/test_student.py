@@ -48,7 +48,10 @@ def test_moments_are_those_of_scipy():
 
 def test_a_mixtures_moments_are_integrals_of_its_density():
     prediction = student(draws=3, points=1)
-    density = lambda y: float(prediction.log_prob(torch.tensor([[y]])).exp())  # noqa: E731
+
+    def density(y):
+        return float(prediction.log_prob(torch.tensor([[y]])).exp())
+
     mass, mean, square = (
         quad(lambda y, k=k: y**k * density(y), -200, 200, limit=500, points=[-5, 0, 5])[0]
         for k in range(3)

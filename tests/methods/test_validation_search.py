@@ -11,6 +11,7 @@ import torch
 from methods import progress
 from methods.base import InferenceDiverged, Unsupported
 from methods.validation_search import Range, held_out, minimise, tuned
+from tests import global_generators
 from tests.methods.problems import regression, stream
 
 RANGES = {"rate": Range(1e-5, 1e-1, log=True), "momentum": Range(0.0, 1.0)}
@@ -70,11 +71,10 @@ def test_a_trial_that_explodes_or_fails_is_last_and_does_not_mislead_the_others(
 
 def test_generators_threads_and_optunas_verbosity_are_left_as_they_were():
     optuna.logging.set_verbosity(optuna.logging.INFO)
-    before = torch.get_rng_state(), str(np.random.get_state())  # noqa: NPY002
+    before = global_generators.states()
     threads = torch.get_num_threads()
     search(trials=12)
-    assert torch.equal(torch.get_rng_state(), before[0])
-    assert str(np.random.get_state()) == before[1]  # noqa: NPY002
+    assert global_generators.states() == before
     assert torch.get_num_threads() == threads
     assert optuna.logging.get_verbosity() == optuna.logging.INFO
 

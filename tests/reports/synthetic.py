@@ -48,7 +48,7 @@ def record(
         "fold": fold,
         "seed": seed,
     }
-    run |= changes.pop("run", {})  # type: ignore[arg-type]
+    run |= changes.pop("run", {})
     scores = {"clean": {"nll": 1.0}} if scores is None else scores
     fields = {
         "key": hashlib.sha256(json.dumps([run, method], sort_keys=True).encode()).hexdigest()[:20],
@@ -69,7 +69,7 @@ def record(
         "facts": {"train_rows": 900, "test_rows": 100},
         "provenance": PROVENANCE,
     }
-    return Record(**fields | changes)  # type: ignore[arg-type]
+    return Record(**fields | changes)
 
 
 def runs_of(scores: Mapping[str, Sequence[float]], metric: str = "nll", **fields) -> list[Record]:

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def suite(**changes):
 class Far:
     """More uncertain the larger the first feature is, as it is standardised."""
 
-    diagnostics = {}  # noqa: RUF012
+    diagnostics: ClassVar = {}
 
     def predict(self, inputs, rng):
         variances = 1 + inputs[None, :, :1].exp()
@@ -245,7 +246,7 @@ def test_a_repeat_that_diverges_ends_alone():
 class Nowhere:
     """Predicts NaN for more points than the test part has."""
 
-    diagnostics = {}  # noqa: RUF012
+    diagnostics: ClassVar = {}
 
     def fit(self, problem, rng):
         return self

@@ -102,7 +102,7 @@ def test_a_checkpoint_of_other_data_is_not_used(folder):
     place = folder / checkpoints.digest([[runs[0].key], 0, "cpu"])
     own.rename(place)
     (outcome,) = execute(other)
-    (note,) = outcome.record.provenance["checkpoints_not_used"]  # type: ignore[misc]
+    (note,) = outcome.record.provenance["checkpoints_not_used"]
     assert "data" in note
     assert "resumed" not in outcome.record.provenance
 
@@ -168,7 +168,7 @@ def test_a_driver_killed_in_a_fit_goes_on_by_the_same_command(tmp_path, undistur
     numbers, provenance, cost = only_run(tmp_path)
     assert numbers == undisturbed
     assert provenance["resumed"] == 1
-    assert cost.fit_seconds > 1.2  # type: ignore[attr-defined]
+    assert cost.fit_seconds > 1.2
     assert not (tmp_path / "walking" / checkpoints.FOLDER).exists()
 
 

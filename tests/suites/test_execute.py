@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import pytest
 import torch
@@ -71,7 +72,7 @@ class Drawn:
     """A posterior whose means are the first draw for the fit and the first for the prediction."""
 
     first: float
-    diagnostics = {}  # noqa: RUF012
+    diagnostics: ClassVar = {}
 
     def predict(self, inputs, rng):
         draws = torch.tensor([self.first, torch.rand(1, generator=rng).item()]).view(2, 1, 1)
@@ -179,7 +180,7 @@ class Short:
 
     what: str
 
-    diagnostics = {}  # noqa: RUF012
+    diagnostics: ClassVar = {}
 
     def fit(self, problem, rng):
         return self

@@ -1,6 +1,7 @@
 """Methods that would spoil other runs' results."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ class Rude:
 
     how: str
 
-    diagnostics = {}  # noqa: RUF012
+    diagnostics: ClassVar = {}
 
     def fit(self, problem, rng):
         match self.how:

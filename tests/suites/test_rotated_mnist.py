@@ -58,7 +58,7 @@ def test_the_plane_of_two_moons_is_the_one_that_is_looked_at(profile):
     for method in priors:
         (grid,) = method.index
         assert isinstance(grid, Grid)
-        assert (grid.low, grid.high) == (plane.low, plane.high)  # type: ignore[attr-defined]
+        assert (grid.low, grid.high) == (plane.low, plane.high)
 
 
 def small(suite, labels):

@@ -41,7 +41,7 @@ def samples(outputs: int = 1, bounds: str = "moment") -> Samples:
         weights,
         weights[:, :0],
         noise,
-        sides(weights, bounds),  # type: ignore[arg-type]
+        sides(weights, bounds),
     )
 
 

@@ -32,7 +32,7 @@ def test_samples_are_the_last_iterates_of_the_descent():
     problem = regression()
     fitted = replace(PAPER_LAST, training=DESCENT, samples=5).fit(problem, stream(1))
     wanted = collect([problem], [stream(1)], DESCENT, 5).samples[0]
-    assert torch.equal(fitted.samples.weights, wanted)  # type: ignore[attr-defined]
+    assert torch.equal(fitted.samples.weights, wanted)
     assert fitted.diagnostics["samples"] == 5
 
 
@@ -51,19 +51,19 @@ def test_the_floor_is_the_one_of_the_best_held_out_likelihood(method):
     best = max(likelihoods, key=lambda e: likelihoods[e])
     assert fitted.diagnostics["epsilon"] == best
     assert fitted.diagnostics["validation_log_likelihood"] == pytest.approx(likelihoods[best])
-    assert fitted.floor[0] == best  # type: ignore[attr-defined]
+    assert fitted.floor[0] == best
 
 
 def test_the_floor_covers_the_training_targets_and_three_deviations():
     problem = regression()
     fitted = replace(CLEAN_LAST, training=DESCENT).fit(problem, stream(1))
-    _, low, high, _ = fitted.floor  # type: ignore[attr-defined]
+    _, low, high, _ = fitted.floor
     targets = problem.train.targets.double()
     reach = 3 * float(targets.std(correction=0))
     assert low == pytest.approx(float(targets.min()) - reach, rel=1e-6)
     assert high == pytest.approx(float(targets.max()) + reach, rel=1e-6)
     reference = replace(REFERENCE_LAST, training=DESCENT).fit(problem, stream(1))
-    assert reference.floor[1:] == (-math.inf, math.inf, MARGIN)  # type: ignore[attr-defined]
+    assert reference.floor[1:] == (-math.inf, math.inf, MARGIN)
 
 
 def test_densities_of_zero_on_held_out_rows_are_counted():
@@ -98,7 +98,7 @@ def test_known_noise_is_that_of_the_triangle():
     problem = regression(noise_std=0.3)
     fitted = replace(CLEAN_LAST, training=DESCENT).fit(problem, stream(1))
     prediction = fitted.predict(problem.train.inputs, stream(2))
-    bases = prediction.half_bases.double()  # type: ignore[union-attr]
+    bases = prediction.half_bases.double()
     torch.testing.assert_close(bases**2 / 6, torch.full_like(bases, 0.09), rtol=1e-6, atol=0)
 
 

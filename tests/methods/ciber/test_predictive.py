@@ -53,7 +53,7 @@ def test_mass_moments_and_cdf_are_those_of_the_density(prediction, floor):
     assert isinstance(floored, RealPredictive)
     grid = torch.linspace(-5, 6, 1101, dtype=torch.float64)
     fields = vars_of(floored).items()
-    wide = type(floored)(**{name: torch.cat([t] * len(grid), 1) for name, t in fields})  # type: ignore[arg-type]
+    wide = type(floored)(**{name: torch.cat([t] * len(grid), 1) for name, t in fields})
     density = wide.log_prob(grid.repeat_interleave(POINTS)[:, None]).exp().view(-1, POINTS)
     # The floor has two steps, at which the trapezoidal rule errs by half of one of its cells.
     close = {"rtol": 0, "atol": 0.05 * 0.01 * 30 if floor[0] else 1e-4}

@@ -90,7 +90,7 @@ def test_the_divergence_among_the_diagnostics_is_that_of_the_fit():
     problem = classification(rows=12)
     still = Sgd(learning_rate=1e-30, epochs=1, batch_size=12)
     posterior = FunctionSpace(Map(), training=still).fit(problem, stream(0))
-    log_probs = posterior.predict(problem.train.inputs, stream(1)).log_probs  # type: ignore[union-attr]
+    log_probs = posterior.predict(problem.train.inputs, stream(1)).log_probs
     expected = DirichletPrior.of(problem, None).divergence(log_probs.double().unsqueeze(1))
     assert posterior.diagnostics["divergence"] == pytest.approx(float(expected), rel=1e-5)
 
@@ -100,7 +100,7 @@ def test_predictions_have_as_many_draws_as_promised():
     for model, draws in ((Members(4), 4), (Rank1(3, draws=2), 6), (Radial(draws=5), 5)):
         posterior = FunctionSpace(model, training=SHORT).fit(classification(), stream(0))
         prediction = posterior.predict(inputs, stream(1))
-        assert prediction.log_probs.shape[0] == draws  # type: ignore[union-attr]
+        assert prediction.log_probs.shape[0] == draws
 
 
 @pytest.mark.parametrize("rows", [16, 17, 31])

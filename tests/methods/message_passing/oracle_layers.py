@@ -35,13 +35,13 @@ class Weights(NamedTuple):
     weight: np.ndarray
     bias: np.ndarray
 
-    def __add__(self, other: "Weights") -> "Weights":  # type: ignore[override]
+    def __add__(self, other: "Weights") -> "Weights":
         return Weights(self.weight + other.weight, self.bias + other.bias)
 
     def __sub__(self, other: "Weights") -> "Weights":
         return Weights(self.weight - other.weight, self.bias - other.bias)
 
-    def __mul__(self, factor: float) -> "Weights":  # type: ignore[override]
+    def __mul__(self, factor: float) -> "Weights":
         return Weights(factor * self.weight, factor * self.bias)
 
 

@@ -20,7 +20,10 @@ def test_the_constants_are_those_of_a_leaky_unit_of_variance_two():
     density = norm.pdf(z[None], mu[:, None], np.sqrt(2))
     mean = np.trapezoid(density * unit, z, axis=1)
     variance = np.trapezoid(density * unit**2, z, axis=1) - mean**2
-    over_mu = lambda values: np.trapezoid(norm.pdf(mu) * values, mu)  # noqa: E731
+
+    def over_mu(values):
+        return np.trapezoid(norm.pdf(mu) * values, mu)
+
     assert over_mu(variance) == pytest.approx(priors.VARIANCE, abs=1e-4)
     assert over_mu(mean) ** 2 == pytest.approx(priors.MEAN_SQUARE, abs=1e-4)
     assert over_mu(mean**2) - over_mu(mean) ** 2 == pytest.approx(priors.MEAN_VARIANCE, abs=1e-4)

@@ -147,7 +147,7 @@ def test_running_statistics_are_those_of_a_pass_by_torch():
         module = sequential(network, own)
         update_bn(inputs.split(10), module)
         norms = [layer for layer in module if isinstance(layer, nn.BatchNorm1d)]
-        expected = torch.cat([t for n in norms for t in (n.running_mean, n.running_var)])  # type: ignore[misc]
+        expected = torch.cat([t for n in norms for t in (n.running_mean, n.running_var)])
         torch.testing.assert_close(statistics, expected, rtol=1e-12, atol=1e-14)
 
 
@@ -177,7 +177,7 @@ def test_every_draw_predicts_with_statistics_of_its_own(method):
         for norm, mean, variance in zip(norms, parts[::2], parts[1::2], strict=True):
             norm.running_mean, norm.running_var = mean, variance
         log_probs = module.eval()(inputs).log_softmax(-1)
-        found = posterior.predict(inputs, stream(0)).log_probs[number]  # type: ignore[union-attr]
+        found = posterior.predict(inputs, stream(0)).log_probs[number]
         torch.testing.assert_close(found, log_probs.detach(), rtol=1e-10, atol=1e-12)
 
 

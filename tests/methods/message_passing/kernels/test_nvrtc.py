@@ -1,25 +1,11 @@
 """NVRTC compiles every kernel for the GPUs that are meant, without a warning. No GPU is needed."""
 
 import ctypes
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 from methods.c_library import DEFINES
 from methods.message_passing.kernels.launches import FILES, OPTIONS, source
-
-
-@pytest.fixture(scope="module")
-def nvrtc() -> ctypes.CDLL:
-    """NVIDIA's compiler out of its wheel."""
-    found = find_spec("nvidia")
-    for folder in found.submodule_search_locations or () if found else ():
-        for library in sorted(Path(folder).glob("*/lib/libnvrtc.so.*")):
-            for builtins in library.parent.glob("libnvrtc-builtins.so.*"):
-                ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
-            return ctypes.CDLL(str(library))
-    pytest.skip("needs NVIDIA's compiler: pip install nvidia-cuda-nvrtc")
 
 
 def compiled(nvrtc: ctypes.CDLL, text: str, *options: str) -> tuple[int, str, bytes]:

@@ -11,7 +11,6 @@ from methods.moment_propagation.kernels import compiled, cuda, reference, select
 from methods.moment_propagation.kernels.launches import OPTIONS, THREADS, blocks, source
 from tests.methods.message_passing.kernels.emulation import HEADER, STANDARD, compiler
 from tests.methods.message_passing.kernels.test_nvrtc import compiled as to_ptx
-from tests.methods.message_passing.kernels.test_nvrtc import nvrtc  # noqa: F401 (a fixture)
 from tests.methods.moment_propagation.kernels.test_compiled import KINDS, TYPES, all_calls, units
 
 KERNELS = ("rectifier_all", "rectifier_gradient_all", "maximum_all", "maximum_gradient_all")
@@ -66,7 +65,7 @@ def test_emulated_kernels_have_the_bits_of_those_in_c(dtype, exact, emulated):
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @TYPES
-def test_kernels_compile_without_a_warning(dtype, architecture, nvrtc):  # noqa: F811
+def test_kernels_compile_without_a_warning(dtype, architecture, nvrtc):
     target = f"--gpu-architecture={architecture}"
     status, log, ptx = to_ptx(nvrtc, source(), *OPTIONS[dtype], target)
     assert not status, log
