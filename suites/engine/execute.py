@@ -11,8 +11,10 @@ import torch
 
 from datasets.facts import of_source
 from methods.progress import Listener, listening, part_of
-from suites.engine.attempt import Attempt, evaluate, fit, going, grow, probe
+from suites.engine.attempt import Attempt, going
 from suites.engine.description import describe
+from suites.engine.evaluation import evaluate, probe
+from suites.engine.fitting import fit, grow
 from suites.engine.grid import Evaluation, Reproduces, Run, after_each_fit
 from suites.engine.packing import pack
 from suites.engine.provenance import provenance
