@@ -1,7 +1,5 @@
 """Timings, data health and decision regions in real, headless Chromium."""
 
-import shutil
-
 import pytest
 
 from reports.cli import main
@@ -9,22 +7,6 @@ from tests.reports.synthetic import keep, record
 from tests.reports.test_health import SOUND
 from tests.reports.test_regions import SUITE, command
 from tests.reports.test_timings import HOSTILE, SESSION, entry, of_method, written
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Headless Chromium."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")
@@ -42,33 +24,11 @@ def site(tmp_path_factory):
     return site
 
 
-@pytest.fixture
-def visit(browser, site):
-    """Open a page; afterwards nothing may have been complained of."""
-    complaints, contexts = [], []
-
-    def visit(name, width=1400, scheme="light"):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(f"file://{site / name}")
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize("name", ["timing.html", "moons/report.html", "uci/report.html"])
 def test_pages_fit_the_window(visit, name, width, scheme):
-    page = visit(name, width, scheme)
+    page = visit(name, width, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("window.hit") is None
 
