@@ -3,6 +3,13 @@
 import math
 from collections.abc import Collection
 
+LATER = {"later": True}
+"""The metadata of a setting that a method has got since runs were kept.
+
+Its default is what the method did without it, and no part of a run's description: runs that are
+kept keep their names.
+"""
+
 
 def require_positive(method: object, *names: str) -> None:
     """Raise ValueError unless the named settings are positive, finite numbers."""

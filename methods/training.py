@@ -15,6 +15,7 @@ from methods.architectures import Architecture, Layer
 from methods.base import InferenceDiverged, Posterior, Problem
 from methods.checkpoint_parts import Attributes, Part
 from methods.heteroscedastic import HeteroscedasticNetwork, gaussian_losses
+from methods.initialisation import Initialisation
 from methods.minibatches import Minibatches
 from methods.network_posterior import NetworkPosterior, convolves
 from methods.settings import require_choice, require_count, require_positive
@@ -67,6 +68,7 @@ class Stack:
         rules: Mapping[type[Layer], Rule] | None = None,
         *,
         heteroscedastic: bool = False,
+        initialisation: Initialisation = "torch",
     ) -> None:
         first = problems[0]
         require_output_per_target(first)
@@ -79,7 +81,8 @@ class Stack:
         self.network: TorchNetwork = kind(
             architecture or first.architecture, first.input_shape, rules
         )
-        self.weights = self.network.initial_weights(self.rngs, dtype=first.train.inputs.dtype)
+        dtype = first.train.inputs.dtype
+        self.weights = self.network.initial_weights(self.rngs, initialisation, dtype)
         self.buffers = self.network.initial_buffers(
             self.weights, [problem.train.inputs for problem in problems]
         )

@@ -11,7 +11,7 @@ import torch
 
 from methods.architectures import Linear
 from methods.base import Posterior, Problem, Unsupported
-from methods.gp.package import import_models
+from methods.gp.package import import_models, lacking
 from methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
 from methods.settings import require_count
 from methods.torch_network import TorchNetwork
@@ -23,6 +23,8 @@ class DeepKernel:
 
     inducing: int = 128
     training: GpTraining = field(default_factory=GpTraining)
+
+    lacks = property(lacking)
 
     def __post_init__(self) -> None:
         require_count(self, "inducing")

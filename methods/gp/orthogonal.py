@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import torch
 
 from methods.base import Posterior, Problem
-from methods.gp.package import import_models
+from methods.gp.package import import_models, lacking
 from methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
 from methods.settings import require_count
 
@@ -24,6 +24,8 @@ class OrthogonalGp:
     mean_inducing: int = 256
     """Of the mean alone."""
     training: GpTraining = field(default_factory=GpTraining)
+
+    lacks = property(lacking)
 
     def __post_init__(self) -> None:
         require_count(self, "inducing", "mean_inducing")

@@ -1,12 +1,18 @@
 """Imports that need gpytorch, made when a fit needs them."""
 
 import importlib
+import importlib.util
 import warnings
 from types import ModuleType
 
 from methods.base import PackageMissing
 
 CURE = "pip install bnnbench[gp]"
+
+
+def lacking(method: object) -> str:
+    """Return what to install before a method can be fitted, "" where nothing is missing."""
+    return "" if importlib.util.find_spec("gpytorch") else f"needs gpytorch: {CURE}"
 
 
 def import_gpytorch() -> ModuleType:

@@ -4,6 +4,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 import torch
 from jaxtyping import Float
@@ -12,7 +13,14 @@ from torch import Tensor
 from datasets.base import Split
 from methods.base import Problem
 from methods.checkpoint_parts import Part
-from methods.settings import require_between, require_count, require_positive
+from methods.initialisation import Initialisation
+from methods.settings import (
+    LATER,
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
 from methods.training import Stack
 from methods.trajectory.likelihood import row_losses
 from methods.trajectory.schedules import Constant, Plateau, PlateauFactors, Schedule
@@ -40,8 +48,10 @@ class Descent:
     bias_rate: float = 1.0
     """The learning rate of biases, in those of the other weights."""
     heteroscedastic: bool = True
+    initialisation: Initialisation = field(default="torch", metadata=LATER)
 
     def __post_init__(self) -> None:
+        require_choice(self, "initialisation", get_args(Initialisation))
         require_positive(self, "learning_rate", "bias_rate")
         require_count(self, "epochs", "batch_size", "every")
         require_between(self, 0.0, 1.0, "momentum", "start")
@@ -123,7 +133,13 @@ def follow(
         ]
         problems = [replace(p, train=rest) for p, (rest, _) in zip(problems, parts, strict=True)]
         validation = [rows for _, rows in parts]
-    stack = Stack(problems, rngs, descent.batch_size, heteroscedastic=descent.heteroscedastic)
+    stack = Stack(
+        problems,
+        rngs,
+        descent.batch_size,
+        heteroscedastic=descent.heteroscedastic,
+        initialisation=descent.initialisation,
+    )
     weights = stack.weights.requires_grad_()
     plateau = PlateauFactors(schedule, weights.detach()) if isinstance(schedule, Plateau) else None
     peaks = peak_rates(stack, descent)

@@ -5,12 +5,20 @@ Source: Welling and Teh (2011), "Bayesian Learning via Stochastic Gradient Lange
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import get_args
 
 import torch
 
 from methods.base import InferenceDiverged, Posterior, Problem
-from methods.settings import require_between, require_count, require_positive
+from methods.initialisation import Initialisation
+from methods.settings import (
+    LATER,
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
 from methods.training import Stack, in_stacks, only
 from methods.trajectory.langevin import chains, evenly, outcomes
 
@@ -35,8 +43,10 @@ class Sgld:
     batch_size: int = 128
     draws: int = 30
     heteroscedastic: bool = True
+    initialisation: Initialisation = field(default="torch", metadata=LATER)
 
     def __post_init__(self) -> None:
+        require_choice(self, "initialisation", get_args(Initialisation))
         require_positive(self, "learning_rate", "prior_std")
         require_between(self, 0.0, math.inf, "decay", "temperature")
         require_between(self, 0.0, 1.0, "burn_in")
@@ -55,7 +65,13 @@ class Sgld:
     def _fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        stack = Stack(problems, rngs, self.batch_size, heteroscedastic=self.heteroscedastic)
+        stack = Stack(
+            problems,
+            rngs,
+            self.batch_size,
+            heteroscedastic=self.heteroscedastic,
+            initialisation=self.initialisation,
+        )
         steps = self.epochs * len(stack.batches)
         burnt = math.floor(self.burn_in * steps)
 

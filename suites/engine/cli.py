@@ -17,7 +17,6 @@ from rich.text import Text
 from datasets import files
 from datasets.base import (
     DataDamaged,
-    DataSource,
     DataUnavailable,
     NothingToLearn,
     PoolTooSmall,
@@ -38,7 +37,7 @@ from suites.engine.record import Record
 from suites.engine.reference import add_distances
 from suites.engine.selection import Misuse, selected
 from suites.engine.share import Share
-from suites.engine.sources import Provided, left_out, provided, resolved
+from suites.engine.sources import Provided, left_out, not_installed, provided, resolved
 from suites.engine.store import Damaged, Store, Unwritable
 from suites.engine.summary import print_failures, print_tables
 from suites.engine.tables import write_tables
@@ -103,7 +102,7 @@ def _carry_out(declared: Suite, options: Options, console: Console) -> int:
     suite = resolved(asked, options)
     store = Store(options.out / suite.name)
     if options.dry_run:
-        return _foresee(suite, left_out(asked), store, options, console)
+        return _foresee(suite, asked, store, options, console)
     with Claims(store.folder / CLAIMS) as claims:
 
         def upkeep() -> AbstractContextManager[None]:
@@ -112,7 +111,7 @@ def _carry_out(declared: Suite, options: Options, console: Console) -> int:
                 "upkeep", lambda: _say(console, "Waiting: another command is writing tables")
             )
 
-        _introduce(suite, left_out(asked), options, console)
+        _introduce(suite, asked, options, console)
         with upkeep():
             planned = plan(suite, store, options.device, options.fresh)
         _announce(planned, options, console)
@@ -129,11 +128,9 @@ def _carry_out(declared: Suite, options: Options, console: Console) -> int:
     return code
 
 
-def _foresee(
-    suite: Suite, absent: Sequence[DataSource], store: Store, options: Options, console: Console
-) -> int:
+def _foresee(suite: Suite, asked: Suite, store: Store, options: Options, console: Console) -> int:
     """Say what would be done."""
-    rows = _introduce(suite, absent, options, console)
+    rows = _introduce(suite, asked, options, console)
     planned = plan(suite, store, options.device, options.fresh, writing=False)
     _announce(planned, options, console)
     _, settings = options.placement(len(planned.tasks))
@@ -141,10 +138,8 @@ def _foresee(
     return COMPLETED
 
 
-def _introduce(
-    suite: Suite, absent: Sequence[DataSource], options: Options, console: Console
-) -> dict[str, int]:
-    """Say where each data set comes from, loudest where it is a stand-in.
+def _introduce(suite: Suite, asked: Suite, options: Options, console: Console) -> dict[str, int]:
+    """Say where each data set comes from, loudest where it is a stand-in, and what is left out.
 
     Returns the training rows of those that are here.
     """
@@ -162,9 +157,11 @@ def _introduce(
         _say(console, f"  {_described(one)}")
     for source in later:
         _say(console, f"  {source.name}: not here; the command would download it")
-    for source in absent:
+    for source in left_out(asked):
         cure = f"python -m datasets fetch {source.name}"
         _say(console, f"  {source.name}: left out, its files are not here; to get them: {cure}")
+    for label, cure in not_installed(asked).items():
+        _say(console, f"  {label}: left out, it {cure}")
     return {one.name: one.train_rows for one in sets}
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 
 def describe(value: object) -> object:
@@ -14,7 +15,8 @@ def describe(value: object) -> object:
     Raises TypeError for anything that has no canonical form, such as a function.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: describe(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        told = [f for f in dataclasses.fields(value) if not _left_out(f, value)]
+        fields = {f.name: describe(getattr(value, f.name)) for f in told}
         return {"type": type_path(type(value))} | fields
     if isinstance(value, Mapping):
         return {str(name): describe(item) for name, item in value.items()}
@@ -28,6 +30,11 @@ def describe(value: object) -> object:
         f"{value!r} of type {type(value).__name__} has no canonical description; "
         "settings are numbers, strings, tuples, mappings and frozen dataclasses of them"
     )
+
+
+def _left_out(field: "dataclasses.Field[Any]", value: object) -> bool:
+    """Return whether a field came later than runs that were kept, and has its default."""
+    return "later" in field.metadata and getattr(value, field.name) == field.default
 
 
 def type_path(kind: type) -> str:

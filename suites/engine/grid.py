@@ -98,6 +98,8 @@ class Suite:
     """At most this many folds and seeds are one task; 1 where a network gains nothing by it."""
     optional: tuple[str, ...] = ()
     """Names of sources that take part only where their files are already on this machine."""
+    optional_methods: tuple[str, ...] = ()
+    """Labels of methods that take part only where the packages they need are installed."""
     own_architectures: Mapping[str, Networks] = field(default_factory=dict)
     """The networks of methods, by label, that do not take `architecture`."""
     acquisitions: Mapping[str, Acquisition] = field(default_factory=dict)
@@ -111,7 +113,7 @@ class Suite:
 
     def __post_init__(self) -> None:
         self._check_acquisitions()
-        if strangers := self.own_architectures.keys() - self.methods.keys():
+        if strangers := {*self.own_architectures, *self.optional_methods} - self.methods.keys():
             raise ValueError(f"no method has the label {', '.join(sorted(strangers))}")
         labels: dict[str, str] = {}
         for label, method in self.methods.items():

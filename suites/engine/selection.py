@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from methods import METHODS, method_type
 from methods.base import Method
@@ -22,9 +23,10 @@ def selected(suite: Suite, options: Options) -> Suite:
 
     Raises `Misuse`.
     """
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     if options.methods:
         methods = changes["methods"] = _methods(suite.methods, options.methods)
+        changes["optional_methods"] = ()
         own = suite.own_architectures
         changes["own_architectures"] = {name: own[name] for name in own if name in methods}
     if options.datasets:
@@ -36,7 +38,7 @@ def selected(suite: Suite, options: Options) -> Suite:
     if options.samples:
         changes["probes"] = with_samples(suite.probes, options.samples)
     try:
-        chosen = replace(suite, **changes)  # type: ignore[arg-type]
+        chosen = replace(suite, **changes)
     except ValueError as error:
         raise Misuse(f"--methods: {error}") from error
     for name in {name for e in chosen.evaluations for name in e.metrics} - set(METRICS):

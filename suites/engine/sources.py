@@ -30,9 +30,9 @@ class Provided:
 def resolved(suite: Suite, options: Options) -> Suite:
     """Return the suite on sources that can be loaded; equal ones are taken once.
 
-    Optional sources whose files are missing are left out. A dry run downloads nothing, and
-    keeps sources whose files are to be downloaded. Raises `DataUnavailable` where there is none
-    for another.
+    Optional sources whose files are missing and optional methods whose packages are, are left
+    out. A dry run downloads nothing, and keeps sources whose files are to be downloaded. Raises
+    `DataUnavailable` where there is none for another source.
     """
 
     @functools.cache
@@ -47,7 +47,7 @@ def resolved(suite: Suite, options: Options) -> Suite:
             return usable.limited(rows)
         return Limited(usable, train=rows, test=rows)
 
-    absent = left_out(suite)
+    absent, lacking = left_out(suite), not_installed(suite)
     evaluations: dict[str, Evaluation] = {}
     for evaluation in suite.evaluations:
         condition = evaluation.condition.with_sources(functools.partial(found, part="test"))
@@ -58,6 +58,13 @@ def resolved(suite: Suite, options: Options) -> Suite:
         suite,
         sources=tuple(dict.fromkeys(found(s) for s in suite.sources if s not in absent)),
         evaluations=tuple(evaluations.values()),
+        methods={name: suite.methods[name] for name in suite.methods if name not in lacking},
+        optional_methods=(),
+        own_architectures={
+            name: suite.own_architectures[name]
+            for name in suite.own_architectures
+            if name not in lacking
+        },
     )
 
 
@@ -69,6 +76,12 @@ def to_be_fetched(source: DataSource, policy: Policy) -> bool:
 def left_out(suite: Suite) -> list[DataSource]:
     """Return the optional sources whose files are not here."""
     return [s for s in suite.sources if s.name in suite.optional and s.missing()]
+
+
+def not_installed(suite: Suite) -> dict[str, str]:
+    """Return label → what to install, of optional methods whose packages are not here."""
+    lacks = {name: getattr(suite.methods[name], "lacks", "") for name in suite.optional_methods}
+    return {name: cure for name, cure in lacks.items() if cure}
 
 
 def provided(suite: Suite, source: DataSource) -> Provided:

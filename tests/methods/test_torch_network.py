@@ -1,5 +1,6 @@
 """The truth is torch.nn, numpy's padding, and each member computed alone."""
 
+import math
 import subprocess
 import sys
 from functools import partial
@@ -467,9 +468,27 @@ class TestInitialisation:
         else:
             assert not bias.any()
 
+    @pytest.mark.parametrize(
+        ("layer", "shape", "bound", "bias_bound"),
+        [
+            (Linear(512), (1600,), math.sqrt(6 / (1600 + 512)), 1 / 40),
+            (Conv2d(512, 3), (64, 3, 3), math.sqrt(6 / (64 * 9 + 512 * 9)), 1 / 24),
+        ],
+    )
+    def test_xavier_weights_are_uniform_by_both_fans_and_biases_as_in_torch(
+        self, layer, shape, bound, bias_bound
+    ):
+        network = TorchNetwork((layer,), shape)
+        weight, bias = network.initial_weights(streams(1), "xavier")[0].split(
+            [part.size for part in network.parameters]
+        )
+        for values, reach, within in ((weight, bound, 0.01), (bias, bias_bound, 0.15)):
+            assert float(values.std()) == pytest.approx(reach / math.sqrt(3), rel=within)
+            assert 0.98 * reach < float(values.abs().max()) <= reach
+
     def test_a_member_does_not_depend_on_the_others(self):
         network = TorchNetwork(*SMALL_NETWORKS["residual"])
-        for rule in ("torch", "he_fan_out", "he_truncated"):
+        for rule in ("torch", "xavier", "he_fan_out", "he_truncated"):
             together = network.initial_weights(streams(3), rule)
             alone = network.initial_weights(streams(3)[1:2], rule)
             assert torch.equal(together[1:2], alone)
@@ -477,7 +496,7 @@ class TestInitialisation:
 
     def test_norms_start_as_the_identity(self):
         network = TorchNetwork((FeatureResponseNorm(), BatchNorm()), (2, 3, 3))
-        for rule in ("torch", "he_fan_out", "he_truncated"):
+        for rule in ("torch", "xavier", "he_fan_out", "he_truncated"):
             start = network.initial_weights(streams(1), rule)
             assert start.tolist() == [[1, 1, 0, 0, 0, 0, 1, 1, 0, 0]]
         assert network.initial_buffers(start).tolist() == [[0, 0, 1, 1]]

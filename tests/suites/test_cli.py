@@ -251,6 +251,37 @@ def test_an_optional_source_that_is_asked_for_by_name_is_optional_no_more(tmp_pa
     assert "left out" not in answer.output
 
 
+@dataclass(frozen=True)
+class Packaged(Mean):
+    """Needs a package that nobody has."""
+
+    lacks = "needs a package: pip install package"
+
+
+PACKAGED = replace(FAST, methods={"Mean": Mean(), "Packaged": Packaged()})
+
+
+def test_an_optional_method_without_its_package_is_left_out_with_the_cure(tmp_path):
+    suite = replace(PACKAGED, optional_methods=("Packaged",))
+    answer = call(tmp_path, suite=suite)
+    assert answer.code == 0
+    assert "Packaged: left out, it needs a package: pip install package" in answer.output
+    assert {row["method"] for row in rows(tmp_path)} == {"Mean"}
+
+
+@pytest.mark.parametrize("arguments", [(), ("--methods", "Packaged")])
+def test_another_method_takes_part_whatever_it_lacks(arguments, tmp_path):
+    optional = ("Packaged",) if arguments else ()
+    answer = call(tmp_path, *arguments, suite=replace(PACKAGED, optional_methods=optional))
+    assert "left out" not in answer.output
+    assert "Packaged" in {row["method"] for row in rows(tmp_path)}
+
+
+def test_an_optional_method_is_one_of_the_suite():
+    with pytest.raises(ValueError, match="no method has the label Packed"):
+        replace(PACKAGED, optional_methods=("Packed",))
+
+
 def test_original_data_has_no_banner(tmp_path):
     assert "STAND-IN" not in call(tmp_path).output
 

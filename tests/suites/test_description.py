@@ -1,13 +1,14 @@
 """Runs as canonical JSON."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from methods.settings import LATER
 from suites.engine.description import canonical_json, describe, digest, type_path
 from tests.suites.fakes import Line, Mean
 
@@ -40,6 +41,21 @@ def test_two_types_with_equal_fields_differ():
         shake: float = 1.0
 
     assert digest(describe(Other())) != digest(describe(Mean()))
+
+
+def test_the_default_of_a_setting_that_came_later_leaves_a_run_its_name():
+    @dataclass(frozen=True)
+    class Before:
+        rate: float = 0.5
+
+    @dataclass(frozen=True)
+    class After:
+        rate: float = 0.5
+        rule: str = field(default="old", metadata=LATER)
+
+    Before.__qualname__ = After.__qualname__
+    assert describe(After()) == describe(Before())
+    assert describe(After(rule="new")) == {**describe(Before()), "rule": "new"}
 
 
 def test_every_field_counts():

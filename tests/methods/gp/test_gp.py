@@ -15,7 +15,7 @@ from methods.base import InferenceDiverged, Method, PackageMissing, Problem, Uns
 from methods.gp.deep import DeepGp
 from methods.gp.deep_kernel import DeepKernel
 from methods.gp.orthogonal import OrthogonalGp
-from methods.gp.package import import_gpytorch, import_models
+from methods.gp.package import CURE, import_gpytorch, import_models
 from methods.gp.training import GpPosterior, GpTraining, deterministic, some_rows
 from tests.methods.problems import classification, regression, stream
 
@@ -235,3 +235,11 @@ def test_without_the_package_the_command_that_installs_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "gpytorch", None)
     with pytest.raises(PackageMissing, match=r"pip install bnnbench\[gp\]"):
         DeepGp().fit(regression(), stream(0))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_a_method_says_what_to_install(method, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert method.lacks == f"needs gpytorch: {CURE}"
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    assert method.lacks == ""

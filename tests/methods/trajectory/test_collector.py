@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from jaxtyping import TypeCheckError
 from torch.distributions import Normal
 from torch.nn import functional
 
@@ -20,6 +21,7 @@ from methods.trajectory.schedules import (
     Plateau,
     PlateauFactors,
 )
+from methods.trajectory.sgld import Sgld
 from methods.validation_search import held_out
 from tests.methods.problems import classification, regression, stream, streams
 
@@ -184,3 +186,22 @@ def test_a_network_without_a_last_linear_layer_is_refused():
         collect([problem], streams(0), DESCENT)
     homoscedastic = replace(DESCENT, heteroscedastic=False)
     assert collect([problem], streams(0), homoscedastic).stack.likelihood == Gaussian()
+
+
+@pytest.mark.parametrize("rule", ["torch", "xavier", "he_fan_out", "he_truncated"])
+def test_a_trajectory_begins_with_weights_of_the_rule(rule):
+    problem = classification()
+    still = Descent(1e-30, weight_decay=0.0, epochs=1, start=0.0, initialisation=rule)
+    network = TorchNetwork(problem.architecture, problem.input_shape)
+    (start,) = network.initial_weights(streams(1), rule, problem.train.inputs.dtype)
+    (ends,) = collect([problem], streams(1), still).samples
+    assert torch.allclose(ends[0], start, rtol=0, atol=1e-20)
+    chain = Sgld(1e-30, temperature=0.0, epochs=1, draws=1, initialisation=rule)
+    fitted = chain.fit(problem, *streams(1))
+    assert torch.allclose(fitted.weights[0], start, rtol=0, atol=1e-20)
+
+
+def test_a_rule_of_initial_weights_is_one_of_those_there_are():
+    for method in (Descent, Sgld):
+        with pytest.raises((ValueError, TypeCheckError), match="initialisation"):
+            method(initialisation="zeros")
