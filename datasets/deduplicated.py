@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from datasets.base import Origin, Part, Table
-from datasets.derived import Derived
-from datasets.images import Labelled
+from datasets.base import Origin, Table
+from datasets.derived import Derived, require_table
 
 
 @dataclass(frozen=True)
@@ -19,8 +18,7 @@ class Deduplicated(Derived):
     """
 
     def __post_init__(self) -> None:
-        if not hasattr(self.source, "table"):
-            raise ValueError(f"needed a source of tables; got {self.source.name}")
+        require_table(self.source)
 
     @property
     def name(self) -> str:
@@ -30,12 +28,7 @@ class Deduplicated(Derived):
     @property
     def origin(self) -> Origin:
         """The source's, or "subset" where that is whole."""
-        whole = self.source.origin
-        return "subset" if whole in ("original", "generated") else whole
-
-    def images(self, part: Part) -> Labelled:
-        """Raise TypeError: there are rows."""
-        raise TypeError(f"{self.source.name} is made of rows")
+        return self._origin_of_subset
 
     def table(self, fold: int) -> Table:
         """Return the fold's rows that are left."""

@@ -1,6 +1,5 @@
 """What sources share whose rows are some of another source's."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -24,8 +23,11 @@ from datasets.images import Labelled
 
 
 @dataclass(frozen=True)
-class Derived(ABC):
-    """A source that goes by the name of the one it is cut from; the origin tells them apart."""
+class Derived:
+    """A source that goes by the name of the one it is cut from; the origin tells them apart.
+
+    Whatever a subclass does not say is as in the source.
+    """
 
     source: DataSource
 
@@ -60,20 +62,21 @@ class Derived(ABC):
         return self._table_source.target
 
     @property
-    @abstractmethod
     def origin(self) -> Origin:
-        """Whether rows of official files were left out."""
-        ...
+        """The source's."""
+        return self.source.origin
 
-    @abstractmethod
     def images(self, part: Part) -> Labelled:
-        """Return the raw images and labels of a part."""
-        ...
+        """Return the source's raw images and labels; raises TypeError where it has rows."""
+        if not has_images(self.source):
+            raise TypeError(f"{self.source.name} is made of rows")
+        return self.source.images(part)
 
-    @abstractmethod
     def table(self, fold: int) -> Table:
-        """Return the raw rows of the fold."""
-        ...
+        """Return the source's raw rows; raises TypeError where it has images."""
+        if has_images(self.source):
+            raise TypeError(f"{self.source.name} is made of images")
+        return self._table_source.table(fold)
 
     @cached(4)
     def load(self, fold: int) -> Dataset:
@@ -124,12 +127,30 @@ class Derived(ABC):
         return part
 
     @property
+    def _origin_of_subset(self) -> Origin:
+        """The source's, or "subset" where that is whole."""
+        whole = self.source.origin
+        return "subset" if whole in ("original", "generated") else whole
+
+    @property
     def _image_source(self) -> ImageSource:
         return cast(ImageSource, self.source)
 
     @property
     def _table_source(self) -> TableSource:
         return cast(TableSource, self.source)
+
+
+def require_images(source: DataSource) -> None:
+    """Raise ValueError for a source of rows."""
+    if not has_images(source):
+        raise ValueError(f"needed a source of images; got {source.name}")
+
+
+def require_table(source: DataSource) -> None:
+    """Raise ValueError for a source of images."""
+    if has_images(source):
+        raise ValueError(f"needed a source of tables; got {source.name}")
 
 
 def _told(facts: Mapping[str, object], augmentation: Augmentation | None) -> Mapping[str, object]:

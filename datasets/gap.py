@@ -6,9 +6,8 @@ from typing import cast
 import numpy as np
 
 from datasets import tables
-from datasets.base import DataSource, Origin, Part, Table, TableSource, check_fold
-from datasets.derived import Derived
-from datasets.images import Labelled
+from datasets.base import DataSource, Part, Table, TableSource, check_fold
+from datasets.derived import Derived, require_table
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,7 @@ class Gap(Derived):
     def __post_init__(self) -> None:
         if not self.features:
             raise ValueError(f"needed features of {self.source.name} to make gaps along; got none")
-        if not hasattr(self.source, "table"):
-            raise ValueError(f"needed a source of tables; got {self.source.name}")
+        require_table(self.source)
 
     @property
     def name(self) -> str:
@@ -37,15 +35,6 @@ class Gap(Derived):
     def folds(self) -> int:
         """One for each feature."""
         return len(self.features)
-
-    @property
-    def origin(self) -> Origin:
-        """The source's: every row takes part."""
-        return self.source.origin
-
-    def images(self, part: Part) -> Labelled:
-        """Raise TypeError: there are rows."""
-        raise TypeError(f"{self.source.name} is made of rows")
 
     def table(self, fold: int) -> Table:
         """Return the outer thirds along the fold's feature, and the middle one."""

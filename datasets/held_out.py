@@ -28,8 +28,7 @@ class HeldOut(Derived):
     @property
     def origin(self) -> Origin:
         """The source's, or "subset" where that is whole."""
-        whole = self.source.origin
-        return "subset" if whole in ("original", "generated") else whole
+        return self._origin_of_subset
 
     def images(self, part: Part) -> Labelled:
         """Return the first training images, or the held-out last ones as the test part."""

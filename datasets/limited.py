@@ -31,8 +31,8 @@ class Limited(Derived):
     @property
     def origin(self) -> Origin:
         """The source's, or "subset" where rows of it were left out."""
-        whole = self.source.origin
-        return "subset" if whole in ("original", "generated") and self._cuts() else whole
+        whole, subset = self.source.origin, self._origin_of_subset
+        return subset if subset != whole and self._cuts() else whole
 
     def images(self, part: Part) -> Labelled:
         """Return the first raw images and labels of a part."""

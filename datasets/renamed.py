@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from datasets.base import Origin, Part, Table
 from datasets.derived import Derived
-from datasets.images import Labelled
 
 
 @dataclass(frozen=True)
@@ -24,16 +22,3 @@ class Renamed(Derived):
     def name(self) -> str:
         """The other name."""
         return self.alias
-
-    @property
-    def origin(self) -> Origin:
-        """The source's."""
-        return self.source.origin
-
-    def images(self, part: Part) -> Labelled:
-        """Return the source's raw images and labels."""
-        return self._image_source.images(part)
-
-    def table(self, fold: int) -> Table:
-        """Return the source's raw rows."""
-        return self._table_source.table(fold)

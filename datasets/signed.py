@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from datasets.base import Origin, Part, Scaling, Table
-from datasets.derived import Derived
-from datasets.images import Labelled
+from datasets.base import Scaling
+from datasets.derived import Derived, require_images
 
 
 @dataclass(frozen=True)
@@ -17,24 +16,10 @@ class Signed(Derived):
     """
 
     def __post_init__(self) -> None:
-        if not hasattr(self.source, "images"):
-            raise ValueError(f"needed a source of images; got {self.source.name}")
-
-    @property
-    def origin(self) -> Origin:
-        """The source's."""
-        return self.source.origin
+        require_images(self.source)
 
     @property
     def fixed_scaling(self) -> Scaling:
         """Mean and deviation of one half on the scale of [0, 1]."""
         half = torch.full((1, 1, 1), 0.5, dtype=torch.float64)
         return Scaling(half, half)
-
-    def images(self, part: Part) -> Labelled:
-        """Return the source's raw images and labels."""
-        return self._image_source.images(part)
-
-    def table(self, fold: int) -> Table:
-        """Raise TypeError: there are images."""
-        raise TypeError(f"{self.source.name} is made of images")
