@@ -11,6 +11,7 @@ from metrics import (
     coverage,
     crps,
     distances,
+    divergences,
     moments,
     robustness,
     scores,
@@ -136,9 +137,15 @@ _PROBED = (
     Metric("excluded_share", moments.excluded_share, "fraction", None),
     Metric("eps_mu_floor", moments.eps_mu_floor, "reference_std", None),
     Metric("kl_floor", moments.kl_floor, "nats", None),
+    Metric("kl_to_exact", divergences.kl_to_exact, "nats", False),
+    Metric("kl_from_exact", divergences.kl_from_exact, "nats", False),
+    Metric("total_variation", divergences.total_variation, "fraction", False),
+    Metric("logistic_error", divergences.logistic_error, "fraction", False),
+    Metric("cubic_error", divergences.cubic_error, "fraction", False),
 )
 PROBED: Mapping[str, Metric] = {metric.name: metric for metric in _PROBED}
-"""What probes measure of a posterior, not of predictions: moments beside those of samples."""
+"""What probes measure of a posterior, not of predictions: moments beside those of samples, and
+densities beside the exact ones."""
 
 _ATTACKED = (Metric("zero_gradient", robustness.zero_gradient, "fraction", None),)
 ATTACKED: Mapping[str, Metric] = {metric.name: metric for metric in _ATTACKED}

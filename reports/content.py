@@ -21,6 +21,7 @@ from reports.facts import (
     settings,
 )
 from reports.families import FAMILIES, family_of
+from reports.few_samples import Counted, counted, divergence_table, equal_table, other_tables
 from reports.figures import ranks as ranks_figure
 from reports.figures.canvas import Drawing
 from reports.gallery import Gallery, galleries
@@ -122,6 +123,8 @@ class Part:
     """Coverage far outside, where data sets are tested there."""
     layered: tuple[Layered, ...]
     """Errors of propagated moments behind every layer, where they were measured."""
+    counted: tuple[Counted, ...]
+    """Errors of few draws beside an exact predictive, where they were measured."""
     sections: tuple[Section, ...]
     galleries: tuple[Gallery, ...]
     without_predictions: int
@@ -139,6 +142,8 @@ class Part:
         found = [*self.overviews, *self.learning, *self.steps]
         found += map(coverage_table, self.covered)
         found += map(layer_table, self.layered)
+        for one in self.counted:
+            found += [divergence_table(one), *filter(None, [equal_table(one)]), *other_tables(one)]
         for section in self.sections:
             found += [table for _, tables in section.families for table in tables]
             found += section.part_tables
@@ -350,7 +355,8 @@ def _part(
     sections = tuple(_section(benchmark, methods) for benchmark in found)
     clean = [section.tables[0] for section in sections]
     far, layers = tuple(covered(results.store, found)), tuple(layered(found))
-    drawn = galleries(results.store, found, clean, (far, layers), looks, name)
+    draws = tuple(counted(found))
+    drawn = galleries(results.store, found, clean, (far, layers, draws), looks, name)
     printed = reproductions(found)
     part = Part(
         profile,
@@ -362,6 +368,7 @@ def _part(
         tuple(step_tables(found, methods)),
         far,
         layers,
+        draws,
         sections,
         drawn.galleries,
         drawn.absent,

@@ -41,6 +41,7 @@ MODULES: Mapping[str, str] = {
     "methods.neural_linear": LAPLACE,
     "methods.function_space": FUNCTION,
     "methods.gp": PROCESSES,
+    "methods.linear": SAMPLING,
 }
 """Module → family; that of a package holds for its modules."""
 

@@ -9,6 +9,7 @@ from reports import labels, multiples
 from reports.benchmarks import Benchmark
 from reports.coverage import Covered, coverage_drawings
 from reports.distances import distance_drawings
+from reports.few_samples import Counted, count_drawings
 from reports.figures import learning, quantiles, reliability, selective, separation
 from reports.figures.canvas import Drawing
 from reports.figures.evidence import Evidence, gather
@@ -53,16 +54,17 @@ def galleries(
     store: Store,
     benchmarks: Sequence[Benchmark],
     tables: Sequence[Table],
-    measured: tuple[Sequence[Covered], Sequence[Layered]],
+    measured: tuple[Sequence[Covered], Sequence[Layered], Sequence[Counted]],
     styles: Mapping[str, Style],
     part: str,
 ) -> Galleries:
     """Return the figures of some benchmarks; `tables` are those of their clean data.
 
-    `measured` are their coverage far outside and the errors of moments behind their layers, where
-    these are known. `part` tells these figures' identifiers from those of other parts of the page.
+    `measured` are their coverage far outside, the errors of moments behind their layers and of
+    few draws, where these are known. `part` tells these figures' identifiers from those of other
+    parts of the page.
     """
-    covered, layered = measured
+    covered, layered, counted = measured
     found: list[Gallery] = []
     curves: list[Drawing] = []
     refusals: list[Drawing] = []
@@ -99,6 +101,7 @@ def galleries(
         found.append(Gallery("Calibration of quantiles", about, tuple(curves), legend=True))
     found = _networks(store, families, styles, part) + _coverage(covered, styles, part) + found
     found = _learning(benchmarks, styles, part) + _steps(benchmarks, styles, part) + found
+    found = _draws(counted, styles, part) + found
     found = _layers(layered, styles, part) + _sizes(benchmarks, styles, part) + found
     found += _distances(benchmarks, tables, styles, part)
     found += _cost(benchmarks, tables, styles, part)
@@ -155,6 +158,18 @@ def _layers(layered: Sequence[Layered], styles: Mapping[str, Style], part: str) 
         "the error of μ that exact means would show beside so many samples."
     )
     return [Gallery("Moments by layer", about, tuple(drawings), legend=True)] if drawings else []
+
+
+def _draws(counted: Sequence[Counted], styles: Mapping[str, Style], part: str) -> list[Gallery]:
+    drawings: list[Drawing] = []
+    for i, one in enumerate(counted):
+        where = _where(one.benchmark, one.benchmark.origin)
+        drawings += count_drawings(one, styles, identifier(part, i, "draws"), where)
+    about = (
+        "Errors of what few draws of the weights say of the exact predictive, against their "
+        "number: the mean over repeats, with a band of one standard error."
+    )
+    return [Gallery("Errors by draws", about, tuple(drawings), legend=True)] if drawings else []
 
 
 def _reliability(

@@ -48,6 +48,11 @@ METRICS = {
     "eps_mu": "ε of μ",
     "eps_sigma": "ε of σ",
     "kl_class_posterior": "KL of the class probabilities",
+    "kl_to_exact": "KL to the exact predictive",
+    "kl_from_exact": "KL from the exact predictive",
+    "total_variation": "Total variation",
+    "logistic_error": "Error of the mean logistic",
+    "cubic_error": "Error of the mean logistic, by a cubic",
     "aurc": "AURC",
     "augrc": "AUGRC",
     "fit_seconds": "Fit",
@@ -65,6 +70,7 @@ DATASETS = {
     "stl10": "STL-10",
     "digits_as_cifar10": "digits as CIFAR-10",
     "cubic_gap": "cubic with a gap",
+    **{f"linear_correlation_{c}": f"linear, correlation {c}" for c in ("0", "0.5", "0.9")},
     "sine_far": "sine, far outside",
     **{
         f"mnist-{size}-{key}": f"MNIST, {size:,} images, {network}"
@@ -103,6 +109,7 @@ SUITES = {
     "moment_accuracy": "Accuracy of propagated moments",
     "rotated_mnist": "Rotated MNIST",
     "two_moons": "Two moons",
+    "few_samples": "Few draws: Monte Carlo and exact integrals over a box",
     "toy": "Noisy curves: the posterior of HMC, depth, coverage",
 }
 
@@ -188,6 +195,8 @@ def condition(name: str) -> str:
     if found := acquisitions(name):
         count, tested = found
         return f"{condition(tested)} after {count} acquisition{'s' * (count != 1)}"
+    if (draws := name.removeprefix("samples_")).isdigit() and draws != name:
+        return f"{draws} draws"
     if name == "clean":
         return "test data"
     if name == "inside":

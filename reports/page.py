@@ -14,6 +14,7 @@ from reports.content import Content, Part
 from reports.coverage_table import coverage_table
 from reports.export import printed
 from reports.families import FAMILIES
+from reports.few_samples import divergence_table, equal_table, other_tables
 from reports.gallery import Gallery
 from reports.layers import layer_table
 from reports.numbers import duration, identifier, number, span, typographic
@@ -143,6 +144,9 @@ def _page(template: str, **shown: object) -> str:
         "printed": printed,
         "coverage_table": coverage_table,
         "layer_table": layer_table,
+        "divergence_table": divergence_table,
+        "equal_table": equal_table,
+        "other_tables": other_tables,
         "number": number,
         "duration": duration,
         "identifier": identifier,

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from datasets.corrupted import means
 from datasets.perturbations import families
-from metrics import DISTANCES, PROBED
+from metrics import DISTANCES
 from suites.engine.grid import Suite
 from suites.engine.means import with_means
 from suites.engine.record import Record
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HEADLINES = 4
 """How many of an evaluation's metrics a terminal shows: the first ones."""
 
-HEADLINES_OF_PROBES = 3
+HEADLINES_OF_PROBES = ("eps_mu", "eps_sigma", "kl_class_posterior", "kl_to_exact")
 """The same of what probes measure; the rest says how well that is known."""
 
 
@@ -91,7 +91,7 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 columns = _columns_of(here, metric, {f"{s:g}": c for c, s in sizes.items()})
                 title = f"{dataset} ({origin}), {metric} by size of {family}"
                 _print_table(title, columns, console, _unconverged(here))
-        for metric in tuple(PROBED)[:HEADLINES_OF_PROBES]:
+        for metric in HEADLINES_OF_PROBES:
             if measured := [r for r in here if any(metric in s for s in r.scores.values())]:
                 columns = _probed_columns(measured, metric)
                 title = f"{dataset} ({origin}), {metric}"

@@ -1,0 +1,44 @@
+"""An error against the number of draws, both logarithmic."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from reports.figures.canvas import FAINT, Drawing, drawing, svg
+from reports.figures.ticks import logarithmic
+from reports.palette import Style
+
+
+def draw(
+    curves: Mapping[str, Float[np.ndarray, "_ counts"]],
+    counts: Sequence[int],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+    axis: str,
+) -> Drawing:
+    """Return the mean of each method's repeats, with its standard error."""
+    with drawing(2.0, left=0.52) as figure:
+        axes = figure.subplots()
+        axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
+        axes.set_axisbelow(True)
+        said, shown = [], []
+        for method, values in curves.items():
+            style, mean = styles[method], values.mean(0)
+            if len(values) > 1:
+                error = values.std(0, ddof=1) / math.sqrt(len(values))
+                least = 1e-3 * mean  # a band that reaches 0 has no lower end on this axis
+                axes.fill_between(counts, np.maximum(mean - error, least), mean + error,
+                                  color=style.colour, alpha=0.2, linewidth=0)  # fmt: skip
+            axes.plot(counts, mean, color=style.colour, dashes=style.dash or (None, None),
+                      linewidth=1.3, marker=style.marker, markersize=2.8)  # fmt: skip
+            shown += [float(value) for value in mean if value > 0]
+            said.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
+        axes.set(xlabel="draws", ylabel=axis)
+        logarithmic(axes, counts)
+        logarithmic(axes, shown, "y")
+        axes.set_xlim(counts[0] / 1.15, counts[-1] * 1.15)
+        text = f"{axis} against the number of draws on {where}: {'; '.join(said)}."
+        return Drawing(svg(figure, identifier, text), f"{axis}, {where}")

@@ -1,0 +1,107 @@
+"""What few draws of the weights say of a predictive distribution that is known exactly.
+
+Source: paper 002, section 4.3 and figures 3 and 4.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from datasets.base import Dataset
+from methods.linear.integrals import Collapsed, Real
+from methods.linear.method import DrawsPosterior
+from methods.predictive import GaussianPredictive
+from metrics import PROBED
+from metrics.divergences import OnGrid
+
+NODES, REACH = 501, 9.0
+"""Of the grid of targets, and how far it reaches on either side of both densities' means, in their
+standard deviations. Of a sum of 12 uniforms nothing is beyond 6."""
+LOGISTIC_NODES = 200
+"""Of Gauss and Hermite, for the exact mean of the logistic function."""
+
+
+@dataclass(frozen=True)
+class FewSamples:
+    """Divergences from the exact predictive at the test inputs, for several counts of draws.
+
+    The first draws of all counts are the same, and those of one fold and seed the same for all
+    methods. Means are over the test inputs.
+    """
+
+    counts: tuple[int, ...] = (2, 4, 5, 8, 10, 20, 40, 50, 80, 100, 160, 200, 320)
+
+    def __post_init__(self) -> None:
+        if not self.counts or min(self.counts) < 2:
+            raise ValueError(f"FewSamples needs counts of at least 2; got {self.counts}")
+
+    def measure(
+        self, posterior: DrawsPosterior, dataset: Dataset, rng: torch.Generator
+    ) -> Mapping[str, Mapping[str, float]]:
+        """Return "samples_5" and the like → metric → value.
+
+        The divergence from the exact density is left out where it is infinite, as it is of
+        every density of bounded support.
+        """
+        inputs, integral = dataset.test.inputs.to(rng.device), posterior.integral
+        noise_std = posterior.exact.noise_std
+        truth = posterior.exact.predict(inputs, rng)
+        mean, variance = posterior.exact.of_function(inputs)
+        share = _mean_logistic(mean, variance.sqrt())
+        weights = posterior.exact.draws(max(self.counts), rng)
+        found = {}
+        for count in self.counts:
+            few = weights[:count]
+            y, step = _grid(truth, integral.predictive(few, inputs, noise_std))
+            estimate = OnGrid(integral.log_density(few, inputs, noise_std, y), step)
+            scores = _divergences(estimate, OnGrid(_log_normal(y, truth), step))
+            logistic = {"logistic_error": integral.logistic(few, inputs)}
+            if isinstance(integral, Collapsed):
+                logistic["cubic_error"] = integral.cubic(few, inputs)
+            for name, estimate in logistic.items():
+                scores[name] = float(PROBED[name].score(estimate, share).mean())
+            found[f"samples_{count}"] = scores
+        return found
+
+
+def _divergences(estimate: OnGrid, exact: OnGrid) -> dict[str, float]:
+    names = ("kl_to_exact", "kl_from_exact", "total_variation")
+    scores = {name: float(PROBED[name].score(estimate, exact).mean()) for name in names}
+    return {name: score for name, score in scores.items() if score < math.inf}
+
+
+def _grid(
+    one: Real, other: Real
+) -> tuple[Float64[Tensor, "points nodes"], Float64[Tensor, " points"]]:
+    """Return nodes for each point that both densities vanish beyond, and the steps."""
+    ends = [
+        (p.mean + sign * REACH * p.variance.sqrt())[:, 0].double()
+        for sign in (-1, 1)
+        for p in (one, other)
+    ]
+    low, high = torch.minimum(*ends[:2]), torch.maximum(*ends[2:])
+    step = (high - low) / (NODES - 1)
+    steps = torch.arange(NODES, dtype=torch.float64, device=low.device)
+    return low[:, None] + step[:, None] * steps, step
+
+
+def _log_normal(
+    y: Float64[Tensor, "points nodes"], truth: GaussianPredictive
+) -> Float64[Tensor, "points nodes"]:
+    std = truth.variance.double().sqrt()
+    z = (y - truth.mean.double()) / std
+    return -0.5 * z.square() - (std * math.sqrt(2 * math.pi)).log()
+
+
+def _mean_logistic(
+    mean: Float64[Tensor, " points"], std: Float64[Tensor, " points"]
+) -> Float64[Tensor, " points"]:
+    """Return the mean of the logistic function of a normal variable."""
+    z, share = map(torch.from_numpy, np.polynomial.hermite_e.hermegauss(LOGISTIC_NODES))
+    values = (mean[:, None] + std[:, None] * z.to(std)).sigmoid()
+    return (values * share.to(std)).sum(1) / math.sqrt(2 * math.pi)
