@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -112,22 +112,6 @@ def wilcoxon(differences: Float[ndarray, " pairs"]) -> Significance:
         variance = total * (2 * count + 1) / 12 - (ties**3 - ties).sum() / 48
         p_value = 2 * special.ndtr((statistic - total / 2) / math.sqrt(variance))
     return Significance(statistic, min(1.0, float(p_value)))
-
-
-def against_printed(
-    ours: Summary,
-    mean: float,
-    spread: float,
-    spread_kind: Literal["standard_error", "unstated", "none"],
-) -> Significance:
-    """Return the unpaired z test of our mean against a printed mean ± standard error.
-
-    Raises ValueError when the printed spread is not known to be a standard error.
-    """
-    if spread_kind != "standard_error":
-        raise ValueError(f"a comparison needs a printed standard error, not {spread_kind!r}")
-    statistic = (ours.mean - mean) / math.hypot(ours.standard_error, spread)
-    return Significance(statistic, float(2 * special.ndtr(-abs(statistic))))
 
 
 def holm(p_values: Float[ndarray, " tests"]) -> Float[ndarray, " tests"]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reports import labels
+from scipy import special
+
 from reports.protocols import Protocol, declared
 from reports.reproduction import Comparison, Reproduction
 from reports.words import joined
@@ -25,8 +26,9 @@ class Judgement:
     comparison: Comparison
     kind: Kind
     z: float | None
-    """Difference in standard errors; where the printed spread can be read in several ways, by
-    the one that speaks most against the verdict. None where numbers do not compare."""
+    """Difference in standard errors, as a normal deviate; where the printed spread can be read in
+    several ways, by the one that speaks most against the verdict. None where numbers do not
+    compare."""
     reasons: tuple[str, ...]
     """Why they do not compare, or how the printed spread was read."""
 
@@ -66,10 +68,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class Declaration:
-    """How the numbers of one table were made, by the paper and here."""
+    """How the numbers of some tables were made, by the paper and here."""
 
     paper: str
-    table: str
+    tables: tuple[str, ...]
     theirs: Protocol
     ours: Protocol | None
 
@@ -83,9 +85,11 @@ class Declaration:
 def judge(comparison: Comparison) -> Judgement:
     """Return the verdict on a printed number.
 
-    $$ z = (ours - theirs) / sqrt(se_ours² + se_theirs² + r²/12) $$
+    $$ t = (ours - theirs) / sqrt(se_ours² + se_theirs² + r²/12) $$
 
-    with r the last printed place. A printed spread is a standard error, a standard deviation
+    with r the last printed place. z is as far out in the normal distribution as t is in
+    Student's, with the degrees of freedom of Welch (1947): a standard error of three seeds is
+    itself uncertain. A printed spread is a standard error, a standard deviation
     (divided by the root of the repeats) or half an interval of 95 %. Where the paper does not
     say which, or prints none, the verdict holds for the least and the largest standard error
     that it may stand for, or there is none.
@@ -140,7 +144,17 @@ def _standard_errors(of: Comparison) -> tuple[float, float, tuple[str, ...]] | s
 def _z(of: Comparison, theirs: float) -> float:
     assert of.standard_error is not None
     rounding = 10.0**-of.decimals / math.sqrt(12)
-    return of.difference / math.hypot(of.standard_error, theirs, rounding)
+    error = math.hypot(of.standard_error, theirs, rounding)
+    t = of.difference / error
+    if of.repeats < 2:
+        return t
+    uncertain = of.standard_error**4 / (of.repeats - 1)
+    if of.published.repeats and of.published.repeats > 1:
+        uncertain += theirs**4 / (of.published.repeats - 1)
+    if uncertain == 0:
+        return t
+    z = -special.ndtri(special.stdtr(error**4 / uncertain, -abs(t)))
+    return math.copysign(min(z, abs(t)), t)  # far out the probability is 0, and t near z
 
 
 def judgements(found: Iterable[Reproduction]) -> dict[Comparison, Judgement]:
@@ -172,20 +186,18 @@ def clauses(judged: Sequence[Judgement]) -> tuple[str, ...]:
 
 def declarations(found: Iterable[Reproduction]) -> tuple[Declaration, ...]:
     """Return the protocols of the tables that printed numbers are of, beside our own."""
-    tables: dict[tuple[str, str], Comparison] = {}
+    firsts: dict[tuple[str, str], Comparison] = {}
     for reproduction in found:
         for comparison in reproduction.comparisons:
-            tables.setdefault((reproduction.paper, reproduction.table), comparison)
+            firsts.setdefault((reproduction.paper, reproduction.table), comparison)
+    alike: dict[tuple[str, Protocol, Protocol | None], list[str]] = {}
+    for (paper, number), first in firsts.items():
+        if theirs := declared(first.published):
+            alike.setdefault((paper, theirs.protocol, first.protocol), []).append(number)
     return tuple(
-        Declaration(*place, theirs.protocol, first.protocol)
-        for place, first in sorted(tables.items())
-        if (theirs := declared(first.published))
+        Declaration(paper, tuple(tables), theirs, ours)
+        for (paper, theirs, ours), tables in alike.items()
     )
-
-
-def title(paper: str) -> str:
-    """Return the paper's name at the beginning of a row."""
-    return labels.sentence(labels.paper(paper))
 
 
 def _number(z: float) -> str:

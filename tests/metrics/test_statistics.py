@@ -7,8 +7,6 @@ from hypothesis import strategies as some
 from scipy import stats
 
 from metrics.statistics import (
-    Summary,
-    against_printed,
     corrected_resampled_t,
     holm,
     paired_t,
@@ -81,18 +79,6 @@ def test_holm_equals_its_definition(p_values):
     ordered, m = sorted(p_values), len(p_values)
     adjusted = [max(min(1, (m - j) * ordered[j]) for j in range(i + 1)) for i in range(m)]
     assert sorted(holm(np.array(p_values))) == pytest.approx(adjusted)
-
-
-def test_a_printed_mean_is_compared_unpaired():
-    ours = Summary(3.0, 0.4, 0.3, 20)
-    result = against_printed(ours, 3.5, 0.4, "standard_error")
-    assert result == pytest.approx((-1, 2 * stats.norm.cdf(-1)))
-
-
-@pytest.mark.parametrize("kind", ["unstated", "none"])
-def test_a_spread_that_is_no_standard_error_is_not_compared_with(kind):
-    with pytest.raises(ValueError, match=kind):
-        against_printed(Summary(3.0, 0.4, 0.3, 20), 3.5, 0.4, kind)
 
 
 def test_the_corrected_test_keeps_its_level_where_training_sets_overlap():

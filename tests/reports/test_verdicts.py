@@ -4,7 +4,9 @@ import dataclasses
 import importlib
 import math
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from reports.benchmarks import benchmarks
 from reports.protocols import DECLARED, declared, ours
@@ -20,23 +22,30 @@ PRINTED = Published(
 )  # fmt: skip
 
 
-def compared(mean, error=0.4, std=1.0, differs=(), **printed):
+def compared(mean, error=0.4, std=1.0, differs=(), repeats=10**9, asked=20, **printed):
     return Comparison(
-        dataclasses.replace(PRINTED, **printed), "boston", "PBP", "clean", mean, error, 20, None,
-        (), tuple(differs), 0, std,
+        dataclasses.replace(PRINTED, **{"repeats": asked} | printed), "boston", "PBP", "clean",
+        mean, error, 20, (), tuple(differs), 0, std, None, repeats,
     )  # fmt: skip
+
+
+def deviate(difference, *errors, repeats=(10**9, 20)):
+    """Return the normal deviate of Welch's t."""
+    square = sum(e**2 for e in errors)
+    degrees = square**2 / sum(e**4 / (n - 1) for e, n in zip(errors, repeats, strict=False))
+    return stats.norm.isf(stats.t.sf(difference / math.sqrt(square), degrees))
 
 
 @pytest.mark.parametrize(
     ("mean", "kind"),
-    [(3.0, "agrees"), (3.99, "agrees"), (4.01, "differs"), (1.99, "differs"),
-     (5.49, "differs"), (5.51, "differs much"), (0.49, "differs much")],
+    [(3.0, "agrees"), (4.0, "agrees"), (4.02, "differs"), (1.98, "differs"),
+     (5.6, "differs"), (5.7, "differs much"), (0.3, "differs much")],
 )  # fmt: skip
 def test_two_standard_errors_are_agreement_and_five_much(mean, kind):
-    """Standard errors 0.3 and 0.4: 0.5 together."""
+    """Standard errors 0.3, of 20 repeats, and 0.4, as good as known: 0.5 together."""
     found = judge(compared(mean))
     assert found.kind == kind
-    assert found.z == pytest.approx((mean - 3) / 0.5, rel=1e-6)
+    assert found.z == pytest.approx(deviate(mean - 3, 0.4, 0.3), rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +54,34 @@ def test_two_standard_errors_are_agreement_and_five_much(mean, kind):
 )
 def test_a_spread_becomes_a_standard_error(spread_kind, error):
     found = judge(compared(3.1, spread_kind=spread_kind))
-    assert found.z == pytest.approx(0.1 / math.hypot(0.4, error), rel=1e-6)
+    assert found.z == pytest.approx(deviate(0.1, 0.4, error), rel=1e-5)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(3, 10), (3, 3), (20, 20)])
+def test_equal_means_of_few_repeats_differ_as_rarely_as_of_many(ours, theirs):
+    """Two standard errors are a level of 4.6 %, which Welch's t keeps nearly: 6 % for 3 and 10."""
+    rng, differ, raw = np.random.default_rng(ours), 0, 0
+    for _ in range(2000):
+        one, other = rng.standard_normal(ours), rng.standard_normal(theirs)
+        errors = [stats.sem(one), stats.sem(other)]
+        found = judge(compared(3 + one.mean() - other.mean(), errors[0], repeats=ours,
+                               spread=errors[1], asked=theirs))  # fmt: skip
+        differ += found.kind != "agrees"
+        raw += abs(one.mean() - other.mean()) > 2 * math.hypot(*errors)
+    assert differ / 2000 < 0.07
+    assert differ <= raw
+    assert ours > 3 or theirs > 3 or raw / 2000 > 0.08
+
+
+def test_far_out_the_deviate_is_finite():
+    assert judge(compared(3 + 1e4)).z == pytest.approx(2e4, rel=1e-6)
 
 
 def test_rounding_counts():
     """Two decimals printed, spread printed as 0.00: half a unit, and the rounding of the value."""
     found = judge(compared(3.01, error=0.001, spread=0.0, decimals=2))
-    assert found.z == pytest.approx(0.01 / math.hypot(0.001, 0.005, 0.01 / math.sqrt(12)))
+    expected = deviate(0.01, 0.001, 0.005, 0.01 / math.sqrt(12))
+    assert found.z == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_spread_of_unstated_kind_decides_only_what_every_reading_does():
@@ -61,7 +91,7 @@ def test_a_spread_of_unstated_kind_decides_only_what_every_reading_does():
     between = judge(compared(3.9, spread_kind="unstated"))
     assert between.kind == "not comparable"
     assert "z is 1.8 or 2.2" in between.reasons[-1]
-    assert judge(compared(3.0, spread_kind="std", repeats=None)).kind == "not comparable"
+    assert judge(compared(3.0, spread_kind="std", asked=None)).kind == "not comparable"
 
 
 def test_a_number_without_spread_may_be_of_one_run():
@@ -143,6 +173,7 @@ def reasons(runs):
 def test_runs_by_the_protocol_are_compared():
     assert reasons(followers()) == set()
     (declaration,) = declarations(reproductions(benchmarks(followers())))
+    assert declaration.tables == ("1",)
     told = {name: (theirs, mine) for name, theirs, mine in declaration.rows}
     assert told["split"][1] == "20 folds of 900 + 100 rows"
     assert told["training"] == ("40 passes, updated after every row", "40 epochs")
