@@ -10,7 +10,7 @@ from suites.engine.store import Store
 from suites.engine.tables import write_tables
 from tests.suites.fakes import Line, Mean
 from tests.suites.miniature import QUICK
-from tests.suites.test_inspection import OUTCOMES
+from tests.suites.small_store import OUTCOMES
 
 RUNS = 1000
 SUITE = replace(

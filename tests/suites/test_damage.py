@@ -28,7 +28,7 @@ from suites.engine.clock import Clock
 from suites.engine.packing import pack, unpack, vars_of
 from suites.engine.record import from_json, to_json
 from suites.engine.store import Damaged, Store, Unwritable
-from tests.suites.test_inspection import OUTCOMES, SCHEMA_1
+from tests.suites.small_store import OUTCOMES, SCHEMA_1
 from tests.suites.test_record import RECORD
 
 FAULTS = int(os.environ.get("BNNBENCH_FAULTS", "400"))

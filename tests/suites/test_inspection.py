@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,61 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from datasets.conditions import Clean
 from methods.checkpoint_files import Ledger
-from suites import store as commands
 from suites.engine.claims import Claims
 from suites.engine.description import digest
-from suites.engine.execute import Task, execute
-from suites.engine.grid import Evaluation, Run
 from suites.engine.inspection import CLAIMS, inspect
 from suites.engine.record import from_json, to_json
 from suites.engine.store import Store
-from tests.suites.fakes import Diverging, Line, Mean
-
-RUN = Run("miniature", "quick", "Mean", Line(), Mean(), (), fold=0, seed=0)
-RUNS = [replace(RUN, fold=fold) for fold in range(3)]
-SCHEMA_1 = Path(__file__).parent / "record_of_schema_1.json"
-
-
-def outcomes(runs=RUNS):
-    return [execute(Task((run,), (Evaluation(Clean(), ("rmse",)),)))[0] for run in runs]
-
-
-OUTCOMES = outcomes([*RUNS, replace(RUN, label="Diverging", method=Diverging())])
-
-
-@pytest.fixture
-def store(tmp_path) -> Store:
-    found = Store(tmp_path / "results" / "miniature")
-    found.write_all((outcome.record, outcome.predictions) for outcome in OUTCOMES)
-    return found
-
-
-def call(capsys, *arguments) -> tuple[int, str]:
-    code = commands.command([str(argument) for argument in arguments])
-    told = capsys.readouterr()
-    return code, told.out + told.err
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+from tests.suites.fakes import Mean
+from tests.suites.small_store import OUTCOMES, RUNS, SCHEMA_1, alter, call, outcomes, tree, truncate
 
 
 def place(store: Store) -> Path:
     return store.runs / RUNS[1].key
-
-
-def truncate(path: Path) -> Path:
-    path.write_bytes(path.read_bytes()[:-20])
-    return path
-
-
-def alter(path: Path) -> Path:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    return path
 
 
 def rename_run(store: Store) -> Path:
@@ -258,9 +214,6 @@ def test_a_folder_without_results_is_named(tmp_path, capsys, what):
         assert (code, str(tmp_path / what) in told) == (2, True)
 
 
-# Schema 1
-
-
 def test_records_of_schema_1_are_read_and_what_they_lack_is_unknown(store, capsys):
     record = from_json(SCHEMA_1.read_text())
     assert (record.schema, record.predictions_sha256) == (1, "unknown")
@@ -294,116 +247,3 @@ def test_checkpoints_and_claims_of_what_still_runs_are_left_alone(store):
     with Claims(store.folder / CLAIMS) as claims:
         assert claims.take("c" * 20)
         assert inspect(store).findings == ()
-
-
-# Lists
-
-
-def test_runs_are_listed_by_what_is_asked_for(store, capsys):
-    code, told = call(capsys, "list", store.folder)
-    assert code == 0
-    assert len(told.splitlines()) == 4
-    for flags, count in (
-        (["--method", "mean"], 3),
-        (["--status", "diverged"], 1),
-        (["--dataset", "line", "--method", "Mean"], 3),
-        (["--dataset", "other"], 0),
-    ):
-        listed = json.loads(call(capsys, "list", "--json", *flags, store.folder)[1])
-        assert len(listed) == count
-    (row,) = json.loads(call(capsys, "list", "--json", "--status", "diverged", store.folder)[1])
-    assert row["key"] == OUTCOMES[3].record.key
-
-
-def test_a_damaged_record_does_not_end_the_list(store, capsys):
-    truncate(place(store) / "record.json")
-    code, told = call(capsys, "list", store.folder)
-    assert code == 3
-    assert f"damaged: {place(store)}" in told
-    assert len(told.splitlines()) == 4
-
-
-# Merging
-
-
-@pytest.fixture
-def two(tmp_path) -> tuple[Store, Store]:
-    found = (Store(tmp_path / "a" / "miniature"), Store(tmp_path / "b" / "miniature"))
-    for store, some in zip(found, (OUTCOMES[:2], OUTCOMES[1:]), strict=True):
-        store.write_all((outcome.record, outcome.predictions) for outcome in some)
-    return found
-
-
-def merged(two, capsys):
-    folders = [store.folder.parent for store in two]
-    out = folders[0].parent / "out"
-    before = [tree(folder) for folder in folders]
-    code, told = call(capsys, "merge", *folders, "--out", out)
-    assert [tree(folder) for folder in folders] == before
-    assert not list(out.parent.glob(".*"))
-    return Store(out / "miniature"), code, told
-
-
-def test_equal_runs_are_merged_to_one(two, capsys):
-    out, code, told = merged(two, capsys)
-    assert (code, "4 runs, 1 of them equal in several" in told) == (0, True)
-    assert "differs" not in told
-    assert not inspect(out).findings
-    assert {r.key for r in out.records()} == {o.record.key for o in OUTCOMES}
-    for outcome in OUTCOMES[:3]:
-        assert out.packed(outcome.record.key) == outcome.predictions
-    assert (out.folder / "metrics.csv").exists()
-
-
-def test_of_runs_that_differ_the_later_one_is_taken_and_a_line_says_so(two, capsys):
-    first, _ = two
-    key = OUTCOMES[1].record.key
-    other = replace(OUTCOMES[1].record, scores={"clean": {"rmse": 9.0}})
-    first.clock.see("2031-01-01T00:00:00+00:00")
-    first.write(other, OUTCOMES[0].predictions)
-    out, code, told = merged(two, capsys)
-    assert code == 0
-    assert f"({key}) differs: " in told
-    assert f"taken from {first.folder}" in told
-    assert out.read(key) == Store(first.folder).read(key)
-    assert out.packed(key) == OUTCOMES[0].predictions
-
-
-def test_a_run_that_failed_on_another_machine_later_does_not_hide_one_that_ended_well(two, capsys):
-    first, second = two
-    key = OUTCOMES[1].record.key
-    second.clock.see("2031-01-01T00:00:00+00:00")
-    second.write(replace(OUTCOMES[1].record, status="failed", error="no memory", scores={}), None)
-    out, _, told = merged(two, capsys)
-    assert out.read(key).status == "completed"
-    assert f"taken from {first.folder}" in told
-
-
-def test_a_damaged_run_is_taken_from_the_store_that_has_it_whole(two, capsys):
-    _, second = two
-    key = OUTCOMES[1].record.key
-    alter(second.runs / key / "predictions.npz")
-    truncate(second.runs / OUTCOMES[2].record.key / "record.json")
-    out, code, told = merged(two, capsys)
-    assert code == 3
-    assert "1 runs are whole nowhere" in told
-    assert str(second.runs / OUTCOMES[2].record.key) in told
-    assert out.packed(key) == OUTCOMES[1].predictions
-    assert not inspect(out).findings
-
-
-def test_a_merge_that_fails_leaves_nothing(two, capsys, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(shutil, "copyfile", full)
-    out, code, told = merged(two, capsys)
-    assert (code, "No space left" in told) == (2, True)
-    assert not out.folder.parent.exists()
-
-
-def test_a_merge_into_a_folder_with_something_in_it_is_refused(two, capsys):
-    (two[0].folder.parent.parent / "out").mkdir()
-    (two[0].folder.parent.parent / "out" / "mine").write_text("")
-    _, code, told = merged(two, capsys)
-    assert (code, "is there already" in told) == (2, True)

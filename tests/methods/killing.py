@@ -1,0 +1,48 @@
+"""Fits that are killed in some epoch, and go on from their checkpoints."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from methods import checkpoint, progress
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def counted(fit: Callable[[], Any]) -> tuple[Any, int]:
+    """Return what the fit returns and how many epochs it reports."""
+    reports = []
+    with progress.listening(lambda *report: reports.append(report)):
+        return fit(), len(reports)
+
+
+def killed_in(epoch: int, fit: Callable[[], object]) -> None:
+    """Let the fit end at the report of an epoch, before its checkpoint."""
+    left = epoch
+
+    def listen(done: int, total: int, loss: float) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise Killed
+
+    with progress.listening(listen), pytest.raises(Killed):
+        fit()
+
+
+def kept(folder: Path, fit: Callable[[], Any], every: float = 0.0, of: str = "this"):
+    """Return the fit with a place for checkpoints, after each epoch if `every` is 0."""
+
+    def inside():
+        with checkpoint.kept_in(folder, {"fit": of}, every):
+            return fit()
+
+    return inside
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.exists() else []
