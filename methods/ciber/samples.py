@@ -42,7 +42,7 @@ class Samples:
     likelihood: Likelihood
     weights: Float[Tensor, "samples parameters"]
     buffers: Float[Tensor, "samples buffers"]
-    noise_variance: float | None
+    noise_variance: float | Float[Tensor, " samples"] | None
     """None for a classifier, and where it depends on the input."""
     box: Sides
 
@@ -86,6 +86,8 @@ class Samples:
         self, raw: Float[Tensor, "samples points outputs"]
     ) -> Float[Tensor, "samples points 1"]:
         """Return the noise variance of each sample at each point, from the network's outputs."""
+        if isinstance(self.noise_variance, Tensor):
+            return self.noise_variance.to(raw)[:, None, None].expand_as(raw[..., :1])
         if self.noise_variance is not None:
             return torch.full_like(raw[..., :1], self.noise_variance)
         return softplus(raw[..., 1:]) + softplus(self.weights[:, -1:, None])

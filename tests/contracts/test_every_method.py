@@ -26,6 +26,7 @@ from methods.base import (
     Unsupported,
     differentiable,
 )
+from methods.ciber.from_draws import CiberOfHmc
 from methods.ciber.method import CLEAN_SECOND, PAPER_LAST
 from methods.dvi.method import Dvi
 from methods.function_space.method import FunctionSpace, WeightSpace
@@ -51,6 +52,7 @@ VARIANTS: dict[str, Method] = {
 } | {
     "Ciber of the second layer": CLEAN_SECOND,
     "Ciber of the paper": PAPER_LAST,
+    "Ciber of HMC": CiberOfHmc(),
     "Dvi of variances alone": Dvi(heteroscedastic=False, covariance="diagonal"),
     "Laplace of the diagonal": Laplace(structure=Diagonal(), prediction="glm_mc"),
     "Laplace of the last layer": Laplace(structure=Full("last")),

@@ -7,11 +7,13 @@ import pytest
 from methods import METHODS
 from methods.architectures import LeakyReLU, Linear, ReLU
 from methods.base import Method
+from methods.ciber.collapse import LastLayer
+from methods.ciber.from_draws import CiberOfHmc
 from methods.hmc.method import Hmc
 from reports.cli import main as report
 from suites.engine.description import type_path
 from suites.engine.record import from_json
-from suites.toy import SUITES
+from suites.toy import GAP_DESCENT, SUITES
 from tests.suites.test_cli import call
 
 
@@ -72,6 +74,38 @@ def test_the_depths_run_and_stand_side_by_side(tmp_path):
 
 def test_the_paper_profile_has_as_many_draws_as_the_paper():
     assert SUITES["paper"].methods["HMC vague"].draws == 30_000
+
+
+def test_boxes_are_around_the_draws_that_stand_beside_them():
+    methods = SUITES["gap"].methods
+    samplers = {m.sampler for label, m in methods.items() if label.endswith("of 10 draws")}
+    assert samplers == {methods["HMC vague 10 draws"]}
+    assert methods["HMC vague 10 draws"].draws == 10
+    assert methods["HMC vague"].draws == 2000
+
+
+def test_every_method_of_the_gap_is_drawn_with_its_distance_to_many_draws(tmp_path):
+    few = {"chains": 2, "warmup": 60, "thinning": 2}
+    methods = {
+        "HMC vague": Hmc(draws=40, **few),
+        "CIBER of 10 draws": CiberOfHmc(Hmc(draws=10, **few), LastLayer(1)),
+        "SWAG": replace(
+            SUITES["gap"].methods["SWAG"],
+            training=replace(GAP_DESCENT, epochs=60, every=2),
+        ),
+    }
+    suite = replace(SUITES["gap"], methods=methods, seeds=1)
+    answer = call(tmp_path, suite=suite)
+    assert answer.code == 0, answer.output + answer.errors
+    records = [from_json(p.read_text()) for p in tmp_path.glob("toy/runs/*/record.json")]
+    distances = {r.method: r.scores["clean"].get("wasserstein2") for r in records}
+    assert distances["HMC vague"] is None
+    assert all(distances[m] > 0 for m in ("CIBER of 10 draws", "SWAG"))
+    assert report([str(tmp_path)]) == 0
+    page = (tmp_path / "toy" / "report.html").read_text()
+    assert "Predictions, cubic with a gap" in page
+    assert page.count("Dashes bound the band of HMC vague") == 1
+    assert "<figcaption>CIBER of 10 draws" in page
 
 
 def test_methods_get_their_distances_in_target_units(tmp_path):

@@ -123,6 +123,8 @@ def test_a_last_layer_of_three_samples_with_noise_of_their_own():
         [1.36876917846, 0.786921974295], rel=2e-11
     )
     assert one.mean[0].tolist() == pytest.approx([-0.04])
+    wanted = [1.2078300708, 1.65259409458, 1.24588337001]
+    assert one.components.density(y[:, 0])[:, 0].tolist() == pytest.approx(wanted, rel=5e-11)
     # On a range from -0.4 to 1.5, as the code of the paper scores.
     ends = real(0.1, -0.35, -0.4, 1.5)[:, None]
     for collapse, scored in (

@@ -131,6 +131,9 @@ def test_the_likelihood_of_the_papers_code_is_truncated_to_the_scored_range(epsi
     assert found[1:3].tolist() == pytest.approx(wanted, rel=1e-11)
     alone = prediction.with_floor(*NO_FLOOR)
     assert torch.equal(replace(alone, floor=alone.floor).mean, prediction.mean)
+    ends = torch.tensor([[-0.801], [0.901]], dtype=torch.float64)
+    low, high = single(0.0, [1, 0.4, 0.15], 0.5, 2).cdf(ends)[:, 0].tolist()
+    assert high - low == pytest.approx(0.984940013635, rel=1e-11)
 
 
 def test_a_draw_without_mass_in_the_scored_range_counts_for_nothing():

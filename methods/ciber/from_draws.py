@@ -1,0 +1,79 @@
+"""CIBER on draws of Hamiltonian Monte Carlo in place of a trajectory's iterates.
+
+Source: paper 002, figure 2 and appendix C.1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+import torch
+
+from datasets.base import Gaussian
+from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.ciber.boxes import Bounds, sides
+from methods.ciber.classes import ClassWeights
+from methods.ciber.collapse import Collapse, LastLayer, SecondLayer
+from methods.ciber.method import EQUAL_VARIANCE
+from methods.ciber.posterior import CollapsedPosterior
+from methods.ciber.samples import Samples, require_layers
+from methods.hmc.method import Hmc
+from methods.hmc.posterior import HmcPosterior
+from methods.settings import require_choice, require_positive
+from methods.torch_network import TorchNetwork
+
+
+@dataclass(frozen=True)
+class CiberOfHmc:
+    """Collapsed inference with the draws of a sampler: of equal streams, the sampler's own.
+
+    Each draw keeps the noise that came with it. Densities have a bounded support and no floor.
+    """
+
+    sampler: Hmc = field(default_factory=Hmc)
+    collapse: Collapse = LastLayer()
+    bounds: Bounds = "moment"
+    ratio: float = EQUAL_VARIANCE
+    """Half the base of the triangular noise, in standard deviations of the Gaussian."""
+
+    def __post_init__(self) -> None:
+        require_choice(self, "bounds", get_args(Bounds))
+        require_positive(self, "ratio")
+        if self.sampler.draws < 2:
+            raise ValueError(
+                f"CiberOfHmc needs at least 2 draws to span a box; got {self.sampler.draws}"
+            )
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `InferenceDiverged` when every trajectory diverges."""
+        (posterior,) = self.fit_many([problem], [rng])
+        if isinstance(posterior, InferenceDiverged):
+            raise posterior
+        return posterior
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        for problem in problems:
+            if not isinstance(problem.likelihood, Gaussian):
+                raise Unsupported(f"needed a regression; got {problem.likelihood}: take Ciber")
+            require_layers(problem, isinstance(self.collapse, SecondLayer))
+        drawn = self.sampler.fit_many(problems, rngs)
+        return [
+            self._collapsed(posterior, problem)
+            if isinstance(posterior, HmcPosterior)
+            else posterior
+            for posterior, problem in zip(drawn, problems, strict=True)
+        ]
+
+    def _collapsed(self, drawn: HmcPosterior, problem: Problem) -> CollapsedPosterior:
+        network = TorchNetwork(problem.architecture, problem.input_shape)
+        weights = drawn.network.weights(drawn.states)
+        box = sides(weights, self.bounds)
+        noise = drawn.noise_precision.reciprocal()
+        samples = Samples(network, problem.likelihood, weights, weights[:, :0], noise, box)
+        details = {**drawn.diagnostics, "mean_box_width": float(box.width.mean())}
+        return CollapsedPosterior(
+            samples, self.collapse, ClassWeights(), self.ratio, diagnostics=details
+        )
