@@ -154,48 +154,51 @@ def resnet20_frn(classes: int = 10) -> Architecture:
     )
 
 
-def vgg16(classes: int = 10, norm: BatchNorm | None = None) -> Architecture:
-    """Return VGG-16 as in the code of SWAG (Maddox et al., 2019)."""
+def vgg16(classes: int = 10, norm: BatchNorm | None = None, width: int = 64) -> Architecture:
+    """Return VGG-16 as in the code of SWAG (Maddox et al., 2019), or as narrow as `width` says."""
     after = () if norm is None else (norm,)
 
     def stage(channels: int, depth: int) -> Architecture:
         return (*(Conv2d(channels, 3, padding=1), *after, ReLU()) * depth, MaxPool2d(2))
 
-    dense = (Dropout(0.5), Linear(512), ReLU())
+    dense = (Dropout(0.5), Linear(8 * width), ReLU())
+    few, many = stage(width, 2) + stage(2 * width, 2), stage(8 * width, 3)
     return (
-        *(*stage(64, 2), *stage(128, 2), *stage(256, 3), *stage(512, 3), *stage(512, 3)),
+        *(*few, *stage(4 * width, 3), *many, *many),
         *(Flatten(), *dense, *dense, Linear(classes)),
     )
 
 
-def preresnet164(classes: int = 10) -> Architecture:
-    """Return PreResNet-164 as in the code of SWAG (Maddox et al., 2019).
+def preresnet164(classes: int = 10, width: int = 16) -> Architecture:
+    """Return PreResNet-164 as in the code of SWAG (Maddox et al., 2019), `width` channels first.
 
     The shortcut takes a block's raw input, and nothing follows the sum.
     """
 
-    def block(width: int, stride: int, project: bool) -> Layer:
-        ready = (BatchNorm(), ReLU())
+    def block(narrow: int, stride: int, project: bool) -> Layer:
+        ready, wide = (BatchNorm(), ReLU()), 4 * narrow
         body = (
-            *(*ready, Conv2d(width, 1, bias=False)),
-            *(*ready, Conv2d(width, 3, stride, 1, bias=False)),
-            *(*ready, Conv2d(4 * width, 1, bias=False)),
+            *(*ready, Conv2d(narrow, 1, bias=False)),
+            *(*ready, Conv2d(narrow, 3, stride, 1, bias=False)),
+            *(*ready, Conv2d(wide, 1, bias=False)),
         )
-        return Residual(body, (Conv2d(4 * width, 1, stride, bias=False),) if project else ())
+        return Residual(body, (Conv2d(wide, 1, stride, bias=False),) if project else ())
 
     return (
-        Conv2d(16, 3, padding=1, bias=False),
+        Conv2d(width, 3, padding=1, bias=False),
         *(
-            block(width, stride if index == 0 else 1, project=index == 0)
-            for width, stride in ((16, 1), (32, 2), (64, 2))
+            block(narrow, stride if index == 0 else 1, project=index == 0)
+            for narrow, stride in ((width, 1), (2 * width, 2), (4 * width, 2))
             for index in range(18)
         ),
         *(BatchNorm(), ReLU(), AvgPool2d(8), Flatten(), Linear(classes)),
     )
 
 
-def wideresnet28_10(classes: int = 10, dropout: float = 0.0, bias: bool = True) -> Architecture:
-    """Return WideResNet-28-10 as in the code of SWAG (Maddox et al., 2019).
+def wideresnet28_10(
+    classes: int = 10, dropout: float = 0.0, bias: bool = True, widening: int = 10
+) -> Architecture:
+    """Return WideResNet-28-10 as in the code of SWAG (Maddox et al., 2019), or a narrower one.
 
     It departs from the original in its biases and in the stride of a block's second
     convolution, where the original has none and strides in the first.
@@ -213,7 +216,7 @@ def wideresnet28_10(classes: int = 10, dropout: float = 0.0, bias: bool = True) 
         Conv2d(16, 3, padding=1, bias=bias),
         *(
             block(channels, stride if index == 0 else 1, project=index == 0)
-            for channels, stride in ((160, 1), (320, 2), (640, 2))
+            for channels, stride in ((16 * widening, 1), (32 * widening, 2), (64 * widening, 2))
             for index in range(4)
         ),
         *(BatchNorm(momentum=0.9), ReLU(), AvgPool2d(8), Flatten(), Linear(classes)),

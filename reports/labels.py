@@ -58,6 +58,7 @@ METRICS = {
     "fit_seconds": "Fit",
     "predict_seconds": "Predict",
     "peak_bytes": "Memory",
+    "fit_joules": "Energy",
 }
 
 DATASETS = {
@@ -68,6 +69,7 @@ DATASETS = {
     "mnist": "MNIST",
     "fashion_mnist": "Fashion-MNIST",
     "stl10": "STL-10",
+    "stl10_with_monkeys": "STL-10 with its monkeys as frogs",
     "digits_as_cifar10": "digits as CIFAR-10",
     "cubic_gap": "cubic with a gap",
     **{f"linear_correlation_{c}": f"linear, correlation {c}" for c in ("0", "0.5", "0.9")},
@@ -108,6 +110,7 @@ SUITES = {
     "stability": "Stability on MNIST: noise and attacks",
     "moment_accuracy": "Accuracy of propagated moments",
     "rotated_mnist": "Rotated MNIST",
+    "stl10_transfer": "Transfer from CIFAR-10 to STL-10",
     "two_moons": "Two moons",
     "few_samples": "Few draws: Monte Carlo and exact integrals over a box",
     "toy": "Noisy curves: the posterior of HMC, depth, coverage",
@@ -206,6 +209,8 @@ def condition(name: str) -> str:
         return f"{what}, {size} {parsed[1]:g}"
     if name.startswith("ood_"):
         return f"out of distribution: {dataset(name.removeprefix('ood_'))}"
+    if name.startswith("transfer_"):
+        return f"transfer to {dataset(name.removeprefix('transfer_'))}"
     return name.replace("_", " ")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from methods.architectures import Architecture, Flatten, Tanh
-from methods.networks import cnn_000, mlp, resnet18
+from methods.networks import cnn_000, mlp, preresnet164, resnet18, vgg16, wideresnet28_10
 from reports.descriptions import class_name, flatten
 from reports.published import Published
 from suites.engine.description import canonical_json, describe
@@ -57,8 +57,7 @@ class Declared:
             yield f"{tested} of the rows for testing, not {wanted}"
         if self.augmented is not None and any(_augmented(r) != self.augmented for r in runs):
             yield "no augmentation" if self.augmented else "images are augmented"
-        known = _networks().get(printed.model)
-        if known and any(_network(run) not in known for run in runs):
+        if any(has_network(run, printed.model) is False for run in runs):
             yield f"another network than the paper's ({printed.model.replace('_', ' ')})"
 
 
@@ -124,6 +123,12 @@ def _layer(layer: object) -> str:
     return class_name(layer) + (f" {width}" if width is not None else "")
 
 
+def has_network(run: Record, model: str) -> bool | None:
+    """Return whether a run has a network of a paper; None for one that is not here."""
+    known = _networks().get(model)
+    return None if known is None else _network(run) in known
+
+
 def _network(run: Record) -> str:
     """Return a run's layers but for dropout, which some methods add."""
     layers = run.run.get("architecture")
@@ -149,6 +154,11 @@ def _networks() -> Mapping[str, frozenset[str]]:
         "mlp_1x10_tanh": (mlp([10], 1, Tanh()),),
         "mlp_2x50_relu": ((Flatten(), *mlp([50, 50], 10)),),
         "resnet18_cifar": (resnet18(10), resnet18(100)),
+        "vgg16": (vgg16(10), vgg16(100)),
+        "preresnet164": (preresnet164(10), preresnet164(100)),
+        "wideresnet": (wideresnet28_10(10), wideresnet28_10(100)),
+        "mlp_1000_1000_500_50_2_relu_heteroscedastic": (mlp([1000, 1000, 500, 50, 2], 1),),
+        "mlp_1000_500_50_2_relu_heteroscedastic": (mlp([1000, 500, 50, 2], 1),),
     }
     return {
         name: frozenset(canonical_json(_without_dropout(describe(of))) for of in networks)

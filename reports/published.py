@@ -81,6 +81,7 @@ def _rows(path: Path) -> tuple[dict[str, str], ...]:
 
 def _published(row: dict[str, str]) -> Published:
     dataset, _, outlier = row["dataset"].partition("_vs_")
+    dataset, _, elsewhere = dataset.partition("_to_")
     scale = 0.01 if row["unit"] == "percent" else 1.0
     doubtful = "UNCERTAIN" in row["note"] and (row["paper"], row["metric"]) != SIMPLEX_ECE
     method = row["method"].casefold()
@@ -91,7 +92,11 @@ def _published(row: dict[str, str]) -> Published:
         paper=row["paper"],
         table=row["table"],
         dataset=dataset,
-        condition=f"ood_{outlier}" if outlier else _condition(row["condition"]),
+        condition=f"ood_{outlier}"
+        if outlier
+        else f"transfer_{elsewhere}"
+        if elsewhere
+        else _condition(row["condition"]),
         metric=_metric(row),
         method=METHODS.get(method, method) + arm,
         model=row["model"],

@@ -12,7 +12,7 @@ import numpy as np
 from metrics.statistics import mean, replicates, summary
 from reports.benchmarks import Benchmark
 from reports.descriptions import class_name
-from reports.protocols import Protocol, declared, ours
+from reports.protocols import Protocol, declared, has_network, ours
 from reports.published import Published, table
 from reports.table import standard_error
 from suites.engine.record import Record
@@ -120,10 +120,18 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
             departures = tuple(str(d) for d in _sequence(entry.get("departures")))
             protocols[str(entry.get("paper")), str(entry.get("table"))] = departures
     for (paper, number), departures in sorted(protocols.items()):
-        for printed in table(paper, number):
+        cells = [row for row in table(paper, number) if row.dataset == benchmark.dataset]
+        models = {row.model for row in cells}
+        columns = {method: _columns(models, runs) for method, runs in benchmark.runs.items()}
+        for printed in cells:
             for method, runs in benchmark.runs.items():
-                if (method.casefold(), benchmark.dataset) == (printed.method, printed.dataset):
+                if method.casefold() == printed.method and printed.model in columns[method]:
                     yield from _compared(printed, method, runs, departures)
+
+
+def _columns(models: set[str], runs: Sequence[Record]) -> set[str]:
+    """Return those of a table's networks that our runs have; all of them where they have none."""
+    return {model for model in models if all(has_network(run, model) for run in runs)} or models
 
 
 def _compared(

@@ -13,7 +13,7 @@ from methods.architectures import Linear, ReLU
 from methods.base import Problem, Unsupported
 from methods.ciber.boxes import Sides
 from methods.heteroscedastic import softplus
-from methods.network_posterior import POINTS_AT_ONCE
+from methods.network_posterior import outputs
 from methods.torch_network import TorchNetwork
 
 
@@ -71,10 +71,7 @@ class Samples:
         body = self._bodies[before]
         weights = self.weights[:, : body.parameter_count]
         buffers = self.buffers[:, : body.buffer_count]
-        chunks = [
-            body(weights, points[None], buffers=buffers) for points in inputs.split(POINTS_AT_ONCE)
-        ]
-        return torch.cat(chunks, 1)
+        return outputs(body, weights, inputs, buffers)
 
     @cached_property
     def _bodies(self) -> dict[int, TorchNetwork]:

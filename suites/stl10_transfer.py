@@ -1,0 +1,93 @@
+"""Transfer from CIFAR-10 to STL-10: what was learned of one, asked of the other's images.
+
+Nine classes are in both. Predictions stay those over CIFAR-10's ten classes.
+"""
+
+from dataclasses import replace
+
+from datasets.augmented import Augmented
+from datasets.cifar10 import Cifar10
+from datasets.conditions import Clean
+from datasets.limited import Limited
+from datasets.stl10_shared import Stl10Shared
+from datasets.transfer import Transfer
+from methods.ciber.method import Ciber
+from methods.marginal import Marginal
+from methods.trajectory.last_iterate import LastIterate
+from methods.trajectory.schedules import HighThenLow
+from metrics import CLASSIFICATION
+from suites import cifar10
+from suites.engine.cli import main
+from suites.engine.grid import Evaluation, Reproduces, Suite
+
+TITLE = "Transfer from CIFAR-10 to the nine classes of STL-10 that both have"
+
+# The paper says that nine classes are shared, and neither whether the tenth is left out nor
+# whether probabilities are those of nine. The public code on which it builds counts monkeys as
+# frogs; both are scored.
+NINE, TEN = Transfer(Stl10Shared()), Transfer(Stl10Shared(monkeys=True))
+PAPER = replace(
+    cifar10.PAPER_002_VGG,
+    name="stl10_transfer",
+    title=f"{TITLE}, VGG-16",
+    profile="paper",
+    sources=(Augmented(Cifar10()),),
+    evaluations=(
+        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(NINE, CLASSIFICATION),
+        Evaluation(TEN, CLASSIFICATION),
+    ),
+    reproduces=(Reproduces("002", "4", cifar10.CIFAR_DEPARTURES),),
+)
+PAPER_PRERESNET = replace(
+    PAPER,
+    title=f"{TITLE}, PreResNet-164",
+    profile="paper_preresnet164",
+    methods=cifar10.PAPER_002_PRERESNET.methods,
+    architecture=cifar10.PAPER_002_PRERESNET.architecture,
+)
+PAPER_WIDERESNET = replace(
+    PAPER,
+    title=f"{TITLE}, WideResNet-28-10",
+    profile="paper_wideresnet28_10",
+    methods=cifar10.PAPER_002_WIDERESNET.methods,
+    architecture=cifar10.PAPER_002_WIDERESNET.architecture,
+    reproduces=(Reproduces("002", "10", cifar10.CIFAR_DEPARTURES),),
+)
+
+# The narrow network and the descent of suites.cifar10's quick profile.
+DESCENT = cifar10.QUICK_TRAJECTORY
+KNOWN = cifar10.QUICK.methods
+QUICK = Suite(
+    name="stl10_transfer",
+    title=TITLE,
+    profile="quick",
+    sources=(Limited(Cifar10(), train=3000, test=1000),),
+    methods={
+        "Class frequency": Marginal(),
+        "SGD": LastIterate(replace(DESCENT, schedule=HighThenLow(0.01), start=0.0)),
+        "SWA": KNOWN["SWA"],
+        "SWAG": KNOWN["SWAG"],
+        "CIBER": Ciber(DESCENT, samples=None),
+        "SGLD": KNOWN["SGLD"],
+        "KFAC": KNOWN["KFAC"],
+    },
+    architecture=cifar10.QUICK.architecture,
+    evaluations=(
+        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(Transfer(Limited(Stl10Shared(), test=1000)), CLASSIFICATION),
+        Evaluation(Transfer(Limited(Stl10Shared(monkeys=True), test=1000)), CLASSIFICATION),
+    ),
+    seeds=2,
+    fitted_together=1,
+)
+
+SUITES = {
+    "quick": QUICK,
+    "paper": PAPER,
+    "paper_preresnet164": PAPER_PRERESNET,
+    "paper_wideresnet28_10": PAPER_WIDERESNET,
+}
+
+if __name__ == "__main__":
+    main(SUITES)
