@@ -5,7 +5,9 @@ from dataclasses import replace
 from datasets.conditions import Clean
 from datasets.held_out import HeldOut
 from datasets.uci import Uci
+from datasets.uci_large import UciLarge
 from methods.adamw import AdamW
+from methods.ciber.method import Ciber
 from methods.dvi.method import Dvi
 from methods.dvi.prior import InverseGamma
 from methods.ensemble import Ensemble
@@ -168,11 +170,53 @@ TRAJECTORIES = replace(
 CURVATURES = replace(TRAJECTORIES, profile="laplace", methods=LAPLACE | NEURAL_LINEAR)
 VARIATIONAL = replace(TRAJECTORIES, profile="variational", methods=DVI | VSD)
 
+# The large sets of paper 002 with networks of its depth but a tenth of its width. One descent for
+# SWAG and CIBER, so that both have a say.
+SLOWER = {
+    f"lr={rate:g} low={low:g} epochs=20": Descent(
+        rate, weight_decay=1e-4, epochs=20, batch_size=200, schedule=HighThenLow(low)
+    )
+    for rate in (1e-3, 2e-3, 3e-3)
+    for low in (0.3, 1.0)
+}
+FASTER = {
+    f"lr=0.01 low={low:g} epochs=40": Descent(
+        1e-2, weight_decay=1e-4, epochs=40, batch_size=200, schedule=HighThenLow(low)
+    )
+    for low in (0.1, 0.3, 1.0)
+}
+LARGE = replace(
+    SEARCH,
+    profile="large",
+    sources=(
+        HeldOut(UciLarge("elevators")), HeldOut(UciLarge("keggdirected")),
+        HeldOut(UciLarge("keggundirected")), HeldOut(UciLarge("pol")),
+        HeldOut(UciLarge("protein")), HeldOut(UciLarge("skillcraft")),
+    ),
+    methods={f"SWAG {label}": Swag(descent) for label, descent in SLOWER.items()}
+    | {f"CIBER {label}": Ciber(descent) for label, descent in SLOWER.items()},
+    architecture=mlp([100, 100, 50], outputs=1),
+    folds=1,
+)  # fmt: skip
+# On the kegg sets these diverge, even at half the rate.
+LARGE_FASTER = replace(
+    LARGE,
+    profile="large_faster",
+    sources=(
+        HeldOut(UciLarge("elevators")), HeldOut(UciLarge("pol")),
+        HeldOut(UciLarge("protein")), HeldOut(UciLarge("skillcraft")),
+    ),
+    methods={f"SWAG {label}": Swag(descent) for label, descent in FASTER.items()}
+    | {f"CIBER {label}": Ciber(descent) for label, descent in FASTER.items()},
+)  # fmt: skip
+
 SUITES = {
     "quick": SEARCH,
     "trajectories": TRAJECTORIES,
     "laplace": CURVATURES,
     "variational": VARIATIONAL,
+    "large": LARGE,
+    "large_faster": LARGE_FASTER,
 }
 
 if __name__ == "__main__":

@@ -102,6 +102,8 @@ class Suite:
     """Labels of methods that take part only where the packages they need are installed."""
     own_architectures: Mapping[str, Networks] = field(default_factory=dict)
     """The networks of methods, by label, that do not take `architecture`."""
+    own_settings: Mapping[str, Mapping[str, Method]] = field(default_factory=dict)
+    """Source name → label → the method with the settings that are its own there."""
     acquisitions: Mapping[str, Acquisition] = field(default_factory=dict)
     """Active learning: what is added to a method's label → how rows are acquired. Every method
     takes part once with each; the sources are pools."""
@@ -113,7 +115,9 @@ class Suite:
 
     def __post_init__(self) -> None:
         self._check_acquisitions()
-        if strangers := {*self.own_architectures, *self.optional_methods} - self.methods.keys():
+        settings = [label for own in self.own_settings.values() for label in own]
+        named = {*self.own_architectures, *self.optional_methods, *settings}
+        if strangers := named - self.methods.keys():
             raise ValueError(f"no method has the label {', '.join(sorted(strangers))}")
         labels: dict[str, str] = {}
         for label, method in self.methods.items():
@@ -159,6 +163,10 @@ class Suite:
             return networks[source.name if source.name in networks else "default"]
         return networks
 
+    def method_for(self, source: DataSource, label: str) -> Method:
+        """Return the method of a label with its settings for a source."""
+        return self.own_settings.get(source.name, {}).get(label, self.methods[label])
+
     def runs(self) -> Iterator[Run]:
         """Return every run, folds and seeds innermost."""
         for source in self.sources:
@@ -170,7 +178,7 @@ class Suite:
                             self.profile,
                             name,
                             source,
-                            self.methods[label],
+                            self.method_for(source, label),
                             self.architecture_for(source, label),
                             fold,
                             seed,

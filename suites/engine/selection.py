@@ -27,6 +27,10 @@ def selected(suite: Suite, options: Options) -> Suite:
     if options.methods:
         methods = changes["methods"] = _methods(suite.methods, options.methods)
         changes["optional_methods"] = ()
+        changes["own_settings"] = {
+            source: {name: own[name] for name in own if name in methods}
+            for source, own in suite.own_settings.items()
+        }
         own = suite.own_architectures
         changes["own_architectures"] = {name: own[name] for name in own if name in methods}
     if options.datasets:

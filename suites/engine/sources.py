@@ -60,6 +60,10 @@ def resolved(suite: Suite, options: Options) -> Suite:
         evaluations=tuple(evaluations.values()),
         methods={name: suite.methods[name] for name in suite.methods if name not in lacking},
         optional_methods=(),
+        own_settings={
+            source: {name: own[name] for name in own if name not in lacking}
+            for source, own in suite.own_settings.items()
+        },
         own_architectures={
             name: suite.own_architectures[name]
             for name in suite.own_architectures

@@ -277,6 +277,14 @@ def test_another_method_takes_part_whatever_it_lacks(arguments, tmp_path):
     assert "Packaged" in {row["method"] for row in rows(tmp_path)}
 
 
+def test_settings_for_a_source_go_with_the_methods_that_were_chosen(tmp_path):
+    settings = {"line": {"Mean": Mean(shake=0.5), "Together": fakes.Together()}}
+    answer = call(tmp_path, "--methods", "Mean", suite=replace(FAST, own_settings=settings))
+    assert answer.code == 0
+    (kept,) = {str(r.run["method"]) for r in Store(tmp_path / "miniature").records()}
+    assert "0.5" in kept
+
+
 def test_an_optional_method_is_one_of_the_suite():
     with pytest.raises(ValueError, match="no method has the label Packed"):
         replace(PACKAGED, optional_methods=("Packed",))

@@ -60,6 +60,24 @@ def test_a_method_may_have_networks_of_its_own():
     }
 
 
+def test_a_method_may_have_settings_of_its_own_for_a_source():
+    suite = replace(
+        QUICK,
+        sources=(Line("protein"), Line()),
+        methods={"Mean": Mean(), "Together": Together()},
+        own_settings={"protein": {"Mean": Mean(shake=0.5)}},
+    )
+    found = {(run.label, run.source.name): run.method for run in suite.runs()}
+    assert found == {
+        ("Mean", "protein"): Mean(shake=0.5),
+        ("Mean", "line"): Mean(),
+        ("Together", "protein"): Together(),
+        ("Together", "line"): Together(),
+    }
+    with pytest.raises(ValueError, match="no method has the label Median"):
+        replace(suite, own_settings={"protein": {"Median": Mean()}})
+
+
 def test_a_run_says_whether_its_network_is_its_own():
     methods = {"Mean": Mean(), "Deep mean": Mean(2.0)}
     suite = replace(QUICK, methods=methods, own_architectures={"Deep mean": (Linear(1),)})
