@@ -17,12 +17,12 @@ import torch
 
 from datasets.base import Categorical, Gaussian, Split
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Batched
 from methods.members import in_threads
 from methods.network_posterior import NetworkPosterior
 from methods.predictive import GaussianPredictive
 from methods.row_perceptron import RowPerceptron
 from methods.settings import require_between, require_count
-from methods.training import only
 from methods.validation_search import Range, Settings, tuned
 
 RANGES: Mapping[str, Range] = {
@@ -40,7 +40,7 @@ LEAST_VARIANCE = 1e-10
 
 
 @dataclass(frozen=True)
-class Backprop:
+class Backprop(Batched):
     """A point estimate by row-wise gradient descent on half the squared error.
 
     Decay is on all weights, biases too. A regression's noise variance is the mean squared
@@ -55,10 +55,6 @@ class Backprop:
     def __post_init__(self) -> None:
         require_count(self, "epochs", "trials")
         require_between(self, 0.0, 1.0, "validation_share")
-
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if all trials diverge."""
-        return only(self.fit_many([problem], [rng]))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

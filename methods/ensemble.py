@@ -20,10 +20,10 @@ from methods.base import (
     Problem,
     differentiable,
 )
+from methods.batched import Batched
 from methods.predictive import Predictive, mixture
 from methods.randomness import spawn
 from methods.settings import require_count
-from methods.training import only
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class EnsemblePosterior:
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class Ensemble(Batched):
     """`size` fits of one method that differ in initialisation and order of the data."""
 
     size: int = 5
@@ -68,10 +68,6 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         require_count(self, "size")
-
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the mixture; raises `InferenceDiverged` if a member diverges."""
-        return only(self.fit_many([problem], [rng]))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

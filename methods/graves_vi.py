@@ -32,18 +32,18 @@ from jaxtyping import Float
 from datasets.base import Categorical, Gaussian, Split
 from methods.backprop import LEAST_VARIANCE, RANGES
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Batched
 from methods.members import in_threads
 from methods.network_posterior import DiagonalGaussianPosterior
 from methods.row_perceptron import RowPerceptron
 from methods.settings import require_between, require_count, require_positive
-from methods.training import only
 from methods.validation_search import Settings, tuned
 
 TUNED = {name: RANGES[name] for name in ("learning_rate", "momentum")}
 
 
 @dataclass(frozen=True)
-class GravesVi:
+class GravesVi(Batched):
     """Variational inference by row-wise gradients; ReLU and tanh perceptrons.
 
     `draws` weight vectors are averaged when predicting.
@@ -59,10 +59,6 @@ class GravesVi:
         require_count(self, "epochs", "trials", "draws")
         require_between(self, 0.0, 1.0, "validation_share")
         require_positive(self, "initial_std")
-
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if all trials diverge."""
-        return only(self.fit_many([problem], [rng]))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -16,22 +16,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.checkpoint_parts import Attributes, Part
 from methods.network_posterior import DiagonalGaussianPosterior
 from methods.randomness import normal
 from methods.settings import require_between, require_count, require_positive
-from methods.training import (
-    Schedule,
-    Stack,
-    check_descent,
-    in_stacks,
-    learning_rate_factor,
-    only,
-)
+from methods.training import Schedule, Stack, check_descent, learning_rate_factor
 
 
 @dataclass(frozen=True)
-class Ivon:
+class Ivon(Stacked):
     """IVON with Price's estimate of the Hessian.
 
     `draws` weight vectors are averaged when predicting; none means the posterior mean. A
@@ -59,19 +53,10 @@ class Ivon:
         if self.effective_sample_size is not None:
             require_positive(self, "effective_sample_size")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         stack = Stack(problems, rngs, self.batch_size)
         size = self.effective_sample_size or float(stack.batches.rows)
         ascent = NaturalGradient(self, size, stack.weights)

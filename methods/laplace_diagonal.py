@@ -28,11 +28,11 @@ from torch import Tensor
 from datasets.base import Categorical, Gaussian, Likelihood
 from methods import progress
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Batched
 from methods.members import in_threads
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
 from methods.row_perceptron import RowPerceptron
 from methods.settings import require_count, require_positive
-from methods.training import only
 
 PRECISIONS = 1e-6, 1e8
 """The least and the largest of both, in standardised units."""
@@ -71,7 +71,7 @@ class LaplacePosterior:
 
 
 @dataclass(frozen=True)
-class LaplaceDiagonal:
+class LaplaceDiagonal(Batched):
     """Full-batch training by L-BFGS between evidence updates; ReLU and tanh perceptrons."""
 
     evidence_updates: int = 100
@@ -84,10 +84,6 @@ class LaplaceDiagonal:
     def __post_init__(self) -> None:
         require_count(self, "evidence_updates", "iterations")
         require_positive(self, "initial_prior_precision", "initial_noise_precision")
-
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if the loss is not finite."""
-        return only(self.fit_many([problem], [rng]))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

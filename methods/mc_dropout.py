@@ -13,13 +13,13 @@ from torch import Tensor
 from methods.adamw import AdamW
 from methods.architectures import Architecture, Dropout, Layer, Linear, Residual
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.network_posterior import NetworkPosterior
 from methods.point_estimate import descend
 from methods.predictive import Predictive
 from methods.randomness import spawn
 from methods.settings import require_between, require_count, require_positive
 from methods.sgd import Sgd
-from methods.training import in_stacks, only
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class McDropoutPosterior:
 
 
 @dataclass(frozen=True)
-class McDropout:
+class McDropout(Stacked):
     """A point estimate with dropout in front of every linear layer, in prediction too."""
 
     rate: float = 0.1
@@ -67,19 +67,10 @@ class McDropout:
         require_positive(self, "rate")
         require_count(self, "draws")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         architecture = with_dropout(problems[0].architecture, self.rate)
         if not has_dropout(architecture):
             raise ValueError("McDropout needs a network with a linear layer; got none")

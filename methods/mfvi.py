@@ -17,16 +17,17 @@ from torch import Tensor
 
 from methods.architectures import AnalyticNorm, BatchNorm, Conv2d, FeatureResponseNorm, Linear
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.network_posterior import DiagonalGaussianPosterior
 from methods.randomness import normal
 from methods.settings import require_between, require_count, require_positive
 from methods.torch_layers import RULES, Parameters, Pass, Rule
 from methods.torch_network import TorchNetwork
-from methods.training import Schedule, Stack, check_descent, in_stacks, only
+from methods.training import Schedule, Stack, check_descent
 
 
 @dataclass(frozen=True)
-class Mfvi:
+class Mfvi(Stacked):
     """Mean-field VI by Adam on means and log standard deviations.
 
     `draws` weight vectors are averaged when predicting; none means the posterior mean. A
@@ -49,19 +50,10 @@ class Mfvi:
         require_between(self, 0.0, math.inf, "kl_weight")
         require_count(self, "draws", least=0)
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         stack = Stack(problems, rngs, self.batch_size, rules=SAMPLING_RULES)
         mean = stack.weights.requires_grad_()
         log_std = torch.full_like(mean, math.log(self.initial_std)).requires_grad_()

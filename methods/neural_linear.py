@@ -31,11 +31,11 @@ from datasets.base import Gaussian
 from methods.adamw import AdamW
 from methods.architectures import Architecture, Linear
 from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem, Unsupported
+from methods.batched import Batched
 from methods.network_posterior import NetworkPosterior, outputs
 from methods.settings import require_positive
 from methods.student import StudentPredictive
 from methods.torch_network import TorchNetwork
-from methods.training import only
 
 PRECISIONS = 1e-8, 1e8
 """The least and the largest of the weights', in those of the noise."""
@@ -206,7 +206,7 @@ class NeuralLinearPosterior:
 
 
 @dataclass(frozen=True)
-class NeuralLinear:
+class NeuralLinear(Batched):
     """A point estimate, of whose last layer the exact posterior takes the place.
 
     Every output has noise of its own. Riquelme et al. have noise of shape and rate 6 and
@@ -224,10 +224,6 @@ class NeuralLinear:
         require_positive(self, "noise_shape", "noise_rate")
         if self.prior_precision is not None:
             require_positive(self, "prior_precision")
-
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if the training does."""
-        return only(self.fit_many([problem], [rng]))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.point_estimate import fit_point
 from methods.settings import require_between
-from methods.training import Schedule, check_descent, in_stacks, only
+from methods.training import Schedule, check_descent
 
 
 @dataclass(frozen=True)
-class Sgd:
+class Sgd(Stacked):
     """The maximum a posteriori weights; of a regression, with learned noise variance.
 
     A regression's loss is multiplied by the noise variance, which leaves half the squared
@@ -33,17 +34,11 @@ class Sgd:
         require_between(self, 0.0, 1.0, "momentum")
         require_between(self, 0.0, math.inf, "weight_decay")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the point estimate; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the point estimate of each problem."""
-        return in_stacks(
-            lambda *stack: fit_point(self, *stack, times_noise_variance=True), problems, rngs
-        )
+        return fit_point(self, problems, rngs, times_noise_variance=True)
 
     def optimiser(self, weights: Tensor) -> torch.optim.Optimizer:
         """Return the optimiser of the stacked weights."""

@@ -17,7 +17,7 @@ from methods.checkpoint_parts import Attributes, Part
 from methods.heteroscedastic import HeteroscedasticNetwork, gaussian_losses
 from methods.initialisation import Initialisation
 from methods.minibatches import Minibatches
-from methods.network_posterior import NetworkPosterior, convolves
+from methods.network_posterior import NetworkPosterior
 from methods.settings import require_choice, require_count, require_positive
 from methods.targets import require_output_per_target
 from methods.torch_layers import Noise, Rule
@@ -26,9 +26,6 @@ from methods.torch_network import TorchNetwork
 Schedule = Literal["constant", "cosine", "exponential", "steps"]
 """How the learning rate falls from its peak, epoch by epoch: not, as half a cosine to 0, by a
 factor of 0.96 each, or to a tenth after half of them and once more after three quarters."""
-FitStack = Callable[
-    [Sequence[Problem], Sequence[torch.Generator]], list[Posterior | InferenceDiverged]
-]
 
 
 class ObservationNoise:
@@ -205,32 +202,3 @@ def learning_rate_factor(schedule: Schedule, epoch: int, epochs: int) -> float:
     if schedule == "steps":
         return 0.1 ** (int(2 * epoch >= epochs) + int(4 * epoch >= 3 * epochs))
     return 0.96**epoch if schedule == "exponential" else 1.0
-
-
-def in_stacks(
-    fit_stack: FitStack,
-    problems: Sequence[Problem],
-    rngs: Sequence[torch.Generator],
-) -> list[Posterior | InferenceDiverged]:
-    """Fit problems side by side where that pays: MLPs all at once, convolutions one by one.
-
-    `fit_stack` returns one posterior per problem, or `InferenceDiverged` in its place. Raises
-    ValueError for problems that differ in more than their rows.
-    """
-    kinds = {(p.architecture, p.likelihood, p.input_shape) for p in problems}
-    if len(kinds) != 1:
-        raise ValueError(f"needed problems that differ in their rows alone; got {kinds}")
-    size = 1 if convolves(problems[0].architecture) else len(problems)
-    fitted: list[Posterior | InferenceDiverged] = []
-    for start in range(0, len(problems), size):
-        stack = slice(start, start + size)
-        fitted += fit_stack(problems[stack], rngs[stack])
-    return fitted
-
-
-def only(fitted: Sequence[Posterior | InferenceDiverged]) -> Posterior:
-    """Return the single result of a stack of one, or raise it."""
-    (posterior,) = fitted
-    if isinstance(posterior, InferenceDiverged):
-        raise posterior
-    return posterior

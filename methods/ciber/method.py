@@ -16,13 +16,14 @@ from torch import Tensor
 
 from datasets.base import Categorical, Split
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.ciber.boxes import Bounds, sides
 from methods.ciber.classes import ClassWeights, require_few_classes
 from methods.ciber.collapse import Collapse, LastLayer, SecondLayer, collapsed
 from methods.ciber.posterior import CollapsedPosterior
 from methods.ciber.samples import Samples, require_layers
 from methods.settings import require_between, require_choice, require_count, require_positive
-from methods.training import Stack, in_stacks, only
+from methods.training import Stack
 from methods.trajectory.collector import Descent, collect, require_iterates
 from methods.trajectory.schedules import HighThenLow, Plateau
 from methods.validation_search import held_out
@@ -35,7 +36,7 @@ FloorRange = Literal["training", "scored"]
 
 
 @dataclass(frozen=True)
-class Ciber:
+class Ciber(Stacked):
     """Collapsed inference with the iterates of a descent.
 
     A regression's density has a compact support: `epsilons` are the heights of a constant
@@ -70,19 +71,10 @@ class Ciber:
         if not self.epsilons or not all(0 <= e < math.inf for e in self.epsilons):
             raise ValueError(f"Ciber needs finite epsilons of at least 0; got {self.epsilons}")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         first = problems[0]
         require_layers(first, isinstance(self.collapse, SecondLayer))
         if isinstance(first.likelihood, Categorical):

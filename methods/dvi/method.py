@@ -23,6 +23,7 @@ from torch import Tensor
 
 from datasets.base import Gaussian
 from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.batched import Stacked
 from methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
 from methods.dvi.posterior import DviPosterior
 from methods.dvi.prior import InverseGamma, LayerwisePrior
@@ -31,11 +32,11 @@ from methods.heteroscedastic import widened
 from methods.moment_propagation.moments import Moments
 from methods.settings import require_choice, require_count, require_positive
 from methods.torch_network import TorchNetwork
-from methods.training import Schedule, Stack, check_descent, in_stacks, only
+from methods.training import Schedule, Stack, check_descent
 
 
 @dataclass(frozen=True)
-class Dvi:
+class Dvi(Stacked):
     """DVI of dense regression networks, by Adam on means and log standard deviations.
 
     A `heteroscedastic` one learns the log variance of each target as a second output; otherwise
@@ -59,19 +60,10 @@ class Dvi:
         require_choice(self, "covariance", get_args(Covariance))
         require_count(self, "order")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         likelihood, architecture = problems[0].likelihood, problems[0].architecture
         if not isinstance(likelihood, Gaussian):
             raise Unsupported(f"needed a regression for DVI; got {likelihood}")

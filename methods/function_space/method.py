@@ -12,6 +12,7 @@ from torch import Tensor
 
 from methods.adamw import AdamW
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.function_space.base import Model
 from methods.function_space.fit import Step, Training, fit_model
 from methods.function_space.index_sets import IndexSet, TrainingData
@@ -19,7 +20,6 @@ from methods.function_space.models import Map
 from methods.function_space.objective import DirichletPrior, IndexPoints
 from methods.function_space.radial import Radial
 from methods.settings import require_between
-from methods.training import in_stacks, only
 
 
 def _without_decay() -> AdamW:
@@ -27,7 +27,7 @@ def _without_decay() -> AdamW:
 
 
 @dataclass(frozen=True)
-class FunctionSpace:
+class FunctionSpace(Stacked):
     """A model whose functions are drawn to a Dirichlet prior at the points of index sets.
 
     `prior` has a concentration for every class, all 1 if None. The divergence weighs
@@ -47,19 +47,10 @@ class FunctionSpace:
         if not all(0 < beta < math.inf for beta in self.prior or ()):
             raise ValueError(f"FunctionSpace needs concentrations above 0; got {self.prior}")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         prior = DirichletPrior.of(problems[0], self.prior)
         points = IndexPoints(self.index, problems)
 
@@ -71,7 +62,7 @@ class FunctionSpace:
 
 
 @dataclass(frozen=True)
-class WeightSpace:
+class WeightSpace(Stacked):
     """A model fitted by its evidence lower bound: mean loss plus KL of the weights per row.
 
     The twin of `FunctionSpace`. A model without a prior on weights is fitted by its likelihood
@@ -85,19 +76,10 @@ class WeightSpace:
     def __post_init__(self) -> None:
         require_between(self, 0.0, math.inf, "kl_weight")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         rows = len(problems[0].train)
 
         def divergence(step: Step) -> tuple[float, Tensor]:

@@ -20,6 +20,7 @@ import torch
 from datasets.base import Categorical, Likelihood
 from methods import checkpoint, progress
 from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.batched import Stacked
 from methods.hmc.adaptation import Mass, Warmup
 from methods.hmc.chains import Chains
 from methods.hmc.posterior import Traces
@@ -29,11 +30,10 @@ from methods.hmc.scaled_perceptron import ScaledPerceptron
 from methods.minibatches import require_unaugmented
 from methods.settings import require_between, require_choice, require_count, require_positive
 from methods.targets import require_output_per_target
-from methods.training import in_stacks, only
 
 
 @dataclass(frozen=True)
-class Hmc:
+class Hmc(Stacked):
     """Hamiltonian Monte Carlo with Gibbs steps for the precisions.
 
     `draws` weight vectors are kept, of all `chains` together; each chain keeps one of `thinning`
@@ -74,20 +74,11 @@ class Hmc:
                 f"Hmc needs draws to be a multiple of chains; got {self.draws} and {self.chains}"
             )
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` when every trajectory diverges."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    @torch.no_grad()
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    @torch.no_grad()
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         first = problems[0]
         require_unaugmented(problems, self)
         network = scaled_network(first)

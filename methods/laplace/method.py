@@ -18,6 +18,7 @@ import torch
 from datasets.base import Categorical, Gaussian, Split
 from methods.adamw import AdamW
 from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem, Unsupported
+from methods.batched import Batched
 from methods.laplace.evidence import Evidence, Precisions, most_evident
 from methods.laplace.gauss_newton import Spectrum, Structure
 from methods.laplace.kfac import Kfac
@@ -27,7 +28,6 @@ from methods.network_posterior import NetworkPosterior, outputs
 from methods.randomness import normal
 from methods.settings import require_between, require_choice, require_count, require_positive
 from methods.torch_network import TorchNetwork
-from methods.training import only
 from methods.trajectory.running_statistics import recomputed
 from methods.validation_search import held_out
 
@@ -38,7 +38,7 @@ STATISTICS_BATCH = 128
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Batched):
     """A point estimate and the curvature around it.
 
     Scales and offsets of norms stay at the point estimate; draws of a network with BatchNorm
@@ -66,10 +66,6 @@ class Laplace:
                 "Laplace needs prior_precisions to be positive and finite; got "
                 f"{self.prior_precisions}"
             )
-
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if the training does."""
-        return only(self.fit_many([problem], [rng]))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

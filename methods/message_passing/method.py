@@ -15,6 +15,7 @@ from datasets.base import Categorical, Gaussian, Likelihood, Split
 from methods import checkpoint, progress
 from methods.architectures import Architecture
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.message_passing.gaussian import Gaussian as Message
 from methods.message_passing.heads import Classification, Head, Noise, Regression
 from methods.message_passing.layers.weighted import Weights
@@ -29,7 +30,6 @@ from methods.randomness import normal, spawn
 from methods.settings import require_choice, require_count, require_positive
 from methods.targets import require_output_per_target
 from methods.torch_network import TorchNetwork
-from methods.training import in_stacks, only
 from methods.validation_search import held_out
 
 Backend = Literal["compiled", "reference"]
@@ -92,7 +92,7 @@ class MessagePassingPosterior:
 
 
 @dataclass(frozen=True)
-class MessagePassing:
+class MessagePassing(Stacked):
     """Gaussian messages between weights and examples, one batch after another.
 
     A batch is visited once an epoch, for `iterations[epoch]` rounds of messages, from the
@@ -153,20 +153,11 @@ class MessagePassing:
         if not all(0 < std < math.inf for std in self.noise_stds):
             raise ValueError(f"MessagePassing needs noise_stds > 0; got {self.noise_stds!r}")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` for a fit that cannot be saved."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    @torch.no_grad()
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    @torch.no_grad()
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         require_output_per_target(problems[0])
         require_unaugmented(problems, self)
         if self.noise_stds and problems[0].likelihood == Gaussian(None):
@@ -274,7 +265,7 @@ class MessagePassing:
     ) -> list[Posterior | InferenceDiverged]:
         """Return the fit of each problem, whose known noise may differ."""
         if not convolves(problems[0].architecture):
-            return self._fit_stack(problems, rngs)
+            return self.fit_stack(problems, rngs)
         return [
             fit
             for number, pair in enumerate(zip(problems, rngs, strict=True))
@@ -285,7 +276,7 @@ class MessagePassing:
         self, number: int, count: int, problem: Problem, rng: torch.Generator
     ) -> list[Posterior | InferenceDiverged]:
         with progress.part(number, count):
-            return self._fit_stack([problem], [rng])
+            return self.fit_stack([problem], [rng])
 
 
 def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float:

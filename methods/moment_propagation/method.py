@@ -15,6 +15,7 @@ from torch import Tensor
 
 from methods.architectures import Architecture, LogisticBernoulli
 from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from methods.batched import Stacked
 from methods.moment_propagation.initialisation import Rescaling, rescale
 from methods.moment_propagation.moments import Moments
 from methods.moment_propagation.networks import contains, with_analytic_norms, with_dropout
@@ -24,14 +25,14 @@ from methods.moment_propagation.softmax import Softmax, log_probabilities
 from methods.randomness import normal
 from methods.settings import require_between, require_choice
 from methods.torch_network import TorchNetwork
-from methods.training import ObservationNoise, Schedule, Stack, check_descent, in_stacks, only
+from methods.training import ObservationNoise, Schedule, Stack, check_descent
 
 Mode = Literal["ap2", "sample", "ap1"]
 """What flows through the network: moments, samples, or means alone."""
 
 
 @dataclass(frozen=True)
-class MomentPropagation:
+class MomentPropagation(Stacked):
     """One weight vector by Adam; of a regression, with learned noise variance."""
 
     learning_rate: float = 1e-3
@@ -58,24 +59,15 @@ class MomentPropagation:
         require_between(self, 0.0, 1.0, "dropout")
         require_between(self, 0.0, math.inf, "input_variance")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
     def network_of(self, architecture: Architecture) -> Architecture:
         """Return the network that is trained: with this method's norms and dropout."""
         normed = with_analytic_norms(architecture) if self.norm == "ap2" else architecture
         return with_dropout(normed, self.dropout) if self.dropout else normed
 
-    def _fit_stack(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
         architecture = self.network_of(problems[0].architecture)
         if self.training == "sample" and contains(architecture, LogisticBernoulli):
             raise Unsupported(

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 import torch
 
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Batched
 from methods.graves_vi import GravesVi
 from methods.ivon import Ivon
 from methods.mfvi import Mfvi
 from methods.moment_propagation.posterior import MomentPosterior
 from methods.moment_propagation.rules import Formulas
 from methods.network_posterior import DiagonalGaussianPosterior
-from methods.training import only
 
 
 @dataclass(frozen=True)
-class MomentPrediction:
+class MomentPrediction(Batched):
     """A method with an independent Gaussian for every weight, predicting in one pass.
 
     The prediction is deterministic, and what units have in common, the weights first of all,
@@ -25,10 +25,6 @@ class MomentPrediction:
 
     method: Mfvi | Ivon | GravesVi = field(default_factory=Mfvi)
     formulas: Formulas = Formulas()
-
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

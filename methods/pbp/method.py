@@ -15,6 +15,7 @@ from datasets.base import Categorical, Gaussian, Likelihood
 from methods import checkpoint, progress
 from methods.architectures import ReLU
 from methods.base import InferenceDiverged, PackageMissing, Posterior, Problem
+from methods.batched import Batched
 from methods.kernels.pbp_constants import (
     KEPT_NOISE_UPDATES,
     REJECTED_UPDATES,
@@ -32,7 +33,6 @@ from methods.perceptron import as_perceptron
 from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
 from methods.settings import require_between, require_choice, require_count, require_positive
 from methods.targets import require_output_per_target
-from methods.training import only
 
 Backend = Literal["compiled", "reference"]
 ROWS_AT_ONCE = 2**14
@@ -86,7 +86,7 @@ class PbpPosterior:
 
 
 @dataclass(frozen=True)
-class Pbp:
+class Pbp(Batched):
     """Assumed-density filtering of one row after another, with refined prior factors.
 
     ReLU networks with biases, all of whose sums are divided by the root of their length. Each
@@ -110,10 +110,6 @@ class Pbp:
         require_between(self, 1 + 1e-9, float("inf"), "prior_shape", "noise_shape")
         require_positive(self, "prior_rate", "noise_rate")
         require_choice(self, "backend", get_args(Backend))
-
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` for data that are not finite."""
-        return only(self.fit_many([problem], [rng]))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

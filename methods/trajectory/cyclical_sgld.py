@@ -19,13 +19,14 @@ from itertools import pairwise
 import torch
 
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.settings import require_between, require_count, require_positive
-from methods.training import Stack, in_stacks, only
+from methods.training import Stack
 from methods.trajectory.langevin import Rate, chains, evenly, outcomes
 
 
 @dataclass(frozen=True)
-class CyclicalSgld:
+class CyclicalSgld(Stacked):
     """One chain of several cycles, each of which gives up to `draws_per_cycle` weight vectors."""
 
     learning_rate: float = 0.1
@@ -46,19 +47,10 @@ class CyclicalSgld:
         require_between(self, 0.0, 1.0, "explore")
         require_count(self, "cycles", "epochs", "batch_size", "draws_per_cycle")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         stack = Stack(problems, rngs, self.batch_size, heteroscedastic=self.heteroscedastic)
         rate, kept = self.plan(self.epochs * len(stack.batches))
         return outcomes(stack, problems, chains(stack, self.epochs, self.prior_std, rate, kept))

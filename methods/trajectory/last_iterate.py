@@ -10,29 +10,20 @@ from dataclasses import dataclass, field
 import torch
 
 from methods.base import InferenceDiverged, Posterior, Problem
-from methods.training import in_stacks, only
+from methods.batched import Stacked
 from methods.trajectory.collector import Descent, follow
 from methods.trajectory.schedules import HighThenLow
 
 
 @dataclass(frozen=True)
-class LastIterate:
+class LastIterate(Stacked):
     """The weights at the end of a descent; none of those on the way are kept."""
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow(0.01), start=0))
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the point estimate; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the point estimate of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         stack = follow(problems, rngs, self.training, lambda _: None, changing=())
         return stack.outcomes([stack.posterior(m) for m in range(len(problems))])

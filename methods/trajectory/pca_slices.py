@@ -14,15 +14,15 @@ import torch
 from torch import Tensor
 
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.settings import require_count, require_positive
-from methods.training import in_stacks, only
 from methods.trajectory.collector import Descent, require_iterates
 from methods.trajectory.elliptical_slice import elliptical_slices
 from methods.trajectory.subspace import Task, in_subspaces, temperature_of, total_loss
 
 
 @dataclass(frozen=True)
-class PcaSlices:
+class PcaSlices(Stacked):
     """`draws` states of one chain that starts at the average of the iterates."""
 
     training: Descent = field(default_factory=Descent)
@@ -47,19 +47,10 @@ class PcaSlices:
         if self.temperature is not None:
             require_positive(self, "temperature")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         settings = self.training, self.deviations, self.rank
         return in_subspaces(problems, rngs, *settings, self.states)
 

@@ -17,18 +17,18 @@ from torch import Tensor
 from datasets.base import Split
 from methods import checkpoint
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.heteroscedastic import softplus
 from methods.mfvi import kl_to_prior
 from methods.minibatches import Minibatches
 from methods.randomness import normal
 from methods.settings import require_count, require_positive
-from methods.training import in_stacks, only
 from methods.trajectory.collector import Descent, require_iterates
 from methods.trajectory.subspace import Task, in_subspaces, losses, temperature_of
 
 
 @dataclass(frozen=True)
-class PcaVi:
+class PcaVi(Stacked):
     """`draws` weight vectors of the variational posterior, drawn once."""
 
     training: Descent = field(default_factory=Descent)
@@ -53,19 +53,10 @@ class PcaVi:
         if self.temperature is not None:
             require_positive(self, "temperature")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         settings = self.training, self.deviations, self.rank
         return in_subspaces(problems, rngs, *settings, self._draws)
 

@@ -11,6 +11,7 @@ from typing import get_args
 import torch
 
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.initialisation import Initialisation
 from methods.settings import (
     LATER,
@@ -19,12 +20,12 @@ from methods.settings import (
     require_count,
     require_positive,
 )
-from methods.training import Stack, in_stacks, only
+from methods.training import Stack
 from methods.trajectory.langevin import chains, evenly, outcomes
 
 
 @dataclass(frozen=True)
-class Sgld:
+class Sgld(Stacked):
     """One chain, of which up to `draws` weight vectors are kept behind the burn-in.
 
     They lie evenly between the end of the burn-in and that of the chain. After t times the steps
@@ -52,19 +53,10 @@ class Sgld:
         require_between(self, 0.0, 1.0, "burn_in")
         require_count(self, "epochs", "batch_size", "draws")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         stack = Stack(
             problems,
             rngs,

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 import torch
 
 from methods.base import InferenceDiverged, Posterior, Problem
-from methods.training import in_stacks, only
+from methods.batched import Stacked
 from methods.trajectory.averages import averaged, posterior_of
 from methods.trajectory.collector import Descent, require_iterates
 from methods.trajectory.schedules import HighThenLow
 
 
 @dataclass(frozen=True)
-class Swa:
+class Swa(Stacked):
     """A point estimate at the average of the iterates that the descent keeps."""
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
@@ -27,19 +27,10 @@ class Swa:
     def __post_init__(self) -> None:
         require_iterates(self, self.training, 1)
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the point estimate; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the point estimate of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         stack, moments = averaged(problems, rngs, self.training)
         details = {"iterates": float(moments.count)}
         posteriors = [

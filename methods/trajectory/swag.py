@@ -19,16 +19,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.randomness import normal
 from methods.settings import require_between, require_count
-from methods.training import in_stacks, only
 from methods.trajectory.averages import averaged, posterior_of
 from methods.trajectory.collector import Descent, require_iterates
 from methods.trajectory.schedules import HighThenLow
 
 
 @dataclass(frozen=True)
-class Swag:
+class Swag(Stacked):
     """`draws` weight vectors, drawn once; each has batch-norm statistics of its own."""
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
@@ -44,19 +44,10 @@ class Swag:
         require_count(self, "draws")
         require_between(self, 0.0, math.inf, "scale")
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         stack, moments = averaged(problems, rngs, self.training, self.rank)
         posteriors = []
         for m, problem in enumerate(problems):

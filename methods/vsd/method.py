@@ -23,11 +23,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from methods.base import InferenceDiverged, Posterior, Problem
+from methods.batched import Stacked
 from methods.network_posterior import NetworkPosterior, draws_at_once
 from methods.predictive import Predictive, mixture
 from methods.settings import require_choice, require_count, require_positive
 from methods.torch_network import TorchNetwork
-from methods.training import Schedule, Stack, check_descent, in_stacks, only
+from methods.training import Schedule, Stack, check_descent
 from methods.vsd.network import Sharing, StructuredNetwork, dense_weights, drawn_weights
 from methods.vsd.noise import RotatedNoise, initial_numbers, noises_of
 
@@ -69,7 +70,7 @@ class VsdPosterior:
 
 
 @dataclass(frozen=True)
-class Vsd:
+class Vsd(Stacked):
     """VSD by Adam, with new factors for every example.
 
     `draws` weight vectors are averaged when predicting. A regression's noise variance is
@@ -94,19 +95,10 @@ class Vsd:
         require_count(self, "draws")
         require_count(self, "reflections", least=0)
 
-    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        return only(self.fit_many([problem], [rng]))
-
-    def fit_many(
+    def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        return in_stacks(self._fit_stack, problems, rngs)
-
-    def _fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
-    ) -> list[Posterior | InferenceDiverged]:
         first = problems[0]
         stack = Stack(problems, rngs, self.batch_size)
         network = StructuredNetwork(

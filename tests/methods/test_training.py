@@ -10,13 +10,14 @@ from datasets.base import Gaussian, Split
 from methods.adamw import AdamW
 from methods.architectures import Conv2d, Linear
 from methods.base import InferenceDiverged, Problem
+from methods.batched import in_stacks
 from methods.ensemble import Ensemble
 from methods.ivon import Ivon
 from methods.mc_dropout import McDropout
 from methods.mfvi import Mfvi
 from methods.minibatches import Minibatches
 from methods.sgd import Sgd
-from methods.training import ObservationNoise, Stack, in_stacks
+from methods.training import ObservationNoise, Stack
 from tests.methods.problems import classification, images, regression, stream, streams
 
 
