@@ -8,7 +8,8 @@ Source: Martens (2020), "New Insights and Perspectives on the Natural Gradient M
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 import torch
 from jaxtyping import Float, Float64
@@ -18,6 +19,7 @@ from methods.base import InferenceDiverged, Unsupported
 from methods.laplace.likelihood import hessian_root
 from methods.laplace.tape import Entry, Tape
 from methods.network_posterior import NetworkPosterior
+from methods.settings import require_choice
 from methods.torch_network import TorchNetwork
 
 Layers = Literal["all", "last"]
@@ -73,6 +75,20 @@ class Structure(Protocol):
     ) -> Spectrum:
         """Return the matrix at a point estimate, over training inputs."""
         ...
+
+
+@dataclass(frozen=True)
+class OfLayers:
+    """A structure over the weights of all layers, or of the last."""
+
+    layers: Layers = "all"
+
+    def __post_init__(self) -> None:
+        require_choice(self, "layers", get_args(Layers))
+
+    def tape(self, network: TorchNetwork) -> Tape:
+        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
+        return Tape(network, self.layers == "last")
 
 
 def values_per_point(tape: Tape, outputs: int) -> int:

@@ -16,31 +16,19 @@ the name of the convention.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.laplace.gauss_newton import Layers, Spectrum, eigensystem, gauss_newton_entries
+from methods.laplace.gauss_newton import OfLayers, Spectrum, eigensystem, gauss_newton_entries
 from methods.laplace.tape import Entry, Tape
 from methods.network_posterior import NetworkPosterior
-from methods.settings import require_choice
-from methods.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)
-class Kfac:
+class Kfac(OfLayers):
     """Two small matrices per layer; layers are independent."""
-
-    layers: Layers = "all"
-
-    def __post_init__(self) -> None:
-        require_choice(self, "layers", get_args(Layers))
-
-    def tape(self, network: TorchNetwork) -> Tape:
-        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
-        return Tape(network, self.layers == "last")
 
     def spectrum(
         self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from methods.laplace.gauss_newton import (
-    Layers,
+    OfLayers,
     Spectrum,
     eigensystem,
     gauss_newton_entries,
@@ -18,22 +17,13 @@ from methods.laplace.gauss_newton import (
 )
 from methods.laplace.tape import Entry, Tape
 from methods.network_posterior import NetworkPosterior
-from methods.settings import require_choice, require_count
+from methods.settings import require_count
 from methods.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)
-class Diagonal:
+class Diagonal(OfLayers):
     """Its diagonal: weights are independent."""
-
-    layers: Layers = "all"
-
-    def __post_init__(self) -> None:
-        require_choice(self, "layers", get_args(Layers))
-
-    def tape(self, network: TorchNetwork) -> Tape:
-        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
-        return Tape(network, self.layers == "last")
 
     def spectrum(
         self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
@@ -48,19 +38,18 @@ class Diagonal:
 
 
 @dataclass(frozen=True)
-class Full:
+class Full(OfLayers):
     """The matrix itself, for up to `most` weights."""
 
-    layers: Layers = "all"
     most: int = 6000
 
     def __post_init__(self) -> None:
-        require_choice(self, "layers", get_args(Layers))
+        super().__post_init__()
         require_count(self, "most")
 
     def tape(self, network: TorchNetwork) -> Tape:
         """Return the tape of the layers; raises `Unsupported` for a network not covered."""
-        tape = Tape(network, self.layers == "last")
+        tape = super().tape(network)
         require_at_most(self.most, tape.size)
         return tape
 
