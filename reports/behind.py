@@ -98,7 +98,8 @@ def _names(wanted: Collection[tuple[object, str, str]]) -> dict[str, str]:
     conditions = sorted({condition for _, condition, _ in wanted})
     metrics = sorted({metric for _, _, metric in wanted})
     return {c: labels.condition(c) for c in conditions} | {
-        m: labels.metric(m) for m in (*metrics, "fit_seconds", "predict_seconds", "peak_bytes")
+        m: labels.metric(m)
+        for m in (*metrics, "fit_seconds", "predict_seconds", "peak_bytes", "fit_joules")
     }
 
 
@@ -113,7 +114,7 @@ def _runs(runs: Sequence[Record], origins: dict[str, int]) -> Plain:
         "finished": _column([str(r.provenance.get("finished", ""))[:19] for r in runs]),
         "origin": _column([origins.setdefault(text, len(origins)) for text in told]),
     }
-    for name in ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together"):
+    for name in ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules"):
         columns[name] = _column([getattr(r.cost, name, None) for r in runs])
     if errors := {i: r.error[-LONGEST_ERROR:] for i, r in enumerate(runs) if r.error}:
         columns["errors"] = errors

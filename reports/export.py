@@ -64,7 +64,7 @@ CSV_COLUMNS = (
 )
 
 
-UNSCALED = {"peak_bytes": "bytes"}
+UNSCALED = {"peak_bytes": "bytes", "fit_joules": "joules"}
 """Units of the values that a page prints in another; the rest of those are fractions."""
 
 

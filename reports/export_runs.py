@@ -74,7 +74,7 @@ def frame(found: Iterable[Results]) -> pd.DataFrame:
 
 
 SCORE_COLUMNS = ("scored_on", "condition", "metric", "value", "unit")
-NUMBERS = ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "value")
+NUMBERS = ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules", "value")
 
 
 def _scores(records: Sequence[Record], places: Mapping[str, str]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Quality against what it costs: seconds to fit, seconds to predict, memory."""
+"""Quality against what it costs: seconds to fit, seconds to predict, memory, energy."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,6 +18,7 @@ COSTS = {
     "fit_seconds": "seconds to fit",
     "predict_seconds": "seconds to predict",
     "peak_bytes": "memory to fit, MiB",
+    "fit_joules": "energy to fit, kJ",
 }
 
 

@@ -6,7 +6,7 @@ from suites.engine.record import Record
 
 RUN_COLUMNS = (
     *("key", "suite", "profile", "dataset", "origin", "method", "fold", "seed", "status"),
-    *("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together"),
+    *("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules"),
     *("commit", "machine", "device", "finished", "store"),
 )
 
@@ -23,11 +23,11 @@ def run_rows(
 
 def _row(record: Record, store: str) -> tuple[object, ...]:
     told, cost = record.provenance, record.cost
-    costs = ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together")
+    costs = ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules")
     return (
         *(record.key, record.suite, record.profile, record.dataset, record.origin),
         *(record.method, record.fold, record.seed, record.status),
-        *(getattr(cost, name, "") for name in costs),
+        *("" if (v := getattr(cost, name, None)) is None else v for name in costs),
         *(str(told.get(name, "")) for name in ("commit", "machine", "device", "finished")),
         store,
     )

@@ -153,7 +153,9 @@ def condition_table(
         for name in names
     ]
     if condition == benchmark.conditions[0] and not minor:
-        pairs += [cost_column(benchmark, name, methods) for name in _COSTS]
+        costs = [r.cost for r in benchmark.records if r.cost]
+        known = [name for name in _COSTS if any(getattr(c, name) is not None for c in costs)]
+        pairs += [cost_column(benchmark, name, methods) for name in known]
     title = f"{labels.dataset(benchmark.title)}, {labels.condition(condition)}"
     return table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
 
@@ -202,6 +204,7 @@ _COSTS: Mapping[str, tuple[str, float]] = {
     "fit_seconds": ("s", 1.0),
     "predict_seconds": ("s", 1.0),
     "peak_bytes": ("MiB", 2.0**-20),
+    "fit_joules": ("kJ", 1e-3),
 }
 """what is printed → unit and the factor to it"""
 

@@ -39,6 +39,7 @@ class Attempt:
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
     peak_bytes: float = 0.0
+    fit_joules: float | None = None
     interruptions: dict[str, object] = field(default_factory=dict)
     """How often the fits went on from a checkpoint, and which checkpoints were of no use."""
 

@@ -23,7 +23,7 @@ def fit(
     """Fit, and charge each attempt an equal share of time and memory.
 
     `number` counts the fits of a run from 0. Fits that go on from a checkpoint in `folder` cost
-    what they did before, too.
+    what they did before, too; how much energy that was is not known.
     """
     if not attempts:
         return
@@ -35,9 +35,15 @@ def fit(
     ):
         _fit_all(attempts, number, device)
     seconds = watch.seconds + place.earlier_seconds
+    energy = None if place.earlier_seconds else watch.joules
     peak = max(grown.bytes, place.earlier_peak_bytes)
     for attempt in attempts:
         attempt.fit_seconds += seconds / len(attempts)
+        earlier = attempt.fit_joules if number else 0.0
+        if energy is None or earlier is None:
+            attempt.fit_joules = None
+        else:
+            attempt.fit_joules = earlier + energy / len(attempts)
         attempt.peak_bytes = max(attempt.peak_bytes, peak / len(attempts))
         attempt.interruptions = checkpoints.account(place, attempt.interruptions)
 

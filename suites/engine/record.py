@@ -23,13 +23,15 @@ Status = Literal["completed", "diverged", "failed"]
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run took. Runs that were fitted together share time and memory equally."""
+    """What a run took. Runs that were fitted together share it equally."""
 
     fit_seconds: float
     predict_seconds: float
     peak_bytes: float
     """Growth of resident memory while fitting; on a GPU, the most that was allocated."""
     fitted_together: int = 1
+    fit_joules: float | None = None
+    """Of the GPU while fitting; None where nobody counts them, as on a CPU."""
 
 
 @dataclass(frozen=True)

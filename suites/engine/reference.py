@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from methods.predictive import Predictive, RealPredictive
+from methods.predictive import ClassPredictive, GaussianPredictive, Predictive, RealPredictive
 from metrics import DISTANCES
 from metrics.distances import Tabulated
 from suites.engine.description import canonical_json, describe
@@ -121,9 +121,9 @@ def _tabulated(record: Record, store: Store) -> dict[str, Tabulated]:
 
 def _in_original_units(
     prediction: Predictive, target: Mapping[str, object] | None
-) -> RealPredictive:
+) -> GaussianPredictive | RealPredictive:
     """Return the prediction on the target's own scale; raises TypeError unless it is real."""
-    if not isinstance(prediction, RealPredictive):
+    if isinstance(prediction, ClassPredictive):
         kind = type(prediction).__name__
         raise TypeError(f"distances to a reference are between predictions of reals, not {kind}")
     if not target:

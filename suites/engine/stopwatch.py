@@ -1,4 +1,4 @@
-"""How long a block takes on its device."""
+"""How long a block takes on its device, and how much energy."""
 
 import time
 from collections.abc import Iterator
@@ -7,25 +7,32 @@ from dataclasses import dataclass
 
 import torch
 
+from suites.engine.energy import joules
+
 
 @dataclass
 class Watch:
-    """The seconds of a block, once it has ended."""
+    """What a block has taken, once it has ended."""
 
     seconds: float = 0.0
+    joules: float | None = None
+    """Of the GPU; None where nobody counts them."""
 
 
 @contextmanager
 def stopwatch(device: torch.device) -> Iterator[Watch]:
-    """Measure the block's seconds, waiting for the device at both ends."""
+    """Measure the block's seconds and joules, waiting for the device at both ends."""
     watch = Watch()
     _synchronise(device)
-    start = time.perf_counter()
+    before, start = joules(device), time.perf_counter()
     try:
         yield watch
     finally:
         _synchronise(device)
         watch.seconds = time.perf_counter() - start
+        after = joules(device)
+        if before is not None and after is not None:
+            watch.joules = after - before
 
 
 def _synchronise(device: torch.device) -> None:

@@ -15,7 +15,7 @@ METRIC_COLUMNS = (
 )
 COST_COLUMNS = (
     *("suite", "profile", "dataset", "origin", "method", "seed", "fold", "status"),
-    *("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "device"),
+    *("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules", "device"),
 )
 
 Row = tuple[str | int | float, ...]
@@ -51,7 +51,11 @@ def cost_rows(records: Iterable[Record]) -> list[Row]:
         (
             *(r.suite, r.profile, r.dataset, r.origin, r.method, r.seed, r.fold, r.status),
             *(r.cost.fit_seconds, r.cost.predict_seconds, r.cost.peak_bytes),
-            *(r.cost.fitted_together, str(r.provenance.get("device", ""))),
+            *(
+                r.cost.fitted_together,
+                "" if r.cost.fit_joules is None else r.cost.fit_joules,
+                str(r.provenance.get("device", "")),
+            ),
         )
         for r in records
         if r.cost is not None
