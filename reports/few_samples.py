@@ -83,7 +83,7 @@ class Counted:
     def explanation(self) -> str:
         """What was measured, in words, and what is printed of it."""
         repeats = len(self.curves(self.methods[0], MAIN))
-        printed = "; ".join(
+        printed = " and ".join(
             f"{row.value:.3f} for {PRINTED.get(row.method, labels.sentence(row.method))}"
             for row in _printed(self._records)
         )
@@ -117,7 +117,7 @@ def divergence_table(found: Counted, metric: str = MAIN) -> Table:
         curves = found.curves(method, metric)
         if len(curves):
             rows.append(_row(found, method, [_cell(values) for values in curves.T]))
-    title = f"{labels.dataset(found.benchmark.title)}: {labels.metric(metric)} by draws"
+    title = f"{labels.dataset(found.benchmark.title)}: {labels.metric(metric)} against draws"
     return Table(title, columns, tuple(rows), found.benchmark.origin)
 
 
@@ -134,7 +134,7 @@ def equal_table(found: Counted) -> Table | None:
         return None
     needed = [n for n in found.counts if all(k * n in found.counts for k in MULTIPLES)]
     base, places = found.curves(baseline, MAIN), {n: i for i, n in enumerate(found.counts)}
-    columns = [Column("own", "n draws", "nats", None, digits=2)]
+    columns = [Column("own", "Own, n draws", "nats", None, digits=2)]
     columns += [
         Column(f"baseline_{k}", f"{baseline}, {k if k > 1 else ''}n draws", "nats", None, digits=2)
         for k in MULTIPLES

@@ -113,9 +113,9 @@ def test_without_monte_carlo_nothing_is_equal_to_it():
 
 def test_other_errors_have_a_table_of_the_methods_that_have_them():
     tables = {shown.title.partition(": ")[2]: shown for shown in other_tables(both())}
-    back = tables["KL from the exact predictive by draws"]
+    back = tables["KL from the exact predictive against draws"]
     assert [row.method for row in back.rows] == ["Monte Carlo"]
-    logistic = tables["Error of the mean logistic by draws"]
+    logistic = tables["Error of the mean logistic against draws"]
     assert len(logistic.rows) == 2
     assert len(tables) == 2
 
@@ -128,7 +128,7 @@ def test_repeats_that_lack_a_count_are_left_out():
 
 def test_what_the_paper_prints_is_said_where_it_is_claimed():
     claimed = both(reproduces=CLAIM)
-    assert "0.069 for CIBER; 0.130 for Monte Carlo" in claimed.explanation
+    assert "0.069 for CIBER and 0.130 for Monte Carlo" in claimed.explanation
     assert "prints" not in both().explanation
     assert "3 repeats" in both().explanation
 

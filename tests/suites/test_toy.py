@@ -88,7 +88,7 @@ def test_every_method_of_the_gap_is_drawn_with_its_distance_to_many_draws(tmp_pa
     few = {"chains": 2, "warmup": 60, "thinning": 2}
     methods = {
         "HMC vague": Hmc(draws=40, **few),
-        "CIBER of 10 draws": CiberOfHmc(Hmc(draws=10, **few), LastLayer(1)),
+        "CIBER of 10 draws": CiberOfHmc(Hmc(draws=4, **few), LastLayer(1)),
         "SWAG": replace(
             SUITES["gap"].methods["SWAG"],
             training=replace(GAP_DESCENT, epochs=60, every=2),
