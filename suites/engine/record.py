@@ -105,7 +105,8 @@ def to_json(record: Record) -> str:
 
     The last line seals what is above it by its SHA-256.
     """
-    fields = vars(record) | {"cost": record.cost and vars(record.cost), "schema": SCHEMA}
+    cost = record.cost and {n: value for n, value in vars(record.cost).items() if value is not None}
+    fields = vars(record) | {"cost": cost, "schema": SCHEMA}
     lines = (f'"{name}": {_text(fields[name])}' for name in _NAMES)
     body = "{\n" + ",\n".join(lines)
     return body + _seal(body)
