@@ -118,7 +118,7 @@ def _checked(record: Record | None, key: str) -> Record:
         wrong.append("status")
     numbers: list[object] = [record.diagnostics, *record.scores.values()]
     if record.cost is not None:
-        numbers.append(vars(record.cost))
+        numbers.append(record.cost.known)
     if not all(_holds_numbers(part) for part in numbers):
         wrong.append("a number")
     if not record.scores.keys() <= record.condition_origins.keys():

@@ -33,6 +33,11 @@ class Cost:
     fit_joules: float | None = None
     """Of the GPU while fitting; None where nobody counts them, as on a CPU."""
 
+    @property
+    def known(self) -> dict[str, float]:
+        """What is known of it, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
 
 @dataclass(frozen=True)
 class Record:
@@ -105,8 +110,7 @@ def to_json(record: Record) -> str:
 
     The last line seals what is above it by its SHA-256.
     """
-    cost = record.cost and {n: value for n, value in vars(record.cost).items() if value is not None}
-    fields = vars(record) | {"cost": cost, "schema": SCHEMA}
+    fields = vars(record) | {"cost": record.cost and record.cost.known, "schema": SCHEMA}
     lines = (f'"{name}": {_text(fields[name])}' for name in _NAMES)
     body = "{\n" + ",\n".join(lines)
     return body + _seal(body)

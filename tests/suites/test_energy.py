@@ -115,7 +115,9 @@ def test_on_a_cpu_a_record_says_nothing_of_energy():
 
 def test_a_report_has_energy_where_a_run_has(tmp_path):
     runs = [record(method, seed=seed) for method in ("AdamW", "IVON") for seed in (0, 1, 2)]
-    assert "Energy" not in page(tmp_path / "without", runs)
+    text = page(tmp_path / "without", runs)
+    assert "Memory" in text
+    assert "Energy" not in text
     metered = [
         dataclasses.replace(run, cost=dataclasses.replace(run.cost, fit_joules=2500.0 + run.seed))
         for run in runs
