@@ -20,6 +20,7 @@ from tests.reports.synthetic import keep, record
 from tests.suites.fakes import Together
 from tests.suites.test_execute import outcomes
 
+ENERGY = r"Energy\s*<span class=\"unit\">kJ</span>"
 CPU, GPU = torch.device("cpu"), torch.device("cuda:0")
 
 
@@ -116,14 +117,14 @@ def test_on_a_cpu_a_record_says_nothing_of_energy():
 def test_a_report_has_energy_where_a_run_has(tmp_path):
     runs = [record(method, seed=seed) for method in ("AdamW", "IVON") for seed in (0, 1, 2)]
     text = page(tmp_path / "without", runs)
-    assert "Memory" in text
-    assert "Energy" not in text
+    assert re.search(r"Memory\s*<span class=\"unit\">MiB</span>", text)
+    assert not re.search(ENERGY, text)
     metered = [
         dataclasses.replace(run, cost=dataclasses.replace(run.cost, fit_joules=2500.0 + run.seed))
         for run in runs
     ]
     text = page(tmp_path / "with", metered)
-    assert re.search(r"Energy\s*<span class=\"unit\">kJ</span>", text)
+    assert re.search(ENERGY, text)
     assert 'data-value="2501"' in text
     assert "energy to fit, kJ" in text
 
