@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reports import behind, labels
-from reports.content import Content, Part
+from reports.content import Content
 from reports.coverage_table import coverage_table
 from reports.export import printed
 from reports.families import FAMILIES
@@ -19,6 +19,7 @@ from reports.gallery import Gallery
 from reports.layers import layer_table
 from reports.numbers import duration, identifier, number, span, typographic
 from reports.palette import MARKERS, Style
+from reports.part import Part
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.content import Content, Part
+from reports.content import Content
 from reports.numbers import duration
 from reports.page import front
+from reports.part import Part
 from reports.verdicts import KINDS, Kind, Summary
 
 HOME = "../index.html"
