@@ -99,11 +99,6 @@ class Table:
         return found.pop() if len(found) == 1 else ()
 
     @property
-    def all_succeeded(self) -> bool:
-        """Whether every run of every method was completed."""
-        return all(row.completed == row.runs for row in self.rows)
-
-    @property
     def unconverged(self) -> list[str]:
         """Which means hold runs that did not converge: a line for each method concerned."""
         lines = []
