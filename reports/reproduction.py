@@ -179,8 +179,9 @@ def _is(condition: str, printed: Published) -> bool:
 def _differences(
     printed: Published, condition: str, runs: Sequence[Record], origins: set[str | None]
 ) -> Iterator[str]:
-    for profile in sorted({r.profile for r in runs} - {"paper"}):
-        yield f"profile {profile}, not paper"
+    for profile in sorted({r.profile for r in runs}):
+        if not profile.startswith("paper"):
+            yield f"profile {profile}, not paper"
     if "subset" in origins:
         yield "a subset of the data"
     if "generated" in origins:

@@ -63,6 +63,7 @@ def test_runs_that_did_not_converge_are_counted_beside_the_printed_number():
     ("change", "reason"),
     [
         ({"profile": "quick"}, "profile quick"),
+        ({"profile": "coverage"}, "profile coverage"),
         ({"origin": "subset"}, "subset"),
         ({"run": {"source": {"type": "datasets.limited:Limited", "train": 9}}}, "limited"),
     ],
@@ -110,6 +111,12 @@ def test_methods_are_matched_by_name_and_aliases_not_by_resemblance():
 def test_a_doubtful_value_is_not_compared():
     found = compared(paper_run("Message passing", {"ood_svhn": {"auroc_ood": 0.8}}))
     assert all(c.differs for c in found)
+
+
+def test_a_profile_of_one_paper_of_several_follows_it():
+    found = compared(paper_run(profile="paper_000", seed=0), paper_run(profile="paper_000", seed=1))
+    assert found
+    assert not any("profile" in reason for c in found for reason in c.differs)
 
 
 def test_diverged_runs_are_compared_with_nothing():
