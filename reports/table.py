@@ -305,10 +305,10 @@ def standard_error(values: Sequence[float]) -> float | None:
 def holdout_ratio(records: Sequence[Record]) -> float | None:
     """Return the mean of test rows over train rows, None where the facts lack them.
 
-    It stands for the overlap of training sets, of which repeats of active learning, each with
-    few rows out of a pool, have next to none: 0.
+    It stands for the overlap of training sets. Generated ones are drawn anew for every fold,
+    and repeats of active learning take few rows out of a pool: 0.
     """
-    if records and all("pool_rows" in r.facts for r in records):
+    if records and all("pool_rows" in r.facts or r.origin == "generated" for r in records):
         return 0.0
     rows = [(r.facts.get("test_rows"), r.facts.get("train_rows")) for r in records]
     ratios = [

@@ -78,6 +78,19 @@ def test_folds_are_compared_by_the_t_test_corrected_for_overlap():
     assert cell(records, "SGD").mark == "best"
 
 
+def test_folds_that_were_generated_share_no_rows_and_need_no_correction():
+    gaps = [0.21, 0.05, -0.04, 0.2, 0.15]
+    made = {"origin": "generated", "condition_origins": {"clean": "generated"}}
+    records = [
+        record(method, fold=fold, scores={"clean": {"nll": 1.0 + extra}},
+               facts={"train_rows": 900, "test_rows": 100}, **made)
+        for fold, gap in enumerate(gaps)
+        for method, extra in (("SGD", 0.0), ("AdamW", gap))
+    ]  # fmt: skip
+    expected = stats.ttest_1samp(gaps, 0.0).pvalue
+    assert cell(records, "AdamW").p_value == pytest.approx(expected)
+
+
 def test_p_values_are_adjusted_over_all_pairs_of_methods():
     rng = np.random.default_rng(1)
     best = rng.normal(1, 0.2, 8)
