@@ -13,8 +13,7 @@ from reports import labels
 from reports.descriptions import flatten
 from reports.facts import told_of
 from reports.load import Damage
-from reports.paired import FEWEST_PAIRS, LEVEL
-from reports.table import holdout_ratio
+from reports.paired import FEWEST_PAIRS, LEVEL, holdout_ratio
 from suites.engine.record import Record
 
 Place = tuple[str, str, str, str, str]

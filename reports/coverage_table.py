@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from reports import labels
+from reports.columns import standard_error
 from reports.coverage import SIDES, SIGMAS, WHERE, Covered, FoldCoverage
 from reports.published import Published
-from reports.table import Cell, Column, Entry, Row, Table, standard_error
+from reports.table import Cell, Column, Entry, Row, Table
 
 Values = Callable[[FoldCoverage], float]
 

@@ -14,11 +14,12 @@ from metrics import PROBED
 from metrics.statistics import mean
 from reports import labels
 from reports.benchmarks import Benchmark
+from reports.columns import standard_error
 from reports.figures import few_samples as figure
 from reports.figures.canvas import Drawing
 from reports.palette import Style
 from reports.published import Published, table
-from reports.table import Cell, Column, Entry, Row, Table, standard_error
+from reports.table import Cell, Column, Entry, Row, Table
 from suites.engine.record import Record
 
 CONDITION = re.compile(r"samples_(\d+)")

@@ -9,11 +9,12 @@ from metrics import PROBED
 from metrics.statistics import mean, replicates
 from reports import labels
 from reports.benchmarks import Benchmark
+from reports.columns import standard_error
 from reports.figures import layers as figure
 from reports.figures.canvas import Drawing
 from reports.palette import Style
 from reports.published import Published, table
-from reports.table import Cell, Column, Entry, Row, Table, standard_error
+from reports.table import Cell, Column, Entry, Row, Table
 from suites.engine.record import Record
 
 LAYER = re.compile(r"layer_(\d+)_([A-Z]+)")

@@ -10,18 +10,8 @@ from metrics.active_learning import area, final_value, share_of_wins
 from metrics.statistics import Samples, holm, replicates, wilcoxon
 from reports import labels
 from reports.benchmarks import Benchmark
-from reports.table import (
-    Cell,
-    Column,
-    Entry,
-    Row,
-    Table,
-    Values,
-    filled,
-    score_column,
-    standard_error,
-    with_decimals,
-)
+from reports.columns import Values, filled, score_column, standard_error, with_decimals
+from reports.table import Cell, Column, Entry, Row, Table
 from suites.engine.record import Record
 
 MAIN = ("rmse", "accuracy")

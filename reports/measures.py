@@ -8,9 +8,10 @@ from metrics import PROBED
 from metrics.statistics import Samples, mean, replicates
 from reports import labels
 from reports.benchmarks import Benchmark
+from reports.columns import score_column, score_under, standard_error
 from reports.numbers import decimals, number
-from reports.paired import Verdict, compare
-from reports.table import Column, holdout_ratio, score_column, score_under, standard_error
+from reports.paired import Verdict, compare, holdout_ratio
+from reports.table import Column
 from suites.engine.summary import in_numbers
 
 MAIN = (

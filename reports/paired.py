@@ -1,7 +1,7 @@
 """Which methods are as good as the best, as far as runs on the same folds and seeds can tell."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -10,6 +10,7 @@ import numpy as np
 from metrics.pairwise import FEWEST, all_pairs
 from metrics.power import minimum_detectable_difference
 from metrics.statistics import Samples, mean, replicates
+from suites.engine.record import Record
 
 LEVEL = 0.05
 FEWEST_PAIRS = FEWEST
@@ -91,6 +92,23 @@ def compare(
         },
         median(minimum_detectable_difference(1.0, count, ratio, level) for count in counts),
     )
+
+
+def holdout_ratio(records: Sequence[Record]) -> float | None:
+    """Return the mean of test rows over train rows, None where the facts lack them.
+
+    It stands for the overlap of training sets. Generated ones are drawn anew for every fold,
+    and repeats of active learning take few rows out of a pool: 0.
+    """
+    if records and all("pool_rows" in r.facts or r.origin == "generated" for r in records):
+        return 0.0
+    rows = [(r.facts.get("test_rows"), r.facts.get("train_rows")) for r in records]
+    ratios = [
+        test / train
+        for test, train in rows
+        if isinstance(test, int) and isinstance(train, int) and train > 0
+    ]
+    return mean(ratios) if ratios else None
 
 
 def _arrays(samples: list[Samples], by_fold: bool) -> tuple[np.ndarray, np.ndarray]:

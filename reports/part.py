@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from reports import labels
 from reports.answers import Answer, answer
 from reports.benchmarks import Benchmark
+from reports.condition_tables import overview
 from reports.coverage import Covered, covered
 from reports.coverage_table import coverage_table
 from reports.facts import (
@@ -28,7 +29,7 @@ from reports.ranks import Ranks, ranks
 from reports.reproduction import Reproduction, reproductions
 from reports.section import Section, section_of
 from reports.steps import step_tables
-from reports.table import Table, overview
+from reports.table import Table
 from reports.verdicts import (
     clauses,
     judgements,

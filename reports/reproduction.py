@@ -11,10 +11,10 @@ import numpy as np
 
 from metrics.statistics import mean, replicates, summary
 from reports.benchmarks import Benchmark
+from reports.columns import standard_error
 from reports.descriptions import class_name
 from reports.protocols import Protocol, declared, has_network, ours
 from reports.published import Published, table
-from reports.table import standard_error
 from suites.engine.record import Record
 
 FEWEST = 3

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports.benchmarks import Benchmark
+from reports.condition_tables import condition_table, diagnostics_table
 from reports.sizes import Family, part_tables, size_tables, sized_families
-from reports.table import Table, condition_table, diagnostics_table
+from reports.table import Table
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,12 @@ from datasets.perturbations import families
 from metrics import ATTACKED, METRICS
 from reports import labels
 from reports.benchmarks import Benchmark
+from reports.columns import filled, score_column, score_under
+from reports.condition_tables import ordered, table_of
 from reports.figures import sizes as figure
 from reports.figures.canvas import Drawing
 from reports.palette import Style
-from reports.table import Table, filled, ordered, score_column, score_under, table_of
+from reports.table import Table
 from suites.engine.record import Record
 
 SHOWN = ("accuracy", "nll", "ece", "rmse", "log_odds_of_errors_median")

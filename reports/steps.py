@@ -5,19 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from reports import labels
 from reports.benchmarks import Benchmark
+from reports.columns import cost_column, diagnostic_column, filled, score_column, score_under
+from reports.condition_tables import ordered, table_of
 from reports.figures import steps as figure
 from reports.figures.canvas import Drawing
 from reports.palette import Style
-from reports.table import (
-    Table,
-    cost_column,
-    diagnostic_column,
-    filled,
-    ordered,
-    score_column,
-    score_under,
-    table_of,
-)
+from reports.table import Table
 from suites.engine.record import Record
 
 STEPS, GUARDS = "serial_steps", "guard_events"

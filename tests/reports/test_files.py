@@ -12,11 +12,11 @@ import pytest
 
 from reports.benchmarks import benchmarks
 from reports.cli import main
+from reports.condition_tables import condition_table
 from reports.descriptions import call, differing, flatten
 from reports.export import latex, markdown, tidy
 from reports.figures.evidence import FALSE_POSITIVE_RATES, roc
 from reports.palette import styles
-from reports.table import condition_table
 from tests.reports.synthetic import classified, detected, keep, record, runs_of
 
 HOSTILE = ["<script>alert(1)</script>", '<img src=x onerror="alert(1)">', "a|b_c & 50% $x^2$ #~\\"]

@@ -8,9 +8,10 @@ import pytest
 from scipy import stats
 
 from reports.benchmarks import benchmarks
+from reports.condition_tables import condition_table, overview
 from reports.facts import networks
 from reports.paired import compare
-from reports.table import Cell, condition_table, overview
+from reports.table import Cell
 from tests.reports.synthetic import record, runs_of
 
 
