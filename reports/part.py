@@ -18,7 +18,8 @@ from reports.facts import (
 from reports.few_samples import Counted, counted, divergence_table, equal_table, other_tables
 from reports.figures import ranks as ranks_figure
 from reports.figures.canvas import Drawing
-from reports.gallery import Gallery, galleries
+from reports.galleries import galleries
+from reports.gallery import Gallery
 from reports.layers import Layered, layer_table, layered
 from reports.learning import learning_tables
 from reports.load import Damage, Results
