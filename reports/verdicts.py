@@ -149,7 +149,9 @@ def _z(of: Comparison, theirs: float) -> float:
     if of.repeats < 2:
         return t
     uncertain = of.standard_error**4 / (of.repeats - 1)
-    if of.published.repeats and of.published.repeats > 1:
+    if of.published.spread is None:  # theirs is taken from our repeats, too
+        uncertain = (of.standard_error**2 + theirs**2) ** 2 / (of.repeats - 1)
+    elif of.published.repeats and of.published.repeats > 1:
         uncertain += theirs**4 / (of.published.repeats - 1)
     if uncertain == 0:
         return t

@@ -11,7 +11,7 @@ from scipy import stats
 from reports.benchmarks import benchmarks
 from reports.protocols import DECLARED, declared, ours
 from reports.published import FOLDER, Published, _rows, table
-from reports.reproduction import Comparison, reproductions
+from reports.reproduction import Comparison, _columns, reproductions
 from reports.verdicts import Summary, clauses, declarations, judge, judgements, summaries, summary
 from tests.reports.synthetic import record
 
@@ -99,6 +99,19 @@ def test_a_number_without_spread_may_be_of_one_run():
     assert judge(compared(3.7, spread=None, spread_kind="none")).kind == "agrees"
     assert judge(compared(4.5, spread=None, spread_kind="none")).kind == "not comparable"
     assert judge(compared(6.0, spread=None, spread_kind="none")).kind == "differs"
+
+
+@pytest.mark.parametrize("ours", [3, 5, 20])
+def test_one_more_run_of_the_same_law_differs_as_rarely_from_few_repeats(ours):
+    """Its spread is taken from ours, and is as uncertain: Student's t of our degrees of freedom."""
+    rng, differ = np.random.default_rng(ours), 0
+    for _ in range(2000):
+        one, single = rng.standard_normal(ours), rng.standard_normal()
+        mean, std = 3 + one.mean() - single, one.std(ddof=1)
+        found = judge(compared(mean, stats.sem(one), std, repeats=ours, asked=None,
+                               spread=None, spread_kind="none"))  # fmt: skip
+        differ += found.kind.startswith("differs")
+    assert 0.03 < differ / 2000 < 0.06
 
 
 def test_another_protocol_is_not_compared_and_says_what_differs():
@@ -220,17 +233,22 @@ def test_every_table_of_scores_has_a_protocol():
         }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["cifar10", "uci", "active_learning", "rotated_mnist"])
+@pytest.mark.parametrize(
+    "name", ["cifar10", "uci", "active_learning", "rotated_mnist", "stl10_transfer"]
+)
 def test_the_suites_follow_the_protocols_that_they_claim(name):
-    """Epochs, networks and augmentation of every run that has a printed counterpart."""
+    """Epochs, networks and augmentation of every run of a paper's profile beside its number."""
     found, checked = {}, 0
-    for suite in importlib.import_module(f"suites.{name}").SUITES.values():
+    suites = importlib.import_module(f"suites.{name}").SUITES
+    for suite in (s for profile, s in suites.items() if profile.startswith("paper")):
         first = {(run.label, run.source.name): run for run in suite.runs()}
         for claim in suite.reproduces:
-            for printed in table(claim.paper, claim.table):
-                for (label, dataset), run in first.items():
-                    if (label.casefold(), dataset) == (printed.method, printed.dataset):
-                        ran = record(label, dataset, facts={}, run=dict(run.description))
+            for (label, dataset), run in first.items():
+                ran = record(label, dataset, facts={}, run=dict(run.description))
+                cells = [row for row in table(claim.paper, claim.table) if row.dataset == dataset]
+                models = _columns({row.model for row in cells}, [ran])
+                for printed in cells:
+                    if printed.method == label.casefold() and printed.model in models:
                         checked += 1
                         for reason in declared(printed).differences(printed, [ran]):
                             found.setdefault(reason, set()).add((label, dataset))
