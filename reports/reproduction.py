@@ -130,8 +130,14 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
 
 
 def _columns(models: set[str], runs: Sequence[Record]) -> set[str]:
-    """Return those of a table's networks that our runs have; all of them where they have none."""
-    return {model for model in models if all(has_network(run, model) for run in runs)} or models
+    """Return those of a table's networks that our runs have or may have, all where none is theirs.
+
+    A paper need not say which network a number is of.
+    """
+    known = {model: {has_network(run, model) for run in runs} for model in models}
+    if {True} not in known.values():
+        return models
+    return {model for model, found in known.items() if found in ({True}, {None})}
 
 
 def _compared(

@@ -63,3 +63,10 @@ def test_narrow_networks_are_told_from_those_of_the_large_sets():
     (other,) = compared(run(mlp([100, 100, 50], 1), "6", score, "elevators"))
     assert not any("another network" in text for text in same.differs)
     assert any("another network" in text for text in other.differs)
+
+
+def test_a_number_of_a_network_that_is_not_stated_stands_beside_every_network_of_ours():
+    score = {"clean": {"log_likelihood_standardised": -0.7}}
+    for hidden in ([1000, 1000, 500, 50, 2], [100, 100, 50]):
+        (found,) = compared(run(mlp(hidden, 1), "2", score, "elevators", method="NL"))
+        assert (found.published.model, found.published.method) == ("not_stated", "nl")
