@@ -175,9 +175,12 @@ def _refined(table: Tabulated, points: slice) -> tuple[Tensor, Tensor]:
     step = table.step[points, None, None]
     x = (nodes[:, :-1, None] + share * step).flatten(1)
     left, right = cdf[:, :-1, None], cdf[:, 1:, None]
-    slopes = density[..., None] * step
-    cells = left + (right - left) * share**2 * (3 - 2 * share)
-    cells += share * (1 - share) * ((1 - share) * slopes[:, :-1] - share * slopes[:, 1:])
+    # Of at most 3 times a cell's mean slope, they overshoot neither end (Fritsch, Carlson 1980).
+    rise = right - left
+    slopes, steepest = density[..., None] * step, 3 * rise.clamp(min=0)
+    up, down = torch.minimum(slopes[:, :-1], steepest), torch.minimum(slopes[:, 1:], steepest)
+    cells = left + rise * share**2 * (3 - 2 * share)
+    cells += share * (1 - share) * ((1 - share) * up - share * down)
     mass = torch.cat([cells.flatten(1), cdf[:, -1:]], 1).cummax(1).values.clamp(0, 1)
     return torch.cat([x, nodes[:, -1:]], 1), mass
 

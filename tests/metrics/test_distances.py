@@ -127,6 +127,26 @@ def test_other_distributions_have_the_divergence_of_adaptive_quadrature(student)
     assert found == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.mark.parametrize("node", [240, 255, 256])
+def test_a_narrow_component_on_a_node_moves_the_distance_by_no_more_than_a_step(node):
+    """Its density there is thousands of times what the cdf rises by in a step."""
+    scales, degrees = torch.tensor([1.0, 1e-4]), torch.full((2, 1, 1), 30.0)
+
+    def with_narrow_at(place):
+        places = torch.tensor([0.0, place], dtype=torch.float64)
+        return Tabulated(
+            StudentPredictive(places[:, None, None], scales[:, None, None].double(), degrees)
+        )
+
+    place = optimize.brentq(lambda x: with_narrow_at(x).nodes[0, node].item() - x, -2, 2)
+    table = with_narrow_at(place)
+    levels = (np.arange(200_000) + 0.5) / 200_000
+    drawn = np.sort(np.concatenate([special.stdtrit(30, levels[::2]), np.full(100_000, place)]))
+    square = np.mean((drawn - GAUSSIAN[0][0] - GAUSSIAN[1][0] * special.ndtri(levels)) ** 2)
+    found = wasserstein2(table, of(*GAUSSIAN)).item()
+    assert found == pytest.approx(math.sqrt(square), abs=table.step.item())
+
+
 def test_boxes_of_weights_have_the_distance_of_sorted_samples_and_no_tails():
     bases, floor = torch.full((2, 1, 1), 0.3).double(), torch.tensor([[[0.0, -9.0, 9.0, 0.0]]])
     centres, widths = torch.tensor([-1.0, 2.0]), torch.tensor([[2.0, 0.5], [1.0, 3.0]])
