@@ -10,6 +10,9 @@ from scipy import special
 FEWEST = 3
 """The fewest differences that are tested."""
 
+FEWEST_METHODS = 6
+"""Of fewer methods too little is known of how variances differ between pairs."""
+
 
 @dataclass(frozen=True)
 class Pairwise:
@@ -17,7 +20,9 @@ class Pairwise:
 
     mean: Float[ndarray, "*batch methods methods"]
     std: Float[ndarray, "*batch methods methods"]
-    """Standard deviation (n - 1) of the differences."""
+    """Standard deviation of the differences, drawn towards what is common to all pairs."""
+    freedom: Float[ndarray, "*batch methods methods"]
+    """Degrees of freedom of that, n - 1 or more."""
     count: Int[ndarray, "*batch methods methods"]
     """Differences: folds that both have, or seeds of the only fold."""
     p_value: Float[ndarray, "*batch methods methods"]
@@ -49,6 +54,10 @@ def all_pairs(
     level also where the claims are about the best method, which the same data have chosen;
     Holm over the comparisons with that one alone would not. A pair is tested on what both
     have, three differences at least, all of them finite.
+
+    A variance of three differences says little, and t tests on it find next to nothing among
+    many methods. With six methods or more, variances are therefore moderated: drawn towards
+    their common value as far as all pairs agree on one, see `_moderated`.
     """
     values = np.where(present, values, 0.0)
     one, other = (np.s_[..., :, None, :, :], np.s_[..., None, :, :, :])
@@ -64,15 +73,58 @@ def all_pairs(
     count = used.sum(-1)
     mean = gaps.sum(-1) / np.maximum(count, 1)
     squares = (((gaps - mean[..., None]) * used) ** 2).sum(-1)
-    std = np.sqrt(squares / np.maximum(count - 1, 1))
     tested = whole & (count >= FEWEST) & ~np.eye(values.shape[-3], dtype=bool)
+    variance, freedom = _moderated(squares / np.maximum(count - 1, 1), count - 1.0, tested)
+    std = np.sqrt(variance)
     statistic = np.full(mean.shape, np.inf)
     spread = std * np.sqrt(1 / np.maximum(count, 1) + test_to_train)
     np.divide(np.abs(mean), spread, out=statistic, where=spread > 0)
-    p_value = 2 * special.stdtr(np.maximum(count - 1, 1), -statistic)
+    p_value = 2 * special.stdtr(np.maximum(freedom, 1), -statistic)
     p_value[mean == 0] = 1.0
     p_value[~tested] = np.nan
-    return Pairwise(mean, std, count, p_value, _adjusted(p_value))
+    return Pairwise(mean, std, freedom, count, p_value, _adjusted(p_value))
+
+
+def _moderated(variance: ndarray, freedom: ndarray, tested: ndarray) -> tuple[ndarray, ndarray]:
+    r"""Return variances drawn towards their common value, and their degrees of freedom.
+
+    $$ s^2 = (d_0 s_0^2 + d s^2) / (d_0 + d), \quad d + d_0 $$
+
+    with the scaled inverse chi-squared prior (d₀, s₀²) that fits the logarithms of all pairs'
+    variances. Source: Smyth (2004), "Linear models and empirical Bayes methods for assessing
+    differential expression", sections 4 and 6.2. Pairs share methods, so d₀ counts half, and no
+    more than makes the freedom of runs x methods together. Where methods differ much in spread,
+    d₀ is near 0 and the tests are the usual ones.
+    """
+    methods = tested.any(-1).sum(-1)[..., None, None]
+    used = tested & (variance > 0)
+    pairs = np.maximum(_over_pairs(used, 1.0), 2)
+    d = np.where(used, freedom, 1.0)
+    logs = np.log(np.where(used, variance, 1.0)) - special.digamma(d / 2) + np.log(d / 2)
+    center = _over_pairs(used, logs) / pairs
+    excess = _over_pairs(used, (logs - center) ** 2) / (pairs - 1)
+    excess -= _over_pairs(used, special.polygamma(1, d / 2)) / pairs
+    prior = 2 * _inverse_trigamma(np.maximum(excess, 1e-6))
+    common = np.exp(center + special.digamma(prior / 2) - np.log(prior / 2))
+    weight = np.minimum(prior / 2, np.maximum(methods - 2, 0) * freedom)
+    enough = (methods >= FEWEST_METHODS) & tested
+    total = np.where(enough, freedom + weight, np.maximum(freedom, 1.0))
+    drawn = np.where(enough, (weight * common + freedom * variance) / total, variance)
+    return drawn, np.where(enough, total, freedom)
+
+
+def _over_pairs(used: ndarray, values: ndarray | float) -> ndarray:
+    """Return the sum over the pairs that are used, each of which is there twice."""
+    return np.where(used, values, 0.0).sum((-2, -1), keepdims=True) / 2
+
+
+def _inverse_trigamma(y: ndarray) -> ndarray:
+    """Return x > 0 with ψ'(x) = y > 0, by Newton's method on 1/ψ', which is convex."""
+    x = 0.5 + 1 / y
+    for _ in range(12):
+        trigamma = special.polygamma(1, x)
+        x = x + trigamma * (1 - trigamma / y) / special.polygamma(2, x)
+    return x
 
 
 def _adjusted(p_value: ndarray) -> ndarray:

@@ -31,20 +31,21 @@ def minimum_detectable_difference(
     test_to_train: float = 0.0,
     level: float = 0.05,
     power: float = POWER,
+    freedom: float | None = None,
 ) -> float:
     """Return the true mean difference that the two-sided paired t test finds with this power.
 
     Smaller ones are likely to be missed: "cannot tell with this budget". NaN for fewer than two
     differences. For one test of `m` adjusted by Holm, level/m gives the difference that is
-    found whatever the other tests find.
+    found whatever the other tests find. `freedom` is that of a moderated `std`, else n - 1.
     """
     if count < 2 or math.isnan(std):
         return math.nan
     spread = std * math.sqrt(1 / count + test_to_train)
-    return spread * _noncentrality(count - 1, level, power)
+    return spread * _noncentrality(count - 1 if freedom is None else freedom, level, power)
 
 
-def _power(noncentrality: float, freedom: int, level: float) -> float:
+def _power(noncentrality: float, freedom: float, level: float) -> float:
     critical = stats.t.isf(level / 2, freedom)
     upper = stats.nct.sf(critical, freedom, noncentrality)
     # Beyond 5 the other tail is less than 1e-7, and scipy may return NaN for it.
@@ -53,7 +54,7 @@ def _power(noncentrality: float, freedom: int, level: float) -> float:
 
 
 @functools.lru_cache(maxsize=4096)
-def _noncentrality(freedom: int, level: float, wanted: float) -> float:
+def _noncentrality(freedom: float, level: float, wanted: float) -> float:
     """Return the parameter at which the test of this level has the power that is wanted."""
     high = 2.0
     while _power(high, freedom, level) < wanted:

@@ -46,8 +46,8 @@ def compare(
     """Return the verdict on a column of a table.
 
     Two-sided paired t tests against the best mean, corrected for the overlap of training sets
-    (Nadeau and Bengio 2003) where there are folds, then by Holm over all pairs of methods, as
-    the best is chosen by the same data (see `all_pairs`).
+    (Nadeau and Bengio 2003) where there are folds, their variances moderated, then by Holm over
+    all pairs of methods, as the best is chosen by the same data (see `all_pairs`).
     """
     if higher_is_better is None:
         return Verdict()
@@ -72,8 +72,14 @@ def compare(
     if not at:
         return Verdict(best, untested=few)
     adjusted = {name: float(pairs.adjusted[i, champion]) for name, i in at.items()}
-    counts = [int(pairs.count[i, champion]) for i in at.values()]
     level = LEVEL / int(pairs.tests)
+    in_std = {
+        name: minimum_detectable_difference(
+            1.0, int(pairs.count[i, champion]), ratio, level,
+            freedom=float(pairs.freedom[i, champion]),
+        )
+        for name, i in at.items()
+    }  # fmt: skip
     sign = 1 if higher_is_better else -1
     close = frozenset(
         n for n, i in at.items() if adjusted[n] > LEVEL or sign * pairs.mean[i, champion] > 0
@@ -84,13 +90,8 @@ def compare(
         close,
         adjusted,
         some_left if len(at) < len(rivals) else "",
-        {
-            name: minimum_detectable_difference(
-                float(pairs.std[i, champion]), int(pairs.count[i, champion]), ratio, level
-            )
-            for name, i in at.items()
-        },
-        median(minimum_detectable_difference(1.0, count, ratio, level) for count in counts),
+        {name: float(pairs.std[i, champion]) * in_std[name] for name, i in at.items()},
+        median(in_std.values()),
     )
 
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, special, stats
 
 from metrics.pairwise import all_pairs
 from metrics.statistics import corrected_resampled_t, holm, paired_t
@@ -84,6 +84,71 @@ def test_differences_without_spread_are_sure_and_equal_methods_are_not_told_apar
     found = whole(same)
     assert found.p_value[0, 1] == 1
     assert found.p_value[0, 2] == 0
+
+
+def prior(variances, freedom):
+    """Return d₀ and s₀² of Smyth (2004), section 6.2, by root finding."""
+    shift = special.digamma(freedom / 2) - np.log(freedom / 2)
+    logs = np.log(variances) - shift
+    excess = logs.var(ddof=1) - special.polygamma(1, freedom / 2)
+    if excess <= 1e-6:
+        return math.inf, math.nan
+    half = optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-3, 1e7)
+    return 2 * half, math.exp(logs.mean() + special.digamma(half) - math.log(half))
+
+
+@pytest.mark.parametrize(("methods", "runs", "seed"), [(6, 3, 5), (9, 3, 0), (12, 5, 1)])
+def test_variances_are_drawn_to_the_prior_that_fits_them(methods, runs, seed):
+    rng = np.random.default_rng(seed)
+    values = np.exp(np.linspace(-1, 1, methods))[:, None] * rng.normal(size=(methods, runs))
+    found, pairs = whole(values[:, None]), list(itertools.combinations(range(methods), 2))
+    gaps = np.array([values[i] - values[j] for i, j in pairs])
+    freedom, variances = runs - 1, gaps.var(1, ddof=1)
+    d0, common = prior(variances, freedom)
+    assert math.isfinite(d0)
+    weight = min(d0 / 2, freedom * (methods - 2))
+    drawn = (weight * common + freedom * variances) / (weight + freedom)
+    t = np.abs(gaps.mean(1)) / np.sqrt(drawn / runs)
+    assert [found.std[p] ** 2 for p in pairs] == pytest.approx(drawn, rel=1e-8)
+    assert {round(found.freedom[p], 6) for p in pairs} == {round(weight + freedom, 6)}
+    expected = 2 * stats.t.sf(t, weight + freedom)
+    assert [found.p_value[p] for p in pairs] == pytest.approx(expected, rel=1e-7)
+
+
+SPREADS = {
+    "equal": lambda k: np.ones(k),
+    "one wide": lambda k: np.r_[20.0, np.ones(k - 1)],
+    "by a factor of 20": lambda k: np.exp(np.linspace(-1.5, 1.5, k)),
+    "two kinds": lambda k: np.r_[np.ones(k // 2), 5 * np.ones(k - k // 2)],
+}
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("methods", [6, 9, 16])
+def test_a_planted_tie_of_three_seeds_is_called_a_tie_however_methods_spread(methods, spread):
+    """No pair at all may be told apart, with or without the best."""
+    rng, runs = np.random.default_rng(methods), 4500
+    values = SPREADS[spread](methods)[:, None, None] * rng.normal(size=(runs, methods, 1, 3))
+    claims = (np.nanmin(whole(values).adjusted, (1, 2)) <= LEVEL).mean()
+    assert claims <= bound(runs)
+
+
+def test_three_seeds_tell_nine_methods_apart_which_single_t_tests_would_not():
+    """The worst is eight standard deviations behind; its single t tests need t above 26."""
+    rng, runs = np.random.default_rng(0), 1000
+    values = rng.normal(size=(runs, 9, 1, 3)) - 8.0 * np.eye(9)[8][:, None, None]
+    found = whole(values)
+    gaps = (values[:, 0] - values[:, 8])[:, 0]
+    single = stats.ttest_1samp(gaps, 0.0, axis=1).pvalue
+    assert rate(found.adjusted[:, 0, 8] <= LEVEL) > 0.95
+    assert rate(single * 36 <= LEVEL) < 0.3
+
+
+def test_few_methods_are_compared_by_single_t_tests():
+    values = np.random.default_rng(0).normal(size=(5, 1, 3))
+    found = whole(values)
+    assert found.freedom[0, 1] == 2
+    assert found.p_value[0, 1] == pytest.approx(stats.ttest_rel(values[0, 0], values[1, 0]).pvalue)
 
 
 @pytest.mark.parametrize("methods", [2, 5, 12])
