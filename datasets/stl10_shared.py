@@ -31,7 +31,7 @@ class Stl10Shared(Derived):
     that of seed paper 002, counts them, and no network can be right about them.
     """
 
-    source: DataSource = Stl10()  # noqa: RUF009 (a frozen value)
+    source: DataSource = Stl10()
     monkeys: bool = False
 
     @property
@@ -47,7 +47,9 @@ class Stl10Shared(Derived):
         labels = np.where(classes == MONKEY, FROG, np.array(CIFAR_10)[classes])
         return shrunk(raw[kept], SIDE), labels[kept]
 
-    def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:  # type: ignore[override]
+    def fallbacks(  # pyright: ignore[reportIncompatibleMethodOverride] (digits are not derived)
+        self, part: Part | None = None
+    ) -> tuple[ImageSource, ...]:
         """Return digits as they are: for networks that learned digits."""
         return (DigitsAsCifar10(),)
 

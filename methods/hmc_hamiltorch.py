@@ -187,7 +187,7 @@ def quiet_and_seeded(rng: torch.Generator) -> Iterator[None]:
     Importing hamiltorch seeds those of Python and NumPy, too.
     """
     (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
-    before = random.getstate(), np.random.get_state()  # noqa: NPY002
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002 (what it seeds)
     devices = [rng.device] if rng.device.type == "cuda" else []
     with (
         torch.random.fork_rng(devices),
@@ -200,4 +200,4 @@ def quiet_and_seeded(rng: torch.Generator) -> Iterator[None]:
             yield
         finally:
             random.setstate(before[0])
-            np.random.set_state(before[1])  # noqa: NPY002
+            np.random.set_state(before[1])  # noqa: NPY002 (as above)

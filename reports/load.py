@@ -80,7 +80,7 @@ def read(folder: Path) -> Results:
     store = Store(folder)
     records: list[Record] = []
     damage: list[Damage] = []
-    keys = list(store.keys())
+    keys = list(store.run_keys())
     for key in keys:
         try:
             records.append(_checked(store.read(key), key))

@@ -64,7 +64,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
 
 def _found(start: str, results: Path) -> tuple[Store, Record]:
     """Return the run whose key begins so; raises ValueError unless there is exactly one."""
-    every = ((store, key) for store in stores(results) for key in store.keys())  # noqa: SIM118
+    every = ((store, key) for store in stores(results) for key in store.run_keys())
     found = [(store, key) for store, key in every if key.startswith(start)]
     if len(found) != 1:
         many = ", ".join(key for _, key in found[:5])

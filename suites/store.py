@@ -118,7 +118,7 @@ def _list(options: argparse.Namespace) -> int:
     bad = 0
     rows: list[dict[str, object]] = []
     for store in _stores(options):
-        for key in store.keys():  # noqa: SIM118
+        for key in store.run_keys():
             try:
                 record = store.read(key)
             except Damaged as error:

@@ -32,6 +32,13 @@ def data_folder() -> Path:
     return Path(folder)
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """An empty data folder."""
+    monkeypatch.setenv("BNNBENCH_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
 @pytest.fixture(scope="session")
 def project() -> Path:
     """The root of the checkout."""

@@ -57,7 +57,7 @@ _PAIRS = [(float64x8, float64x8), (float64x8, types.float64), (types.float64, fl
 def _define(symbol, result, emit):
     """Give an operator its meaning for two vectors, or for one and a number."""
 
-    @infer_global(symbol)  # type: ignore[reportOptionalCall]
+    @infer_global(symbol)  # pyright: ignore[reportOptionalCall] (numba has no types)
     class _Template(ConcreteTemplate):
         cases: ClassVar = [signature(result, *pair) for pair in _PAIRS]
 

@@ -66,7 +66,7 @@ def _merge_suite(held: Sequence[Store], out: Store) -> Merge:
     lines: list[str] = []
     equal = left_out = 0
     taken: list[tuple[Store, str]] = []
-    for key in sorted(set().union(*(store.keys() for store in held))):
+    for key in sorted(set().union(*(store.run_keys() for store in held))):
         copies: dict[Path, tuple[Store, Record]] = {}
         damaged = False
         for store in held:

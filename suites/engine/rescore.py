@@ -20,7 +20,7 @@ def rescore(
     are missing or not whole.
     """
     changed = 0
-    for key in store.keys() if keys is None else keys:
+    for key in store.run_keys() if keys is None else keys:
         record = store.read(key)
         if record and (lacking := _lacking(record, metrics)):
             completed = _completed(record, lacking, store)

@@ -162,7 +162,7 @@ class Store:
         self.clock.see(chosen(record))
         return record
 
-    def keys(self) -> Iterator[str]:
+    def run_keys(self) -> Iterator[str]:
         """Return the names of all kept runs, in order."""
         with contextlib.suppress(FileNotFoundError), os.scandir(self.runs) as entries:
             names = [e.name for e in entries if not e.name.startswith(TEMPORARY) and e.is_dir()]
@@ -170,7 +170,7 @@ class Store:
 
     def records(self) -> Iterator[Record]:
         """Return all records, in the order of their keys."""
-        for key in self.keys():
+        for key in self.run_keys():
             if record := self.read(key):
                 yield record
 

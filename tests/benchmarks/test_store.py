@@ -68,4 +68,4 @@ def test_a_driver_writes_what_1000_workers_send(benchmark, tmp_path, together):
 
     benchmark.pedantic(drive, rounds=1)
     benchmark.extra_info["runs_a_second"] = len(sent) / benchmark.stats["total"]
-    assert len(list(store.keys())) == len(sent)
+    assert len(list(store.run_keys())) == len(sent)

@@ -25,7 +25,7 @@ def recipe(tmp_path, monkeypatch):
 
 
 def test_the_recipe_is_a_method(recipe):
-    from nearest import NearestNeighbours  # pyright: ignore[reportMissingImports]
+    from nearest import NearestNeighbours  # pyright: ignore[reportMissingImports] (the recipe writes it)
 
     assert isinstance(NearestNeighbours(), Method)
 

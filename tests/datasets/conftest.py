@@ -1,11 +1,10 @@
-"""An empty data folder, and a server on this machine that misbehaves as told."""
+"""A server on this machine that misbehaves as told."""
 
 import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -18,13 +17,6 @@ def fresh_process(monkeypatch):
     monkeypatch.setattr(files, "_answered", {})
     monkeypatch.setattr(files, "_verified", set())
     monkeypatch.delenv("BNNBENCH_OFFLINE", raising=False)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """An empty data folder."""
-    monkeypatch.setenv("BNNBENCH_DATA", str(tmp_path / "data"))
-    return tmp_path / "data"
 
 
 @dataclass

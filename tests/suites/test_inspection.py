@@ -158,7 +158,7 @@ def test_every_harm_is_named_with_its_cure_and_the_cure_works(store, capsys, har
     assert left == 0
     assert call(capsys, "verify", store.folder)[0] == 0
     others = {run.key for run in RUNS} - {RUNS[1].key}
-    assert others <= set(store.keys())
+    assert others <= set(store.run_keys())
     dropped = (kind == "damaged" and harm != "a damaged curve") or harm == "no record"
     assert (store.read(RUNS[1].key) is None) == dropped
 

@@ -14,7 +14,6 @@ from methods.marginal import Marginal
 from reports.published import table
 from suites.engine.record import from_json
 from suites.stl10_transfer import SUITES
-from tests.datasets.conftest import folder  # noqa: F401 (a fixture)
 from tests.datasets.test_formats import put
 from tests.suites.test_cli import call
 
@@ -30,7 +29,7 @@ class Official(DigitsAsCifar10):
 
 
 @pytest.fixture
-def written(folder, monkeypatch):  # noqa: F811
+def written(folder, monkeypatch):
     """A test part of STL-10 on disk: 20 images, two of each class, monkeys among them."""
     images = np.random.default_rng(1).integers(256, size=(20, 96, 96, 3), dtype=np.uint8)
     pixels = put(folder, "stl10_binary/test_X.bin", images.transpose(0, 3, 2, 1).tobytes())
@@ -72,7 +71,7 @@ def test_probabilities_stay_those_of_ten_classes(tmp_path):
     assert record.condition_origins["transfer_stl10"] == "original"
 
 
-def test_real_images_are_not_asked_of_digits(folder, tmp_path):  # noqa: F811
+def test_real_images_are_not_asked_of_digits(folder, tmp_path):
     suite = replace(QUICK, sources=(Official(),))
     answer = call(tmp_path, "--offline", "--no-report", suite=suite)
     assert answer.code == 2

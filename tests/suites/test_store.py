@@ -81,7 +81,7 @@ def test_an_unknown_kind_of_prediction_is_refused():
 def test_a_run_is_found_by_its_key(tmp_path):
     store = Store(tmp_path)
     assert store.read(RECORD.key) is None
-    assert list(store.keys()) == []
+    assert list(store.run_keys()) == []
     kept = store.write(RECORD, pack(predictions(3)))
     assert replace(kept, provenance=RECORD.provenance, predictions_sha256=None) == RECORD
     for reader in (store, Store(tmp_path)):
@@ -187,7 +187,7 @@ def test_a_reader_beside_a_writer_that_is_killed_sees_whole_runs_only(tmp_path, 
     assert writer.stdout.readline() == b"started\n"
     seen = 0
     for _ in range(40):
-        for key in list(store.keys()):
+        for key in list(store.run_keys()):
             try:
                 text = (store.runs / key / "record.json").read_text()
             except FileNotFoundError:
@@ -199,6 +199,6 @@ def test_a_reader_beside_a_writer_that_is_killed_sees_whole_runs_only(tmp_path, 
     writer.stdout.close()
     assert seen > 0
     whole = {len(pack(predictions(20_000)))}
-    for key in list(store.keys()):
+    for key in list(store.run_keys()):
         assert store.read(key).key == key
         assert {(store.runs / key / "predictions.npz").stat().st_size} == whole
