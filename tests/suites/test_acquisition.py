@@ -1,8 +1,7 @@
 """Active learning: which rows are acquired, and how runs of several fits are carried out."""
 
-import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,64 +9,19 @@ import pytest
 import torch
 
 from datasets import tables
-from datasets.base import PoolTooSmall, Table
-from datasets.conditions import Clean
+from datasets.base import PoolTooSmall
 from datasets.pool import ActivePool
-from datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
-from methods.architectures import Flatten
+from datasets.stand_ins import DiabetesAsUci
 from methods.base import InferenceDiverged, Problem
 from methods.ensemble import Ensemble
 from methods.mfvi import Mfvi
 from methods.networks import mlp
 from methods.predictive import CategoricalPredictive, GaussianPredictive
-from methods.progress import report
-from suites.engine import acquisition, packing
+from suites.engine import acquisition
 from suites.engine.acquisition import RULES, Acquisition
-from suites.engine.execute import Task, execute
-from suites.engine.grid import Evaluation, Run, Suite
-from suites.engine.packing import unpack
-from suites.engine.plan import plan
-from suites.engine.store import Store
 from suites.engine.streams import stream
-from tests.suites.fakes import Line, Mean, Together
-
-POOL = ActivePool(Line(rows=60), train=8, test=12, repeats=4)
-EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood", "log_likelihood_standardised")),)
-ACTIVE, RANDOM = Acquisition("variance", rounds=3), Acquisition("random", rounds=3)
-RUN = Run("miniature", "quick", "label-A", POOL, Mean(), (), fold=0, seed=0, acquisition=ACTIVE)
-
-
-def outcomes(method, folds=(0,), listener=lambda *_: None, **changes):
-    run = replace(RUN, method=method, **changes)
-    runs = tuple(replace(run, fold=fold) for fold in folds)
-    return execute(Task(runs, EVALUATIONS), listener)
-
-
-def suite(**changes):
-    arms = {"A": ACTIVE, "R": RANDOM}
-    fields = {
-        "name": "miniature",
-        "title": "Lines",
-        "sources": (POOL,),
-        "methods": {"Mean": Mean(), "Together": Together()},
-        "architecture": (),
-        "evaluations": EVALUATIONS,
-        "folds": 4,
-        "acquisitions": arms,
-    }
-    return Suite(**fields | changes)
-
-
-@dataclass(frozen=True)
-class Far:
-    """More uncertain the larger the first feature is, as it is standardised."""
-
-    diagnostics: ClassVar = {}
-
-    def predict(self, inputs, rng):
-        variances = 1 + inputs[None, :, :1].exp()
-        return GaussianPredictive(torch.zeros_like(variances), variances)
-
+from tests.suites.fakes import Mean
+from tests.suites.pools import ACTIVE, POOL, RANDOM, Far, outcomes, rows_of
 
 SEEN: list[Problem] = []
 
@@ -85,11 +39,6 @@ class Spy:
 def seen():
     SEEN.clear()
     return SEEN
-
-
-def rows_of(table: Table):
-    inputs = np.concatenate([table.train_inputs, table.test_inputs])
-    return inputs, np.concatenate([table.train_targets, table.test_targets])
 
 
 def test_the_row_of_greatest_predictive_variance_is_acquired_each_time():
@@ -192,23 +141,6 @@ def test_repeats_fitted_together_equal_repeats_fitted_alone():
         assert alone.predictions == outcome.predictions
 
 
-def test_scores_are_in_target_units_whatever_the_rows_of_a_round():
-    (outcome,) = outcomes(Mean())
-    record, kept = outcome.record, unpack(outcome.predictions)
-    targets = rows_of(POOL.source.table(0))[1][POOL.partition(0).test]
-    assert list(kept) == [f"acquired_{count}" for count in range(4)]
-    for condition, (prediction, standardised) in kept.items():
-        metres = record.target["mean"] + record.target["std"] * standardised[:, 0].double()
-        assert torch.allclose(metres, torch.from_numpy(targets), atol=1e-5)
-        means = record.target["mean"] + record.target["std"] * prediction.mean[:, 0]
-        error = float((means - metres).square().mean().sqrt())
-        assert record.scores[condition]["rmse"] == pytest.approx(error, rel=1e-6)
-        # All rounds are scored on the first one's scale.
-        shift = record.scores[condition]["log_likelihood_standardised"]
-        expected = record.scores[condition]["log_likelihood"] + math.log(record.target["std"])
-        assert shift == pytest.approx(expected)
-
-
 @dataclass(frozen=True)
 class Fragile:
     """Diverges once it sees a tenth row, where the first target is negative."""
@@ -263,77 +195,9 @@ def test_nan_among_the_candidates_is_a_divergence():
     assert "rows of the pool" in outcome.record.error
 
 
-@dataclass(frozen=True)
-class Wavering:
-    """Converges while there are fewer than nine rows, and again from ten."""
-
-    def fit(self, problem, rng):
-        report(5, 10, 0.1)
-        report(10, 10, 0.1)
-        return Measured(float(len(problem.train) != 9), len(problem.train))
-
-
-@dataclass(frozen=True)
-class Measured(Far):
-    converged: float = 1.0
-    rows: int = 0
-
-    @property
-    def diagnostics(self):
-        return {"converged": self.converged, "rows": float(self.rows)}
-
-
-def test_diagnostics_are_the_last_fits_and_converged_is_the_least_of_all():
-    (outcome,) = outcomes(Wavering())
-    assert outcome.record.diagnostics == {"converged": 0.0, "rows": 11.0}
-
-
-def test_progress_counts_the_epochs_of_all_rounds():
-    heard = []
-    outcomes(Wavering(), listener=lambda done, total, loss: heard.append((done, total)))
-    assert heard == [(5 * k, 40) for k in range(1, 9)]
-
-
-def test_the_cost_is_that_of_all_rounds(monkeypatch):
-    class Clock:
-        now = 0.0
-
-        def __call__(self):
-            self.now += 1.0
-            return self.now
-
-    monkeypatch.setattr("time.perf_counter", Clock())
-    (outcome,) = outcomes(Mean())
-    assert outcome.record.cost.fit_seconds == 4
-    assert outcome.record.cost.predict_seconds == 4 + 3  # four evaluations, three acquisitions
-
-
 def test_a_pool_that_is_too_small_stops_the_suite_with_the_cure():
     with pytest.raises(PoolTooSmall, match=r"line has 0 rows left .* fewer rounds or smaller"):
         outcomes(Spy(), acquisition=Acquisition("variance", rounds=5, batch=10))
-
-
-def test_draws_of_earlier_rounds_that_would_fill_the_disk_are_not_kept(monkeypatch):
-    monkeypatch.setattr(packing, "KEPT_ROUND_BYTES", 3 * 12 * 2 * 4 - 1)
-    (outcome,) = outcomes(Mean())
-    assert list(unpack(outcome.predictions)) == ["acquired_3"]
-    assert len(outcome.record.scores) == 4
-
-
-def test_of_class_probabilities_earlier_rounds_keep_what_scores_need():
-    source = ActivePool(DigitsAsMnist(), train=30, test=40, repeats=2)
-    run = replace(RUN, source=source, acquisition=Acquisition("bald", rounds=1, batch=5))
-    run = replace(run, method=Mfvi(epochs=1, draws=2), architecture=(Flatten(), *mlp([4], 10)))
-    names = ("accuracy", "nll", "mutual_information")
-    (outcome,) = execute(Task((run,), (Evaluation(Clean(), names),)))
-    assert outcome.record.status == "completed"
-    kept = unpack(outcome.predictions)
-    assert [type(p).__name__ for p, _ in kept.values()] == [
-        "CategoricalSummary",
-        "CategoricalPredictive",
-    ]
-    assert len(outcome.record.acquired) == 5
-    assert outcome.record.target is None
 
 
 def test_mutual_information_and_entropy_of_two_draws_by_hand():
@@ -354,73 +218,8 @@ def test_the_variance_is_that_of_the_mixture_summed_over_outputs():
     assert RULES["variance"](GaussianPredictive(means, variances)).tolist() == [6.0]
 
 
-def test_the_acquisition_is_part_of_what_a_run_is():
-    plain = replace(RUN, acquisition=None)
-    keys = {
-        replace(RUN, acquisition=a).key for a in (ACTIVE, RANDOM, None, replace(ACTIVE, batch=2))
-    }
-    assert len(keys) == 4
-    assert "acquisition" not in plain.description
-    json.dumps(RUN.description)
-
-
-def test_every_method_takes_part_with_every_arm():
-    runs = list(suite().runs())
-    labels = ["Mean-A", "Mean-R", "Together-A", "Together-R"]
-    assert list(dict.fromkeys(run.label for run in runs)) == labels
-    assert len(runs) == 4 * 4
-    assert [e.condition.name for e in suite().final_evaluations] == ["acquired_3"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"acquisitions": {"A": ACTIVE, "R": ACTIVE}}, "acquire alike"),
-        ({"acquisitions": {"A-1": ACTIVE}}, "no '-'"),
-        ({"acquisitions": {"A": ACTIVE, "R": Acquisition("random", 5)}}, "equally many"),
-        ({"sources": (Line(),)}, r"needs pools \(datasets.pool\); not one: line"),
-    ],
-)
-def test_a_suite_that_cannot_be_carried_out_is_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        suite(**changes)
-
-
 def test_a_rule_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="do you mean 'variance'"):
         Acquisition("varience")
     with pytest.raises(ValueError, match="at least 1"):
         Acquisition("random", rounds=0)
-
-
-def carry_out(planned, kept):
-    for task in planned.tasks:
-        for outcome in execute(task):
-            kept.write(outcome.record, outcome.predictions)
-
-
-def test_finished_repeats_are_skipped_and_new_metrics_scored_from_what_was_kept(tmp_path):
-    kept = Store(tmp_path)
-    carry_out(plan(suite(folds=2), kept, "cpu", fresh=False), kept)
-    again = plan(suite(), kept, "cpu", fresh=False)
-    assert (len(again.runs), again.left) == (16, 8)
-    carry_out(again, kept)
-    assert plan(suite(), kept, "cpu", fresh=False).left == 0
-    metrics = (*EVALUATIONS[0].metrics, "crps")
-    more = suite(evaluations=(Evaluation(Clean(), metrics),))
-    assert plan(more, kept, "cpu", fresh=False).left == 0
-    for record in kept.records():
-        assert all("crps" in scores for scores in record.scores.values())
-        assert len(record.acquired) == 3
-
-
-def test_rounds_whose_draws_were_not_kept_stay_without_a_new_metric(tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "KEPT_ROUND_BYTES", 0)
-    kept = Store(tmp_path)
-    carry_out(plan(suite(folds=1), kept, "cpu", fresh=False), kept)
-    metrics = (*EVALUATIONS[0].metrics, "crps")
-    more = suite(folds=1, evaluations=(Evaluation(Clean(), metrics),))
-    for _ in range(2):
-        assert plan(more, kept, "cpu", fresh=False).left == 0
-    for record in kept.records():
-        assert [c for c, scores in record.scores.items() if "crps" in scores] == ["acquired_3"]

@@ -13,9 +13,9 @@ from suites.engine.grid import Evaluation, Run
 from suites.engine.record import Cost as Taken
 from suites.engine.store import Store
 from tests.suites import fakes
+from tests.suites.commands import FAST, WITH_OPTIONAL, call
 from tests.suites.fakes import Line, Mean, Slow
 from tests.suites.miniature import QUICK
-from tests.suites.test_cli import FAST, WITH_OPTIONAL, call
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)
 RUN = Run("miniature", "quick", "label", Line(), Slow(0.0, epochs=10), (), fold=0, seed=0)

@@ -18,7 +18,7 @@ from reports.published import table
 from suites.cifar10_shift import EPSILONS, SUITES
 from suites.engine.attacks import Pgd
 from suites.engine.record import from_json
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 PAPER = SUITES["paper"]
 

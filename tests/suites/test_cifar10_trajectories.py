@@ -18,7 +18,7 @@ from reports.published import table
 from suites.cifar10 import SUITES
 from suites.engine.record import from_json
 from tests.methods.problems import stream
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 PROFILES = {name: suite for name, suite in SUITES.items() if name.startswith("paper_002")}
 NARROW = {

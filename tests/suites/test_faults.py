@@ -11,7 +11,7 @@ import pytest
 
 from suites.engine.executors import NEEDS
 from suites.engine.store import Store
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 TIMEOUT = 240
 

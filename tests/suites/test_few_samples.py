@@ -17,7 +17,7 @@ from suites.engine.store import Store
 from suites.few_samples import QUICK, SUITES
 from suites.probes.few_samples import FewSamples
 from tests.methods.problems import stream
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 SOURCE = LinearTruth()
 DATA = SOURCE.load(0)

@@ -11,7 +11,7 @@ from methods.message_passing.schedule import Coupled, GroupSequential
 from methods.networks import LEAKY, lenet_000, mlp
 from suites.engine.record import from_json
 from suites.mnist import SUITES
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 
 def test_the_paper_profile_has_every_size_with_both_networks():

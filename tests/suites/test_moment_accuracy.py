@@ -14,7 +14,7 @@ from metrics import PROBED
 from reports.published import table
 from suites.engine.store import Store
 from suites.moment_accuracy import SUITES
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from suites.engine.execute import Task, execute
 from suites.engine.grid import Evaluation, Run
 from suites.engine.plan import plan
 from suites.engine.store import Store
+from tests.suites.commands import call, rows
 from tests.suites.fakes import Line, Mean
 from tests.suites.miniature import QUICK
-from tests.suites.test_cli import call, rows
 
 
 @dataclass(frozen=True)

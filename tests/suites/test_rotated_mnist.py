@@ -12,7 +12,7 @@ from reports.published import table
 from suites.engine.record import from_json
 from suites.rotated_mnist import SUITES
 from suites.two_moons import SUITES as MOONS
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 PAPER = SUITES["paper"]
 

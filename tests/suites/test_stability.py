@@ -10,7 +10,7 @@ from methods.moment_propagation.method import MomentPropagation
 from suites.engine.attacks import Attack
 from suites.engine.record import from_json
 from suites.stability import SUITES
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 
 @pytest.mark.parametrize("profile", SUITES)

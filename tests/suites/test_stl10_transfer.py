@@ -15,7 +15,7 @@ from reports.published import table
 from suites.engine.record import from_json
 from suites.stl10_transfer import SUITES
 from tests.datasets.test_formats import put
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 QUICK = SUITES["quick"]
 

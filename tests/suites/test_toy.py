@@ -14,7 +14,7 @@ from reports.cli import main as report
 from suites.engine.description import type_path
 from suites.engine.record import from_json
 from suites.toy import GAP_DESCENT, SUITES
-from tests.suites.test_cli import call
+from tests.suites.commands import call
 
 
 @pytest.mark.parametrize("profile", SUITES)

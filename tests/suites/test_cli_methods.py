@@ -1,0 +1,99 @@
+"""Which methods a command carries out."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from suites.engine.store import Store
+from tests.suites import fakes
+from tests.suites.commands import FAST, call, rows
+from tests.suites.fakes import Mean
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        ("mean", {"Mean"}),
+        ("TOGETHER,Mean", {"Together", "Mean"}),
+        ("tests.suites.fakes:Slow", {"Slow"}),
+    ],
+)
+def test_methods_are_chosen_by_label_or_class(tmp_path, names, labels):
+    assert call(tmp_path, "--methods", names, "--folds", "1").code == 0
+    assert {row["method"] for row in rows(tmp_path)} == labels
+
+
+def test_a_registry_key_chooses_every_label_of_its_class(tmp_path, monkeypatch):
+    from suites.engine import selection
+
+    table = {"mean_field": "tests.suites.fakes:Mean", "slow": "tests.suites.fakes:Slow"}
+    monkeypatch.setattr(selection, "METHODS", table)
+    suite = replace(FAST, methods={"A": Mean(), "B": Mean(2.0), "C": fakes.Together()}, folds=1)
+    call(tmp_path, "--methods", "Mean_Field", suite=suite)
+    assert {row["method"] for row in rows(tmp_path)} == {"A", "B"}
+    call(tmp_path, "--methods", "slow", suite=suite)
+    assert {row["method"] for row in rows(tmp_path)} == {"A", "B", "slow"}
+
+
+def test_classes_of_one_name_both_take_part(tmp_path, monkeypatch):
+    text = "from tests.suites.fakes import Mean\n\n\nclass Twin(Mean):\n    pass\n"
+    for name in ("twin_one", "twin_two"):
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    call(tmp_path, "--methods", "twin_one:Twin,twin_two:Twin,twin_one:Twin")
+    assert {row["method"] for row in rows(tmp_path)} == {"Twin", "twin_two:Twin"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("def broken(", "SyntaxError"),
+        ("raise RuntimeError('at import')", "RuntimeError: at import"),
+    ],
+)
+def test_a_method_whose_module_is_broken_is_named(tmp_path, monkeypatch, text, reason):
+    name = f"broken_{reason[:6].lower()}"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    answer = call(tmp_path, "--methods", f"{name}:Method")
+    assert answer.code == 2
+    assert f"cannot make {name}:Method: {reason}" in answer.errors
+
+
+@dataclass(frozen=True)
+class Packaged(Mean):
+    """Needs a package that nobody has."""
+
+    lacks = "needs a package: pip install package"
+
+
+PACKAGED = replace(FAST, methods={"Mean": Mean(), "Packaged": Packaged()})
+
+
+def test_an_optional_method_without_its_package_is_left_out_with_the_cure(tmp_path):
+    suite = replace(PACKAGED, optional_methods=("Packaged",))
+    answer = call(tmp_path, suite=suite)
+    assert answer.code == 0
+    assert "Packaged: left out, it needs a package: pip install package" in answer.output
+    assert {row["method"] for row in rows(tmp_path)} == {"Mean"}
+
+
+@pytest.mark.parametrize("arguments", [(), ("--methods", "Packaged")])
+def test_another_method_takes_part_whatever_it_lacks(arguments, tmp_path):
+    optional = ("Packaged",) if arguments else ()
+    answer = call(tmp_path, *arguments, suite=replace(PACKAGED, optional_methods=optional))
+    assert "left out" not in answer.output
+    assert "Packaged" in {row["method"] for row in rows(tmp_path)}
+
+
+def test_an_optional_method_is_one_of_the_suite():
+    with pytest.raises(ValueError, match="no method has the label Packed"):
+        replace(PACKAGED, optional_methods=("Packed",))
+
+
+def test_settings_for_a_source_go_with_the_methods_that_were_chosen(tmp_path):
+    settings = {"line": {"Mean": Mean(shake=0.5), "Together": fakes.Together()}}
+    answer = call(tmp_path, "--methods", "Mean", suite=replace(FAST, own_settings=settings))
+    assert answer.code == 0
+    (kept,) = {str(r.run["method"]) for r in Store(tmp_path / "miniature").records()}
+    assert "0.5" in kept
