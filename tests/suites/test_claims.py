@@ -1,5 +1,6 @@
 """Who carries out which run, where drivers live and die."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -91,6 +92,27 @@ def test_whoever_leaves_lets_a_silent_driver_of_another_machine_be(tmp_path, els
     with Claims(tmp_path) as claims:
         assert claims.take("b")
     assert {path.suffix for path in tmp_path.iterdir()} == {".driver", ".claim"}
+
+
+def test_whoever_cannot_read_of_a_driver_does_not_take_it_for_dead(
+    tmp_path, elsewhere, monkeypatch
+):
+    assert elsewhere.take("a")
+    names = {path.name for path in tmp_path.iterdir()}
+    read = Path.read_text
+
+    def fails(path, *rest):
+        if path.suffix == ".driver":
+            raise OSError(errno.EIO, "the file server is away")
+        return read(path, *rest)
+
+    monkeypatch.setattr(Path, "read_text", fails)
+    with Claims(tmp_path) as other:
+        assert not other.take("a")
+    assert {path.name for path in tmp_path.iterdir()} == names
+    monkeypatch.setattr(module, "EXPIRY_SECONDS", 0.0)
+    with Claims(tmp_path) as other:
+        assert other.take("a")
 
 
 def test_releasing_what_another_has_changes_nothing(tmp_path):
