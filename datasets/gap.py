@@ -14,8 +14,8 @@ from datasets.derived import Derived, require_table
 class Gap(Derived):
     """All rows of a table, sorted by one of `features` for each fold: the middle third is tested.
 
-    What a method says of it shows whether doubt grows between the data. Rows of equal values
-    stay in the order of the source; a feature of few values leaves no gap, and is best left out.
+    There it shows whether a method's uncertainty grows between the data. Rows of equal values stay
+    in the order of the source; a feature of few values leaves no gap, and is best left out.
     Source: Foong et al. (2019), "'In-between' uncertainty in Bayesian neural networks".
     """
 

@@ -3,10 +3,10 @@ r"""A linear truth in ten features, so that posterior and predictive are known e
 $$ y = w^T x + N(0, 1), \qquad w \sim N(0, I / 10). $$
 
 Fold k is an independent data set, drawn by NumPy's legacy generator with seed k. The 20 training
-inputs have the covariance of the law, $\Sigma_{ij} = c^{|i - j|}$, to rounding: with c = 0 the
-posterior under the prior of the law has one variance and no correlations. A test input has a
-direction of the law and the length at which, under that posterior, the standard deviation of
-$w^T x$ is 1.5 times that of the noise. Nothing is standardised.
+inputs satisfy $X^T X / 20 = \Sigma$, $\Sigma_{ij} = c^{|i - j|}$, to rounding: with c = 0 the
+posterior under the true prior of w has equal variances and no correlations. A test input points in
+the direction of a draw from $N(0, \Sigma)$; its length makes the posterior standard deviation of
+$w^T x$ 1.5 times that of the noise. Nothing is standardised.
 """
 
 import dataclasses
@@ -50,7 +50,7 @@ class LinearTruth:
 
     @property
     def origin(self) -> Origin:
-        """Drawn from a law."""
+        """Drawn from a known distribution."""
         return "generated"
 
     @cached(20)

@@ -1,4 +1,4 @@
-"""Test images of another source with the labels that were learned, and nothing more to learn."""
+"""Test images of another source under the labels of the training data, without training on it."""
 
 import dataclasses
 from dataclasses import dataclass

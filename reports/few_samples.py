@@ -1,4 +1,4 @@
-"""Divergence from an exact predictive by the number of draws, and how many draws are equal."""
+"""Divergence from an exact predictive by the number of draws, and how many draws match."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What may spoil a score before any method is fitted: twins, repeats, constant and far inputs."""
+"""What may spoil a score before any method is fitted: duplicates, constant and far inputs."""
 
 from collections.abc import Mapping, Sequence
 

@@ -23,14 +23,14 @@ ENOUGH = 8
 """Timings in common from which on their typical change is taken for that of the machine."""
 
 NORMAL = 1.4826
-"""Standard deviations of a normal law in its median distance from the middle."""
+"""The standard deviation of a normal distribution over its median absolute deviation."""
 
 Verdict = Literal["", "slower", "faster"]
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What one benchmark took: the least and the middle of its rounds, in seconds."""
+    """What one benchmark took: the minimum and the median of its rounds, in seconds."""
 
     name: str
     least: float
@@ -41,7 +41,7 @@ class Timing:
 
     @property
     def spread(self) -> float:
-        """How far the middle round lies above the least, as a share of that."""
+        """How far the median lies above the minimum, as a share of the minimum."""
         return (self.middle - self.least) / self.least
 
     @property
@@ -149,7 +149,7 @@ def read_session(path: Path) -> Session:
 def changes(now: Session, before: Session) -> Changes:
     """Return what became slower or faster than noise allows.
 
-    A ratio of the least rounds, freed of the typical one, counts where it differs from 1 by more
+    A ratio of minima, divided by the median ratio, counts where it differs from 1 by more
     than `LEAST` and than `SPREADS` times the noise: the spreads of both timings together with
     the scatter of all ratios, which tells how much the machine changed its pace in between.
     """
@@ -202,7 +202,7 @@ def _rows(
 
 
 def _pace(ratios: Sequence[float]) -> tuple[float, float]:
-    """Return the typical ratio and the scatter around it: a deviation, from the middle half."""
+    """Return the median ratio and the scatter of the others: a std, by their median deviation."""
     if len(ratios) < ENOUGH:
         return 1.0, 0.0
     drift = median(ratios)

@@ -25,7 +25,7 @@ from methods.torch_network import TorchNetwork
 
 @dataclass(frozen=True)
 class CiberOfHmc:
-    """Collapsed inference with the draws of a sampler: of equal streams, the sampler's own.
+    """Collapsed inference on a sampler's draws: those it gives by itself from an equal stream.
 
     Each draw keeps the noise that came with it. Densities have a bounded support and no floor.
     """

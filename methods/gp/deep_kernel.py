@@ -1,6 +1,6 @@
 """Deep kernel learning (DKL): a Gaussian process on what a network makes of the inputs.
 
-Kernel and network are learned together by the evidence bound; the network is the problem's,
+Kernel and network are learned together by the ELBO; the network is the problem's,
 without its last layer. Source: Wilson et al. (2016), "Deep Kernel Learning", here with the
 inducing points of Hensman, Matthews and Ghahramani (2015), which are places in input space.
 """

@@ -20,7 +20,7 @@ INNER_STD = 1e-2
 
 
 class SparseGp(gpytorch.models.ApproximateGP):
-    """A process with an RBF kernel, one length per dimension, known at inducing points.
+    """A sparse process with inducing points; RBF kernel, one length scale per dimension.
 
     With an `embedding`, the kernel sees what that makes of the inputs.
     """
@@ -172,7 +172,7 @@ class GpRegression(nn.Module):
         standard: Float[Tensor, "draws points hidden"] | None,
         rows: int,
     ) -> Float[Tensor, ""]:
-        """Return minus the evidence bound per row, estimated by these points, in nats."""
+        """Return the negative ELBO per row, estimated on these points, in nats."""
         mean, variance = self.latent(x, standard)
         f = gpytorch.distributions.MultivariateNormal(
             mean, linear_operator.operators.DiagLinearOperator(variance)

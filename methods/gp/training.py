@@ -23,7 +23,7 @@ from methods.training import Schedule, check_descent, learning_rate_factor
 
 @dataclass(frozen=True)
 class GpTraining:
-    """Adam on the evidence bound: inducing points and values, kernel, noise and features."""
+    """Adam on the evidence lower bound: inducing points and values, kernel, noise, features."""
 
     learning_rate: float = 1e-2
     epochs: int = 100

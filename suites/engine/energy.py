@@ -12,7 +12,7 @@ except ImportError:  # nvidia-ml-py comes with the extra `gpu`
 
 
 def joules(device: torch.device) -> float | None:
-    """Return what the device has used since its driver was loaded; None where nobody counts.
+    """Return what the device has used since its driver was loaded; None without a counter.
 
     Whatever runs there counts, of other processes too. GPUs count from Volta on, their parts
     (MIG) and CPUs do not.
