@@ -13,7 +13,7 @@ from methods.architectures import Linear, ReLU
 from methods.base import Problem, Unsupported
 from methods.ciber.boxes import Sides
 from methods.heteroscedastic import softplus
-from methods.network_posterior import outputs
+from methods.network_posterior import POINTS_AT_ONCE, draws_at_once
 from methods.torch_network import TorchNetwork
 
 
@@ -71,7 +71,12 @@ class Samples:
         body = self._bodies[before]
         weights = self.weights[:, : body.parameter_count]
         buffers = self.buffers[:, : body.buffer_count]
-        return outputs(body, weights, inputs, buffers)
+        size = draws_at_once(body)
+        rows = []
+        for some, own in zip(weights.split(size), buffers.split(size), strict=True):
+            chunks = [body(some, p[None], buffers=own) for p in inputs.split(POINTS_AT_ONCE)]
+            rows.append(torch.cat(chunks, 1))
+        return torch.cat(rows)
 
     @cached_property
     def _bodies(self) -> dict[int, TorchNetwork]:
