@@ -33,8 +33,8 @@ class Timing:
     """What one benchmark took: the minimum and the median of its rounds, in seconds."""
 
     name: str
-    least: float
-    middle: float
+    minimum: float
+    median: float
     rounds: int
     told: Mapping[str, Any] = field(default_factory=dict)
     """What the benchmark noted beside."""
@@ -42,7 +42,7 @@ class Timing:
     @property
     def spread(self) -> float:
         """How far the median lies above the minimum, as a share of the minimum."""
-        return (self.middle - self.least) / self.least
+        return (self.median - self.minimum) / self.minimum
 
     @property
     def is_of_method(self) -> bool:
@@ -103,7 +103,7 @@ class Phase:
     @property
     def seconds(self) -> float:
         """For one example."""
-        return self.timing.least / float(self.timing.told["examples"])
+        return self.timing.minimum / float(self.timing.told["examples"])
 
     @property
     def warmup(self) -> float | None:
@@ -154,7 +154,7 @@ def changes(now: Session, before: Session) -> Changes:
     the scatter of all ratios, which tells how much the machine changed its pace in between.
     """
     shared = {name: before.timings[name] for name in now.timings if name in before.timings}
-    ratios = {name: now.timings[name].least / old.least for name, old in shared.items()}
+    ratios = {name: now.timings[name].minimum / old.minimum for name, old in shared.items()}
     drift, scatter = _pace(list(ratios.values()))
     found = {}
     for name, old in shared.items():
@@ -215,12 +215,11 @@ def _verdict(ratio: float, noise: float) -> Verdict:
 
 def _timing(one: Mapping[str, Any]) -> Timing:
     stats = one["stats"]
-    least, middle = float(stats["min"]), float(stats["median"])
-    if not 0 < least <= middle < math.inf:
-        raise ValueError(f"{one['fullname']} took {least} to {middle} seconds")
-    return Timing(
-        str(one["fullname"]), least, middle, int(stats["rounds"]), dict(one.get("extra_info") or {})
-    )
+    minimum, middle = float(stats["min"]), float(stats["median"])
+    if not 0 < minimum <= middle < math.inf:
+        raise ValueError(f"{one['fullname']} took {minimum} to {middle} seconds")
+    told = dict(one.get("extra_info") or {})
+    return Timing(str(one["fullname"]), minimum, middle, int(stats["rounds"]), told)
 
 
 def _machine(told: Mapping[str, Any]) -> str:
