@@ -1,6 +1,7 @@
 """Shapes are checked by beartype wherever our packages are imported under pytest."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -17,6 +18,9 @@ CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 
 
 torch.set_num_threads(1)
+# A shell has its background jobs ignore Ctrl-C, and the processes that tests interrupt inherit it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # At import, because pytest may import the conftest of a folder, and our packages with it, before
 # it calls any hook of this one. Benchmarks measure the code without checks.
 if "--benchmark-only" not in sys.argv:
