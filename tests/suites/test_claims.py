@@ -253,10 +253,12 @@ def test_a_pulse_that_stops_is_noticed(tmp_path, monkeypatch):
 
 
 NAMES = [f"{number:03d}" for number in range(60)]
+FATAL = NAMES[::10]
+"""Whoever has one of these for the first time is killed."""
 
 
 def _claim_all(folder: str, log: str) -> None:
-    """Take every name once, say so, and be killed in between."""
+    """Take every name once, say so, and be killed over some."""
     rng = random.Random(os.getpid())
     with Claims(Path(folder)) as claims, open(log, "a") as file:
         left = set(NAMES)
@@ -266,7 +268,8 @@ def _claim_all(folder: str, log: str) -> None:
                 if not claims.take(name):
                     continue
                 if not done.exists():
-                    if rng.random() < 0.1:
+                    if (fatal := Path(folder, "..", "fatal", name)).exists():
+                        fatal.unlink()
                         os.kill(os.getpid(), signal.SIGKILL)
                     file.write(f"{name}\n")
                     file.flush()
@@ -278,15 +281,19 @@ def _claim_all(folder: str, log: str) -> None:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="drivers that are killed here")
 def test_of_many_drivers_that_are_killed_again_and_again_one_does_each_thing(tmp_path):
     (tmp_path / "done").mkdir()
+    (tmp_path / "fatal").mkdir()
+    for name in FATAL:
+        (tmp_path / "fatal" / name).touch()
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload([__name__])
     crew: list = []
-    deaths, number = 0, 0
+    ended: list = []
+    number = 0
     give_up = time.monotonic() + 60
     while len(list((tmp_path / "done").iterdir())) < len(NAMES):
         assert time.monotonic() < give_up
-        deaths += sum(process.exitcode == -signal.SIGKILL for process in crew)
-        crew = [process for process in crew if process.is_alive()]
+        ended += [process for process in crew if not process.is_alive()]
+        crew = [process for process in crew if process not in ended]
         while len(crew) < 4:
             log = str(tmp_path / f"log{number}")
             crew.append(server.Process(target=_claim_all, args=(str(tmp_path / "claims"), log)))
@@ -297,4 +304,5 @@ def test_of_many_drivers_that_are_killed_again_and_again_one_does_each_thing(tmp
         process.join()
     logs = [line for path in tmp_path.glob("log*") for line in path.read_text().splitlines()]
     assert Counter(logs) == Counter(NAMES)
-    assert deaths > 0
+    killed = [process for process in ended + crew if process.exitcode == -signal.SIGKILL]
+    assert len(killed) == len(FATAL)
