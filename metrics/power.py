@@ -42,14 +42,15 @@ def minimum_detectable_difference(
     if count < 2 or math.isnan(std):
         return math.nan
     spread = std * math.sqrt(1 / count + test_to_train)
-    return spread * _noncentrality(count - 1 if freedom is None else freedom, level, power)
+    tenths = round(count - 1.0 if freedom is None else freedom, 1)  # so that few are computed
+    return spread * _noncentrality(tenths, level, power)
 
 
 def _power(noncentrality: float, freedom: float, level: float) -> float:
     critical = stats.t.isf(level / 2, freedom)
     upper = stats.nct.sf(critical, freedom, noncentrality)
-    # Beyond 5 the other tail is less than 1e-7, and scipy may return NaN for it.
-    lower = stats.nct.cdf(-critical, freedom, noncentrality) if noncentrality < 5 else 0.0
+    # Beyond 4 the other tail is next to nothing, and scipy may return NaN for it.
+    lower = stats.nct.cdf(-critical, freedom, noncentrality) if noncentrality < 4 else 0.0
     return float(upper + lower)
 
 

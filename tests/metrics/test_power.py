@@ -77,3 +77,15 @@ def test_a_planted_difference_is_found_as_often_as_theory_says(splits, ratio):
     values = np.stack([gaps, np.zeros_like(gaps)], 1)[..., None]
     found = all_pairs(values, np.ones(values.shape, bool), ratio).adjusted[:, 0, 1] <= 0.05
     assert found.mean() == pytest.approx(0.8, abs=3 * math.sqrt(0.8 * 0.2 / runs))
+
+
+@pytest.mark.parametrize("freedom", [2.3, 9.7, 40.3, 80.1, 300.0])
+@pytest.mark.parametrize("level", [0.05, 0.05 / 36, 0.05 / 1000])
+def test_freedom_of_moderated_variances_needs_not_be_whole(freedom, level):
+    """The difference that is found has the power asked for, by simulation of the statistic."""
+    found = minimum_detectable_difference(1.0, 4, level=level, freedom=freedom)
+    rng = np.random.default_rng(0)
+    normal = rng.standard_normal(200_000) + found * math.sqrt(4)
+    t = normal / np.sqrt(rng.chisquare(round(freedom, 1), 200_000) / round(freedom, 1))
+    hits = np.abs(t) > stats.t.isf(level / 2, round(freedom, 1))
+    assert hits.mean() == pytest.approx(0.8, abs=0.005)
