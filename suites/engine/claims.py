@@ -136,13 +136,12 @@ class Claims:
 
     def dead(self) -> list[Path]:
         """Return the files of drivers that live no more, and their claims."""
-        files = sorted(self._folder.glob("*.driver"))
-        alive = {path.stem for path in files if self._lives(path.stem)}
-        claims = sorted(self._folder.glob("*.claim"))
-        dead_claims = [
-            p for p in claims if self._holder(p.name.removesuffix(".claim")) not in alive
+        paths = (path for kind in ("driver", "claim") for path in self._folder.glob(f"*.{kind}"))
+        return [
+            path
+            for path in sorted(paths)
+            if (driver := self._driver_of(path)) is None or not self._lives(driver)
         ]
-        return [*(path for path in files if path.stem not in alive), *dead_claims]
 
     def _register(self) -> None:
         """Make the file of a new driver."""
@@ -194,6 +193,10 @@ class Claims:
         identity = self._identity(f"{name}.claim")
         return str(identity["driver"]) if identity else None
 
+    def _driver_of(self, path: Path) -> str | None:
+        """Return whose file or claim a path is; None for a claim that is gone."""
+        return path.stem if path.suffix == ".driver" else self._holder(path.stem)
+
     def _identity(self, file: str) -> dict[str, object] | None:
         try:
             return json.loads((self._folder / file).read_text())
@@ -214,10 +217,8 @@ class Claims:
 
     def _bury_the_dead(self) -> None:
         """Remove what dead drivers have left that nobody else wanted."""
-        holders = {self._holder(path.stem) for path in self._folder.glob("*.claim")}
-        drivers = {path.stem for path in self._folder.glob("*.driver")} | holders
-        for driver in drivers - {self._driver}:
-            if driver is not None and not self._lives(driver):
+        for path in self.dead():
+            if (driver := self._driver_of(path)) is not None:  # what was buried has none
                 self._bury(driver)
 
     def _bury(self, driver: str) -> bool:

@@ -115,6 +115,24 @@ def test_whoever_cannot_read_of_a_driver_does_not_take_it_for_dead(
         assert other.take("a")
 
 
+def test_whoever_comes_while_the_dead_are_counted_is_not_among_them(tmp_path, monkeypatch):
+    def listing(folder, pattern):
+        found = list(glob(folder, pattern))
+        if not comers:
+            comers.append(Claims(tmp_path))
+            comers[0].__enter__()
+            assert comers[0].take("a")
+        return found
+
+    glob, comers = Path.glob, []
+    with Claims(tmp_path) as claims:
+        monkeypatch.setattr(Path, "glob", listing)
+        assert claims.dead() == []
+        claims._bury_the_dead()
+        assert comers[0].holds("a")
+        comers[0].__exit__(None, None, None)
+
+
 def test_releasing_what_another_has_changes_nothing(tmp_path):
     with Claims(tmp_path) as one, Claims(tmp_path) as other:
         assert one.take("a")
