@@ -5,11 +5,6 @@ from collections.abc import Callable
 
 import torch
 
-try:
-    import pynvml
-except ImportError:  # nvidia-ml-py comes with the extra `gpu`
-    pynvml = None
-
 
 def joules(device: torch.device) -> float | None:
     """Return what the device has used since its driver was loaded; None without a counter.
@@ -17,24 +12,27 @@ def joules(device: torch.device) -> float | None:
     Whatever runs there counts, of other processes too. GPUs count from Volta on, their parts
     (MIG) and CPUs do not.
     """
-    counter = _counter(device)
-    if pynvml is None or counter is None:
-        return None
-    try:
-        return counter() / 1000
-    except pynvml.NVMLError:
-        return None
+    return _counter(device)() if device.type == "cuda" else None
 
 
 @functools.cache
-def _counter(device: torch.device) -> Callable[[], int] | None:
-    """Return what reads the counter of the device, in millijoules."""
-    if pynvml is None or device.type != "cuda":
-        return None
+def _counter(device: torch.device) -> Callable[[], float | None]:
+    """Return what reads the counter of a GPU."""
+    try:
+        import pynvml  # nvidia-ml-py comes with the extra `gpu`
+    except ImportError:
+        return lambda: None
     identity = f"GPU-{torch.cuda.get_device_properties(device).uuid}"
     try:
         pynvml.nvmlInit()
         handle = pynvml.nvmlDeviceGetHandleByUUID(identity)
     except pynvml.NVMLError:
-        return None
-    return functools.partial(pynvml.nvmlDeviceGetTotalEnergyConsumption, handle)
+        return lambda: None
+
+    def read() -> float | None:
+        try:
+            return pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000
+        except pynvml.NVMLError:
+            return None
+
+    return read

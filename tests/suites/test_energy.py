@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import sys
 from types import SimpleNamespace
 
 import pandas as pd
@@ -55,7 +56,7 @@ class Driver:
 def driver(monkeypatch):
     def install(fails=""):
         found = Driver(fails)
-        monkeypatch.setattr(energy, "pynvml", found)
+        monkeypatch.setitem(sys.modules, "pynvml", found)
         properties = SimpleNamespace(uuid="0123-45")
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
         monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
@@ -86,7 +87,7 @@ def test_without_the_package_and_on_a_cpu_it_is_unknown(driver, monkeypatch):
     driver()
     assert energy.joules(CPU) is None
     energy._counter.cache_clear()
-    monkeypatch.setattr(energy, "pynvml", None)
+    monkeypatch.setitem(sys.modules, "pynvml", None)
     assert energy.joules(GPU) is None
 
 
