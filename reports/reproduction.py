@@ -34,16 +34,16 @@ class Comparison:
     mean: float
     standard_error: float | None
     runs: int
+    repeats: int
+    """Of ours: folds, or seeds of the only one."""
     departures: tuple[str, ...]
     differs: tuple[str, ...]
     unconverged: int = 0
     """How many of our runs did not converge, by their own diagnostics."""
     std: float | None = None
-    """Standard deviation of our repeats (folds, or seeds of the only one)."""
+    """Standard deviation of our repeats."""
     protocol: Protocol | None = None
     """How our runs were made."""
-    repeats: int = 1
-    """How many repeats of ours there are."""
 
     @property
     def difference(self) -> float:
@@ -167,12 +167,12 @@ def _compared(
             mean(values),
             standard_error(values),
             len(samples),
+            len(values),
             departures,
             differs,
             sum(r.diagnostics.get("converged") == 0 for r in followers),
             summary(np.array(values)).std if standard_error(values) is not None else None,
             ours(followers),
-            len(values),
         )
 
 

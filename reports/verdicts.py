@@ -146,8 +146,6 @@ def _z(of: Comparison, theirs: float) -> float:
     rounding = 10.0**-of.decimals / math.sqrt(12)
     error = math.hypot(of.standard_error, theirs, rounding)
     t = of.difference / error
-    if of.repeats < 2:
-        return t
     uncertain = of.standard_error**4 / (of.repeats - 1)
     if of.published.spread is None:  # theirs is taken from our repeats, too
         uncertain = (of.standard_error**2 + theirs**2) ** 2 / (of.repeats - 1)

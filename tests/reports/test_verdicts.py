@@ -25,7 +25,7 @@ PRINTED = Published(
 def compared(mean, error=0.4, std=1.0, differs=(), repeats=10**9, asked=20, **printed):
     return Comparison(
         dataclasses.replace(PRINTED, **{"repeats": asked} | printed), "boston", "PBP", "clean",
-        mean, error, 20, (), tuple(differs), 0, std, None, repeats,
+        mean, error, 20, repeats, (), tuple(differs), 0, std,
     )  # fmt: skip
 
 
