@@ -73,6 +73,8 @@ class Classification:
     softmax: bool = False
     largest: bool = False
     """Whether argmax predicts with `argmax.log_largest`, not with pairs as if independent."""
+    predictive_variance: float | None = None
+    """In place of `noise_variance` where argmax predicts; None: the same."""
 
     @property
     def prior(self) -> None:
@@ -91,8 +93,9 @@ class Classification:
 
     def loss(self, z: Gaussian, rows: slice) -> Tensor:
         """Return the sum of -log p(label)."""
-        by_pairs = replace(self, largest=False)  # the integral would take a fifth of the visit
-        log_probs = by_pairs.log_probabilities(z.mean, z.variance)
+        # By the factors of training; the integral would take a fifth of the visit.
+        trained = replace(self, largest=False, predictive_variance=None)
+        log_probs = trained.log_probabilities(z.mean, z.variance)
         return -log_probs.gather(-1, self._labels[:, rows].unsqueeze(-1)).sum((1, 2))
 
     def added(self) -> None:
@@ -106,9 +109,10 @@ class Classification:
         """Return the log probabilities of the classes, along the last axis."""
         if self.softmax:
             return softmax.log_probabilities(mean, variance)
+        noise = self.predictive_variance or self.noise_variance
         if self.largest:
-            return argmax.log_largest(mean, variance, self.noise_variance)
-        return argmax.log_probabilities(mean, variance, self.noise_variance)
+            return argmax.log_largest(mean, variance, noise)
+        return argmax.log_probabilities(mean, variance, noise)
 
     def predictive(self, z: Gaussian, learned: Noise | None) -> Predictive:
         """Return class probabilities."""

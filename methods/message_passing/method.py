@@ -115,6 +115,8 @@ class MessagePassing(Stacked):
     """How argmax predicts: the published product over pairs of classes as if independent, which
     is too sure wherever no class is likely (OVERCONFIDENCE.md), or the probability that a class
     has the largest output."""
+    predictive_variance: float | None = None
+    """In place of `argmax_variance` where either rule predicts; None: the same, as published."""
     noise_stds: Sequence[float] = ()
     """Candidates in standardised target units; empty: the Gamma."""
     noise_shape: float = 6.0
@@ -145,6 +147,13 @@ class MessagePassing(Stacked):
         require_positive(self, "argmax_variance", "noise_rate", "noise_shape")
         if self.target_variance is not None:
             require_positive(self, "target_variance")
+        if self.predictive_variance is not None:
+            require_positive(self, "predictive_variance")
+            if self.head == "softmax":
+                raise ValueError(
+                    "MessagePassing needs predictive_variance=None where head='softmax', which "
+                    f"has no such noise; got {self.predictive_variance!r}"
+                )
         if self.schedule.joint_precisions and self.precision.cavity == "example":
             raise ValueError(
                 "MessagePassing needs cavities of rows where precisions are joint, which are no "
@@ -197,9 +206,13 @@ class MessagePassing(Stacked):
     def _head(self, problems: Sequence[Problem], like: Tensor) -> Head:
         likelihood = problems[0].likelihood
         if isinstance(likelihood, Categorical):
-            softmax = self.head == "softmax"
-            largest = self.class_probabilities == "largest"
-            return Classification(self.argmax_variance, self.target_variance, softmax, largest)
+            return Classification(
+                self.argmax_variance,
+                self.target_variance,
+                softmax=self.head == "softmax",
+                largest=self.class_probabilities == "largest",
+                predictive_variance=self.predictive_variance,
+            )
         (outputs,) = problems[0].train.targets.shape[1:]
         stds = [cast(Gaussian, problem.likelihood).noise_std for problem in problems]
         if None not in stds:

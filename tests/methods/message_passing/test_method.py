@@ -42,6 +42,9 @@ QUICK = MessagePassing(iterations=(1, 2), batch_size=16, schedule=GroupSequentia
         {"batch_size": 0},
         {"noise_stds": (0.1, -1.0)},
         {"target_variance": 0.0},
+        {"predictive_variance": 0.0},
+        {"predictive_variance": float("nan")},
+        {"predictive_variance": 1.0, "head": "softmax"},
     ],
 )
 def test_settings_without_meaning_are_refused(settings):
