@@ -36,11 +36,13 @@ class SpectralPrior:
     """`orthogonal`: rows of a random orthogonal matrix of the same root mean square."""
     scale: float = 1.0
     """A factor of all variances of weights."""
+    mean_scale: float = 1.0
+    """A factor of all means of weights."""
 
     def __post_init__(self) -> None:
         require_choice(self, "variances", ("published", "corrected"))
         require_choice(self, "means", ("normal", "orthogonal"))
-        require_positive(self, "scale")
+        require_positive(self, "scale", "mean_scale")
 
     def draw(
         self, layers: Sequence[WeightedLayer], rngs: Sequence[Generator], like: Tensor
@@ -55,7 +57,8 @@ class SpectralPrior:
         fan_in, outputs = prod(shape[1:]), prod(layer.map.output_shape)
         means = torch.stack([self._means(shape, rng, like) for rng in rngs])
         variance = self.scale * self.variance(fan_in, outputs, first)
-        weight = Gaussian.of(means * mean_std(fan_in, outputs), torch.full_like(means, variance))
+        means = means * (self.mean_scale * mean_std(fan_in, outputs))
+        weight = Gaussian.of(means, torch.full_like(means, variance))
         if not layer.map.layer.bias:
             return Weights(weight, None)
         zeros = like.new_zeros(len(rngs), shape[0])

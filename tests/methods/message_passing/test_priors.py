@@ -60,6 +60,25 @@ def test_orthogonal_means_are_orthogonal_and_as_large_as_normal_ones():
         assert mean.square().mean().sqrt() == pytest.approx(mean_std(fan_in, outputs))
 
 
+def test_a_factor_of_the_means_leaves_variances_and_biases_alone():
+    network = Network(cnn_000((2, 2, 3, 3), 5), (3, 32, 32), reference)
+    like = torch.zeros(0, dtype=torch.float64)
+    usual, larger = (
+        SpectralPrior(scale=0.25, mean_scale=factor).draw(network.weighted, [stream(0)], like)
+        for factor in (1.0, 2.0)
+    )
+    for layer, own, other in zip(network.weighted, usual, larger, strict=True):
+        torch.testing.assert_close(other.weight.mean, 2 * own.weight.mean)
+        assert torch.equal(other.weight.rho, own.weight.rho)
+        assert torch.equal(other.bias.tau, own.bias.tau)
+        # Untouched, they are the draws themselves at the published size.
+        count, fan_in = layer.map.weight_shape[0], np.prod(layer.map.weight_shape[1:])
+        assert own.weight.mean.square().mean().sqrt() == pytest.approx(
+            mean_std(int(fan_in), int(np.prod(layer.map.output_shape))),
+            rel=4 / (2 * count * fan_in) ** 0.5,
+        )
+
+
 def test_members_draw_from_their_own_streams():
     network = Network(cnn_000((2, 2, 3, 3), 5), (3, 32, 32), reference)
     like = torch.zeros(0)
