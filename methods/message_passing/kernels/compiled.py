@@ -19,7 +19,7 @@ from methods.message_passing.kernels.unit_operations import Argument
 HERE = Path(__file__).parent
 LIBRARY = CLibrary(
     folder=HERE,
-    sources=("elementwise.c", "labels.c", "pooling.c", "sums.c", "units.c"),
+    sources=("dense.c", "elementwise.c", "labels.c", "pooling.c", "sums.c", "units.c", "weights.c"),
     headers=(),
     places=(HERE / "__pycache__", Path.home() / ".cache" / "bnnbench" / "message_passing"),
     cure='choose MessagePassing(backend="reference")',
@@ -29,7 +29,6 @@ ARGUMENTS = {
     "leaky_relu_direct_all": "nrpppp",
     "leaky_relu_forward_all": "nnrppppppp",
     "leaky_relu_backward_all": "nnrppppppp",
-    "swap_all": "npppppppp",
     "argmax_backward_all": "nnrrppppp",
     "max_pool_forward_all": "nppppp",
     "max_pool_backward_all": "nppppppp",
@@ -48,6 +47,10 @@ ARGUMENTS = {
     "step_all": "ppppppp",
     "turn_all": "ppppppp",
     "finish_all": "pppp",
+    "fill_weight_moments_all": "nppppp",
+    "exchange_all": "nrpppppppppp",
+    "dense_sums_all": "pppppp",
+    "dense_messages_all": "prpppppppppppp",
 }
 """What the functions in C take: n lengths, r numbers, p addresses."""
 TYPES = {"n": c_int64, "r": c_double, "p": c_void_p}
@@ -90,7 +93,6 @@ exact_weight_sums = KERNELS.exact_weight_sums
 exact_input_sums = KERNELS.exact_input_sums
 exact_first_forward = KERNELS.exact_first_forward
 exact_first_weight_sums = KERNELS.exact_first_weight_sums
-swap = KERNELS.swap
 fill_moments = KERNELS.fill_moments
 output_messages = KERNELS.output_messages
 fill_pulls = KERNELS.fill_pulls
@@ -102,3 +104,10 @@ fill_image = KERNELS.fill_image
 step = KERNELS.step
 turn = KERNELS.turn
 finish = KERNELS.finish
+fill_weight_moments = KERNELS.fill_weight_moments
+exchange = KERNELS.exchange
+dense_sums = KERNELS.dense_sums
+dense_messages = KERNELS.dense_messages
+
+FEW_ROWS = 16
+"""The most rows of a group of which `dense_sums` and `dense_messages` are faster than products."""

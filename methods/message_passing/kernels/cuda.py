@@ -143,7 +143,6 @@ exact_weight_sums = KERNELS.exact_weight_sums
 exact_input_sums = KERNELS.exact_input_sums
 exact_first_forward = KERNELS.exact_first_forward
 exact_first_weight_sums = KERNELS.exact_first_weight_sums
-swap = KERNELS.swap
 fill_moments = KERNELS.fill_moments
 output_messages = KERNELS.output_messages
 fill_pulls = KERNELS.fill_pulls
@@ -155,3 +154,8 @@ fill_image = KERNELS.fill_image
 step = KERNELS.step
 turn = KERNELS.turn
 finish = KERNELS.finish
+fill_weight_moments = KERNELS.fill_weight_moments
+exchange = KERNELS.exchange
+
+FEW_ROWS = 0
+"""Of few rows, too, a GPU's library multiplies well: there are no `dense_sums`."""

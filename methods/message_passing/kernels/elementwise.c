@@ -102,13 +102,3 @@ int leaky_relu_backward_all(int64_t members, int64_t count, double slope, const 
     }
     return 0;
 }
-
-// marginal * new / old
-int swap_all(int64_t count, const REAL *restrict tau, const REAL *restrict rho,
-             const REAL *restrict old_tau, const REAL *restrict old_rho,
-             const REAL *restrict new_tau, const REAL *restrict new_rho, REAL *restrict out_tau,
-             REAL *restrict out_rho) {
-    for (int64_t i = 0; i < count; i++) out_tau[i] = tau[i] + (new_tau[i] - old_tau[i]);
-    for (int64_t i = 0; i < count; i++) out_rho[i] = rho[i] + (new_rho[i] - old_rho[i]);
-    return 0;
-}

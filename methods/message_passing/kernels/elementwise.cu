@@ -60,12 +60,3 @@ extern "C" __global__ void leaky_relu_backward_all(long long members, long long 
         add_up(found, counts + member);
     }
 }
-
-extern "C" __global__ void swap_all(long long count, const REAL *tau, const REAL *rho,
-                                    const REAL *old_tau, const REAL *old_rho, const REAL *new_tau,
-                                    const REAL *new_rho, REAL *out_tau, REAL *out_rho) {
-    MESSAGES(i, count) {
-        out_tau[i] = tau[i] + (new_tau[i] - old_tau[i]);
-        out_rho[i] = rho[i] + (new_rho[i] - old_rho[i]);
-    }
-}

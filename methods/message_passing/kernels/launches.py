@@ -25,7 +25,6 @@ FILES = {
     "leaky_relu_direct_all": "elementwise.cu",
     "leaky_relu_forward_all": "elementwise.cu",
     "leaky_relu_backward_all": "elementwise.cu",
-    "swap_all": "elementwise.cu",
     "argmax_backward_all": "labels.cu",
     "max_pool_forward_all": "pooling.cu",
     "max_pool_backward_all": "pooling.cu",
@@ -45,6 +44,8 @@ FILES = {
     "step_all": "units.cu",
     "turn_all": "units.cu",
     "finish_all": "units.cu",
+    "fill_weight_moments_all": "weights.cu",
+    "exchange_all": "weights.cu",
 }
 """Where each kernel stands."""
 OVER_POSITIONS = (
@@ -69,7 +70,7 @@ class Launch(NamedTuple):
 
 def launch(name: str, *lengths: int) -> Launch | None:
     """Return how a kernel is launched on its lengths; None where it has nothing to do."""
-    if name in ("leaky_relu_direct_all", "swap_all"):
+    if name == "leaky_relu_direct_all" or FILES[name] == "weights.cu":
         grid, block = (min(ceil(lengths[0] / THREADS), MOST_BLOCKS), 1, 1), (THREADS, 1, 1)
     elif name in ("leaky_relu_forward_all", "leaky_relu_backward_all"):
         members, count = lengths

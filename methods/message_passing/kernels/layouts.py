@@ -27,6 +27,21 @@ def alike(*tensors: Tensor) -> tuple[list[Tensor], Gaussian]:
     return [_laid_as(out, t) for t in tensors], Gaussian(out, torch.empty_like(out))
 
 
+def laid_as(
+    pattern: Tensor, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """Return tensors in the dense layout of another one, copied where they have not got it.
+
+    Of outputs, which cannot be copied, it is only checked.
+    """
+    given = [t for t in (*inputs, *outputs) if t is not None]
+    _check(pattern, pattern.shape, pattern, *given)
+    for t in (pattern, *outputs):
+        if t is not None and not _is_laid_as(pattern.shape, pattern.stride(), t.stride()):
+            raise ValueError(f"needed results in one dense layout; got strides {t.stride()}")
+    return [t if t is None else _laid_as(pattern, t) for t in inputs]
+
+
 def contiguous(
     like: Tensor, shape: Sequence[int], *tensors: Tensor, dtype: torch.dtype | None = None
 ) -> list[Tensor]:
@@ -116,6 +131,14 @@ def _check(
                 f"needed tensors of shape {tuple(shape)}, type {dtype}, on {like.device}; "
                 f"got {tuple(t.shape)}, {t.dtype}, {t.device}"
             )
+
+
+@cache
+def _is_laid_as(shape: torch.Size, pattern: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether a pattern leaves no room between elements, and strides are the same."""
+    dense = torch.empty_like(torch.empty_strided(shape, pattern, device="meta")).stride()
+    sides = zip(shape, dense, pattern, strides, strict=True)
+    return all(a == b == c for side, a, b, c in sides if side > 1)
 
 
 def _laid_as(pattern: Tensor, t: Tensor) -> Tensor:

@@ -10,13 +10,14 @@ from torch import Tensor
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.kernels.layouts import Images, alike, contiguous
 from methods.message_passing.kernels.unit_operations import UnitOperations
+from methods.message_passing.kernels.weight_operations import WeightOperations
 
 Rows = Float[Tensor, "members rows inputs"]
 Weights = Float[Tensor, "members outputs inputs"]
 Units = Float[Tensor, "members rows outputs"]
 
 
-class Operations(UnitOperations):
+class Operations(UnitOperations, WeightOperations):
     """Every kernel of `reference`, of compiled code that `call` finds by its name."""
 
     def leaky_relu_forward(
@@ -117,12 +118,6 @@ class Operations(UnitOperations):
         """Return the messages of all rows to each weight of a first layer, multiplied."""
         weights, units = (weight_mean, weight_variance), (g_old, h_old, g, h)
         return self._sums("exact_first_weight_sums_all", (x,), weights, units, _empty(weight_mean))
-
-    def swap(self, marginal: Gaussian, old: Gaussian, new: Gaussian) -> Gaussian:
-        """Return the marginal in which one message takes the place of another."""
-        inputs, out = alike(*(part for m in (marginal, old, new) for part in (m.tau, m.rho)))
-        self.call("swap_all", marginal.rho.dtype, marginal.rho.numel(), *inputs, out.tau, out.rho)
-        return out
 
     def _activation(
         self, name: str, z: Gaussian, a: Gaussian, slope: float

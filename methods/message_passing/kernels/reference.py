@@ -14,7 +14,7 @@ from torch import Tensor
 
 from methods.message_passing.factors import argmax, leaky_relu, max_pool
 from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import units
+from methods.message_passing.kernels import units, weights
 
 CHUNK = 2**18
 """The most elements of a member's temporary, unless one slice of its result has more.
@@ -33,6 +33,11 @@ fill_image = units.fill_image
 step = units.step
 turn = units.turn
 finish = units.finish
+fill_weight_moments = weights.fill_weight_moments
+exchange = weights.exchange
+dense_sums = weights.dense_sums
+dense_messages = weights.dense_messages
+FEW_ROWS = weights.FEW_ROWS
 
 Rows = Float[Tensor, "members rows inputs"]
 Weights = Float[Tensor, "members outputs inputs"]
@@ -76,11 +81,6 @@ def argmax_backward(
 ) -> Gaussian:
     """Return `argmax.backward`."""
     return argmax.backward(z, labels, noise_variance, target_variance)
-
-
-def swap(marginal: Gaussian, old: Gaussian, new: Gaussian) -> Gaussian:
-    """Return the marginal in which one message takes the place of another."""
-    return Gaussian(marginal.tau + (new.tau - old.tau), marginal.rho + (new.rho - old.rho))
 
 
 def exact_weight_sums(

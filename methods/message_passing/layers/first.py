@@ -11,7 +11,7 @@ from torch import Tensor
 from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from methods.message_passing.joint import with_precision
 from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import Known, WeightedLayer, Weights
+from methods.message_passing.layers.weighted import Known, WeightedLayer
 from methods.message_passing.sums import first_layer_forward, first_layer_messages
 from methods.torch_layers import affine
 
@@ -152,10 +152,9 @@ class FirstLayerOfExamples(FirstLayer):
             self._keep("h", h, visit)
 
     def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
-        old = self.sums[visit.group]
-        self.sums[visit.group] = new  # damped already, example by example
-        weight = self.marginal.weight * (new / old if old else new)
-        self.marginal = Weights(weight, self.marginal.bias)
+        old, kept = self._stored(visit)
+        marginal, total = self.marginal.weight, self._total
+        self.kernels.exchange(marginal, total, new, old, kept, 1.0)  # examples' own are damped
 
     def _outputs(self, rows: Tensor, weights: Tensor) -> Tensor:
         """Return each example's outputs under its own weights."""

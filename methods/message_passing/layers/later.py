@@ -9,7 +9,8 @@ from torch import Tensor
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.joint import with_precision
 from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import WeightedLayer
+from methods.message_passing.layers.weighted import Known, WeightedLayer
+from methods.message_passing.maps import Dense
 from methods.message_passing.sums import Moments, messages
 
 
@@ -22,9 +23,11 @@ class LaterLayer(WeightedLayer):
 
     def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the messages to the pre-activations."""
-        self._now = self._moments(message, self.slots.message("input", visit))
+        self._inputs = self._input_moments(message, self.slots.message("input", visit))
         self._bias = self._cavity_of_bias(visit)
-        self._z, self._own_variance, self._lower_variance = self._outputs(self._now, self._bias)
+        sums = self._sums(visit)
+        _, self._own_variance, self._lower_variance = sums.chunk(3)
+        self._z = self.kernels.output_messages(*sums.chunk(3), *self._bias)
         return self._z
 
     def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
@@ -32,46 +35,70 @@ class LaterLayer(WeightedLayer):
         schedule, pulls = visit.schedule, self.map.values_room(message.rho, 3)
         h, g, again = pulls.chunk(3)
         self.kernels.fill_pulls(self._z, message, h, g, again)
+        own, lower = self._own_variance, self._lower_variance
         if schedule.without_own_force and not visit.is_first:
-            unshared = self._own_variance + self._lower_variance  # the bias has a cavity already
-            h += g * unshared * self.slots.kept("h", visit)
-        if schedule.solver_iterations:
-            x = self._now.of_inputs[0]
-            x = self.map.values_room(x, 1).copy_(x)  # without what lies between: read often
-            s = self._now.of_weights[1]
-            self._couple(x, s, self._own_variance, self._lower_variance, g, h, visit)
-        to_weights, to_inputs = messages(self.order, self.map, self._now, pulls, self.kernels)
+            h += g * (own + lower) * self.slots.kept("h", visit)  # the bias has a cavity already
+        mean = self._inputs.chunk(3)[0]
+        if self._variance is not None:
+            x = self.map.values_room(mean, 1).copy_(mean)  # without what lies between: read often
+            self._couple(x, self._variance, own, lower, g, h, visit)
         known = None
         if schedule.joint_precisions:
-            observed = message.rho / (1 + message.rho * self._lower_variance)
-            known = self._known(self._now.of_inputs[0], observed, visit)
-            to_weights = with_precision(to_weights, self._now.of_weights[0], known.weight)
-        self._send_to_weights(to_weights, visit)
+            known = self._known(mean, message.rho / (1 + message.rho * lower), visit)
+        to_inputs = self._send(pulls, known, visit)
         self._send_to_bias(self._bias, g, h, visit, known)
         if schedule.without_own_force or schedule.solver_iterations:
             self._keep("h", h, visit)
         self.slots.put_message("input", visit, to_inputs)
-        del self._now, self._z, self._own_variance, self._lower_variance
+        del self._inputs, self._weights, self._variance
+        del self._z, self._own_variance, self._lower_variance
         return to_inputs
 
     def predict(self, message: Gaussian) -> Gaussian:
         """Return the messages of new examples to the pre-activations."""
-        z, _, _ = self._outputs(self._moments(message, None), self._bias_moments())
-        return z
+        sums = self.map.forward(self._input_moments(message, None), self._weight_moments())
+        return self.kernels.output_messages(*sums.chunk(3), *self._bias_moments())
 
-    def _moments(self, message: Gaussian, sent: Gaussian | None) -> Moments:
+    def _sums(self, visit: Visit) -> Tensor:
+        """Return mean of Σ w a, and its variances due to weights and to inputs, side by side."""
+        solves, weight = visit.schedule.solver_iterations > 0, self.marginal.weight
+        if self._has_few_rows(visit):
+            self._weights = None
+            self._variance = torch.empty_like(weight.rho) if solves else None
+            return self.kernels.dense_sums(weight, self._inputs, self._variance)
+        self._weights = self._weight_moments()
+        self._variance = self._weights.chunk(3)[1] if solves else None
+        return self.map.forward(self._inputs, self._weights)
+
+    def _send(self, pulls: Tensor, known: Known | None, visit: Visit) -> Gaussian:
+        """Send the messages to the weights; return those to the inputs."""
+        if self._weights is None:
+            h, g, _ = pulls.chunk(3)
+            old, kept = self._stored(visit)
+            books = (self.marginal.weight, self._total)
+            sums = self.kernels.dense_messages(*books, self._inputs, h, g, old, kept, visit.damping)
+            return self.kernels.input_messages(self._inputs.chunk(3)[0], sums)
+        moments = Moments(self._inputs, self._weights)
+        to_weights, to_inputs = messages(self.order, self.map, moments, pulls, self.kernels)
+        if known:
+            to_weights = with_precision(to_weights, moments.of_weights[0], known.weight)
+        self._send_to_weights(to_weights, visit)
+        return to_inputs
+
+    def _has_few_rows(self, visit: Visit) -> bool:
+        """Return whether the group's sums are made by kernels of few rows (weights.py)."""
+        few = visit.rows.stop - visit.rows.start <= self.kernels.FEW_ROWS
+        zeroth = self.order == "zeroth" and not visit.schedule.joint_precisions
+        return few and zeroth and isinstance(self.map, Dense)
+
+    def _input_moments(self, message: Gaussian, sent: Gaussian | None) -> Tensor:
         """Return the moments of the inputs, given the messages from below and from here."""
-        weight = self.marginal.weight
-        inputs = self.map.values_room(message.rho, 3)
-        moments = Moments(inputs, self.map.weights_room(weight.rho, 3))
-        self.kernels.fill_moments(message, sent, *moments.of_inputs)
-        mean, variance, second = moments.of_weights
-        torch.div(weight.tau, weight.rho, out=mean)
-        torch.reciprocal(weight.rho, out=variance)
-        torch.addcmul(variance, mean, mean, out=second)
+        moments = self.map.values_room(message.rho, 3)
+        self.kernels.fill_moments(message, sent, *moments.chunk(3))
         return moments
 
-    def _outputs(self, m: Moments, bias: tuple[Tensor, Tensor]) -> tuple[Gaussian, Tensor, Tensor]:
-        """Return the messages to pre-activations, and variances due to weights and to inputs."""
-        mean, own, lower = self.map.forward(m.inputs, m.weights).chunk(3)
-        return self.kernels.output_messages(mean, own, lower, *bias), own, lower
+    def _weight_moments(self) -> Tensor:
+        """Return mean, variance and second moment of the weights, side by side."""
+        moments = self.map.weights_room(self.marginal.weight.rho, 3)
+        self.kernels.fill_weight_moments(self.marginal.weight, *moments.chunk(3))
+        return moments

@@ -77,6 +77,7 @@ class WeightedLayer(ABC):
         self.order: Order = order
         self.prior: Weights
         self.marginal: Weights
+        self._total: Gaussian
 
     def start_from(self, prior: Weights) -> None:
         """Let weights have these marginals before the first message of a visit."""
@@ -85,6 +86,8 @@ class WeightedLayer(ABC):
     def open(self, visit: Visit) -> None:
         """Begin a visit; `start_from` precedes it."""
         self.slots = Slots()
+        own = self.marginal.weight  # a copy, which messages change in place
+        self.marginal = Weights(Gaussian(own.tau.clone(), own.rho.clone()), self.marginal.bias)
         self.sums: list[Gaussian | None] = [None] * visit.groups
         self.bias_sums: list[Gaussian | None] = [None] * visit.groups
 
@@ -103,7 +106,7 @@ class WeightedLayer(ABC):
     def aggregate(self) -> Weights:
         """Return the product of all messages of the visit."""
         bias = None if self.prior.bias is None else _product(self.bias_sums)
-        return Weights(_product(self.sums), bias)
+        return Weights(self._total, bias)
 
     def refresh(self) -> Weights:
         """Return `aggregate`, and renew the marginal by it: increments drift in float32."""
@@ -169,13 +172,22 @@ class WeightedLayer(ABC):
 
     def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
         """Replace the product of the group's messages to the weights."""
+        old, kept = self._stored(visit)
+        marginal, total = self.marginal.weight, self._total
+        self.kernels.exchange(marginal, total, new, old, kept, visit.damping)
+
+    def _stored(self, visit: Visit) -> tuple[Gaussian | None, Gaussian | None]:
+        """Return the product of the group's old messages, and room for that of the new ones.
+
+        None where there is none, or nobody will read it. The first group begins a new total.
+        """
+        like = self.marginal.weight
+        if visit.group == 0:
+            self._total = Gaussian(torch.zeros_like(like.tau), torch.zeros_like(like.rho))
         old = self.sums[visit.group]
-        if old:
-            new = old.moved(new, visit.damping)
-        self.sums[visit.group] = new
-        before = self.marginal.weight
-        weight = self.kernels.swap(before, old, new) if old else before * new
-        self.marginal = Weights(weight, self.marginal.bias)
+        kept = Gaussian(torch.empty_like(like.tau), torch.empty_like(like.rho))
+        self.sums[visit.group] = None if visit.is_last else kept
+        return old, self.sums[visit.group]
 
     def _couple(
         self,

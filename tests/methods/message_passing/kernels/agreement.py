@@ -75,7 +75,7 @@ def elementwise(dtype: torch.dtype, device: str = "cpu") -> dict[str, Call]:
     def messages(*shape: int, seed: int) -> Gaussian:
         return moved(random_messages(*shape, seed=seed, dtype=dtype), device)
 
-    z, a, new = (messages(3, 29, 11, seed=seed) for seed in range(3))
+    z, a = (messages(3, 29, 11, seed=seed) for seed in range(2))
     images, back = messages(3, 4, 5, 7, 9, seed=4), messages(3, 4, 5, 3, 4, seed=5)
     labels = torch.randint(0, 11, (3, 29), generator=torch.Generator().manual_seed(1)).to(device)
     calls: dict[str, Call] = {
@@ -83,7 +83,6 @@ def elementwise(dtype: torch.dtype, device: str = "cpu") -> dict[str, Call]:
         "pool backward": lambda k: k.max_pool_backward(images, back, 2),
         "argmax": lambda k: k.argmax_backward(z, labels, 0.3, None),
         "argmax, regularised": lambda k: k.argmax_backward(z, labels, 0.3, 0.1),
-        "swap": lambda k: k.swap(z, a, new),
     }
     for slope in SLOPES:
         calls |= {

@@ -13,7 +13,6 @@ typedef REAL *Out;
 int leaky_relu_direct_all(int64_t, double, In, In, Out, Out);
 int leaky_relu_forward_all(int64_t, int64_t, double, In, In, In, In, Out, Out, int64_t *);
 int leaky_relu_backward_all(int64_t, int64_t, double, In, In, In, In, Out, Out, int64_t *);
-int swap_all(int64_t, In, In, In, In, In, In, Out, Out);
 int argmax_backward_all(int64_t, int64_t, double, double, In, In, const int64_t *, Out, Out);
 int max_pool_forward_all(int64_t, const int64_t *, In, In, Out, Out);
 int max_pool_backward_all(int64_t, const int64_t *, In, In, In, In, Out, Out);
@@ -32,6 +31,11 @@ int fill_image_all(const int64_t *, In, In, In, In, In, Out, Out);
 int step_all(const int64_t *, In, In, In, Out, Out, Out);
 int turn_all(const int64_t *, In, In, In, Out, Out, Out);
 int finish_all(const int64_t *, In, In, Out);
+int fill_weight_moments_all(int64_t, In, In, Out, Out, Out);
+int exchange_all(int64_t, double, In, In, In, In, Out, Out, Out, Out, Out, Out);
+int dense_sums_all(const int64_t *, In, In, In, Out, Out);
+int dense_messages_all(const int64_t *, double, In, In, In, In, In, Out, Out, Out, Out, Out, Out,
+                       Out);
 
 static unsigned state = 1;
 
@@ -71,8 +75,6 @@ static int64_t activations(int64_t members, int64_t count, double slope) {
     leaky_relu_forward_all(members, count, slope, zt, zr, at, ar, t, r, counts);
     found += invalid(n, t, r), t = empty(n), r = empty(n);
     leaky_relu_backward_all(members, count, slope, zt, zr, at, ar, t, r, counts);
-    found += invalid(n, t, r), t = empty(n), r = empty(n);
-    swap_all(n, zt, zr, at, ar, at, ar, t, r);
     found += invalid(n, t, r);
     free(zt), free(zr), free(at), free(ar), free(counts);
     return found;
@@ -172,6 +174,31 @@ static int64_t units(int64_t members, int64_t examples, int64_t positions, int64
     return found;
 }
 
+static int64_t dense(int64_t members, int64_t rows, int64_t inputs, int64_t outputs) {
+    int64_t sizes[4] = {members, rows, inputs, outputs}, found = 0;
+    int64_t a = 3 * members * rows * inputs, u = members * rows * outputs;
+    int64_t w = members * outputs * inputs;
+    REAL *t = filled(w, -2, 2, 0), *r = filled(w, -5, 5, 1), *x = filled(a, -9, 0, 1);
+    REAL *g = filled(u, -9, -6, 1), *h = filled(u, -2, 2, 0), *z = empty(3 * u), *v = empty(w);
+    REAL *m = empty(w), *s = empty(w), *nt = filled(w, -2, 2, 0), *nr = filled(w, -5, 5, 1);
+    REAL *all_t = filled(w, -2, 2, 0), *all_r = filled(w, -5, 5, 1), *to_x = empty(a);
+    REAL *kept_t = empty(w), *kept_r = empty(w);
+    fill_weight_moments_all(w, t, r, m, v, s);
+    dense_sums_all(sizes, t, r, x, NULL, z);
+    dense_sums_all(sizes, t, r, x, v, z);
+    exchange_all(w, 1.0, nt, nr, NULL, NULL, NULL, NULL, t, r, all_t, all_r);
+    exchange_all(w, 0.5, nt, nr, nt, nr, kept_t, kept_r, t, r, all_t, all_r);
+    found += dense_messages_all(sizes, 1.0, x, h, g, NULL, NULL, NULL, NULL, t, r, all_t, all_r,
+                                to_x);
+    found += dense_messages_all(sizes, 0.5, x, h, g, nt, nr, kept_t, kept_r, t, r, all_t, all_r,
+                                to_x);
+    for (int64_t k = 0; k < 3 * u; k++) found += !is_finite(z[k]);
+    for (int64_t k = 0; k < a; k++) found += !is_finite(to_x[k]);
+    free(x), free(g), free(h), free(z), free(to_x);
+    return found + invalid(w, m, v) + invalid(w, nt, s) + invalid(w, kept_t, kept_r) +
+           invalid(w, t, r) + invalid(w, all_t, all_r) + invalid(0, nr, empty(0));
+}
+
 int main(void) {
     int64_t found = 0;
     for (int64_t count = 0; count < 70; count += 3)
@@ -184,6 +211,8 @@ int main(void) {
     found += sums(2, 1, 1, 1) + sums(1, 3, 13, 50) + sums(2, 131, 17, 5) + sums(1, 2, 133, 35);
     found += sums(1, 0, 4, 3) + sums(1, 3, 0, 2) + sums(1, 3, 2, 0);
     found += units(1, 2, 6, 8) + units(2, 3, 1, 17) + units(1, 1, 5, 33) + units(0, 1, 1, 1);
+    found += dense(2, 1, 1, 1) + dense(1, 4, 16, 2) + dense(2, 7, 21, 5) + dense(1, 37, 1100, 3);
+    found += dense(1, 0, 4, 3) + dense(1, 3, 0, 2) + dense(1, 3, 2, 0) + dense(0, 1, 1, 1);
     printf("%lld invalid\n", (long long)found);
     return found != 0;
 }

@@ -246,7 +246,6 @@ def test_no_layout_changes_a_bit(layout, other):
         yield from compiled.leaky_relu_forward(z, a, 0.1)
         yield from compiled.leaky_relu_backward(z, a, 0.1)
         yield compiled.leaky_relu_forward(z, None, 0.1)[0]
-        yield compiled.swap(z, a, new)
         yield compiled.max_pool_forward(z, 2)
         yield compiled.max_pool_backward(z, back, 2)
 
@@ -268,7 +267,6 @@ def test_images_keep_their_layout_and_dense_ones_are_not_copied(layout, monkeypa
     for out in (
         compiled.leaky_relu_forward(z, a, 0.1)[0],
         compiled.leaky_relu_backward(z, a, 0.1)[0],
-        compiled.swap(z, a, a),
         compiled.max_pool_backward(z, compiled.max_pool_forward(a, 2), 2),
     ):
         assert out.rho.stride() == z.rho.stride()
@@ -305,7 +303,6 @@ def test_members_have_the_same_bits_alone_and_in_any_order(name, dtype):
         "backward": (lambda z, a: compiled.leaky_relu_backward(z, a, 0.1)[0], z, a),
         "direct": (lambda z: compiled.leaky_relu_forward(z, None, 0.1)[0], z),
         "pool": (lambda z, b: compiled.max_pool_backward(z, b, 2), images, back),
-        "swap": (compiled.swap, z, a, z),
         "argmax": (lambda z, y: compiled.argmax_backward(z, y, 0.3, 0.1), z, labels),
         "argmax,": (lambda z, y: compiled.argmax_backward(z, y, 0.3, None), z, labels),
     }
@@ -405,7 +402,7 @@ def test_callers_mistakes_are_said():
     with pytest.raises(ValueError, match=r"shape \(2, 3, 4\).*got \(2, 3, 5\)"):
         compiled.leaky_relu_forward(z, a, 0.1)
     with pytest.raises(ValueError, match=r"float64.*float32"):
-        compiled.swap(z, z, Gaussian(z.tau.float(), z.rho.float()))
+        compiled.leaky_relu_backward(z, Gaussian(z.tau.float(), z.rho.float()), 0.1)
     with pytest.raises(ValueError, match="from 0 to 3"):
         compiled.argmax_backward(z, torch.full((2, 3), 4), 0.3, None)
     with pytest.raises(ValueError, match="from 0 to 3"):

@@ -118,7 +118,7 @@ def test_nothing_is_launched_for_nothing(emulated):
 
 def test_grids_cover_every_element_and_stay_within_the_limits_of_cuda():
     for count in (1, 255, 256, 257, 10**9):
-        how = launches.launch("swap_all", count)
+        how = launches.launch("exchange_all", count)
         assert how is not None
         assert how.grid[0] <= launches.MOST_BLOCKS
         assert how.grid[0] == launches.MOST_BLOCKS or how.grid[0] * how.block[0] >= count

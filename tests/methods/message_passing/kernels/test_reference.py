@@ -342,14 +342,6 @@ def test_no_temporary_has_rows_times_inputs_times_outputs(operation, monkeypatch
     assert largest.elements < 3 * 37 * 11 * 6 / 4
 
 
-def test_swapping_a_message_for_itself_changes_nothing_and_for_another_replaces_it():
-    marginal, old, new = (random_messages(2, 5, seed=seed) for seed in range(3))
-    assert is_bitwise_equal(reference.swap(marginal, old, old), marginal)
-    swapped = reference.swap(marginal * old, old, new)
-    torch.testing.assert_close(swapped.tau, (marginal * new).tau)
-    torch.testing.assert_close(swapped.rho, (marginal * new).rho)
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_events_are_counted_for_each_member(dtype):
     z, a = (

@@ -1,0 +1,32 @@
+// Weights of a layer: the moments of their marginals, and the messages that these contain.
+#pragma once
+#include "message.cuh"
+
+// Of a marginal, which is proper.
+typedef struct {
+    REAL mean, variance, second;
+} WeightMoments;
+
+FUNCTION WeightMoments weight_moments(Message marginal) {
+    WeightMoments w;
+    w.variance = 1 / marginal.rho;
+    w.mean = marginal.tau * w.variance;
+    w.second = multiply_add(w.mean, w.mean, w.variance);
+    return w;
+}
+
+// A group's message, the marginal that contains it, and the product of all groups' messages.
+typedef struct {
+    Message kept, marginal, total;
+} Exchange;
+
+// Let a group's message move from the old one towards the new one.
+FUNCTION Exchange exchanged(Message marginal, Message total, Message old, Message target,
+                            REAL damping) {
+    Message change = message(damping * (target.tau - old.tau), damping * (target.rho - old.rho));
+    Exchange result;
+    result.kept = message(old.tau + change.tau, old.rho + change.rho);
+    result.marginal = message(marginal.tau + change.tau, marginal.rho + change.rho);
+    result.total = message(total.tau + result.kept.tau, total.rho + result.kept.rho);
+    return result;
+}
