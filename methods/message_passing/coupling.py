@@ -33,7 +33,8 @@ class Coupling:
 
     def moves(self, u: Values, total: Tensor) -> tuple[Values, Tensor]:
         """Return X s X' u, and the move by the bias; `total` is the sum of u by example."""
-        moved = self.map.forward(self.x, self.variance * self.map.to_weights(u, self.x))
+        weights = self.map.to_weights(u, self.x).mul_(self.variance)
+        moved = self.map.forward(self.x, weights)
         return moved, (self.bias_variance * total.sum(1))[:, None]
 
 

@@ -86,8 +86,8 @@ class WeightedLayer(ABC):
     def open(self, visit: Visit) -> None:
         """Begin a visit; `start_from` precedes it."""
         self.slots = Slots()
-        own = self.marginal.weight  # a copy, which messages change in place
-        self.marginal = Weights(Gaussian(own.tau.clone(), own.rho.clone()), self.marginal.bias)
+        self.prior = Weights(self._laid(self.prior.weight), self.prior.bias)
+        self.marginal = Weights(self._laid(self.prior.weight), self.prior.bias)  # changed in place
         self.sums: list[Gaussian | None] = [None] * visit.groups
         self.bias_sums: list[Gaussian | None] = [None] * visit.groups
 
@@ -175,6 +175,10 @@ class WeightedLayer(ABC):
         old, kept = self._stored(visit)
         marginal, total = self.marginal.weight, self._total
         self.kernels.exchange(marginal, total, new, old, kept, visit.damping)
+
+    def _laid(self, weight: Gaussian) -> Gaussian:
+        """Return a copy in the layout of products."""
+        return Gaussian(*(self.map.weights_room(t, 1).copy_(t) for t in (weight.tau, weight.rho)))
 
     def _stored(self, visit: Visit) -> tuple[Gaussian | None, Gaussian | None]:
         """Return the product of the group's old messages, and room for that of the new ones.
