@@ -47,8 +47,8 @@ QUICK_IVON = Ivon(learning_rate=0.3, initial_hessian=1.0, epochs=6, batch_size=5
 QUICK_TRAJECTORY = Descent(
     learning_rate=0.03, weight_decay=5e-4, epochs=6, batch_size=50, schedule=HighThenLow(0.5)
 )
-# Three departures from the paper: prior means larger by half beside a quarter of its variances,
-# targets with less noise, and another rule of prediction; OVERCONFIDENCE.md tells why.
+# Departures from the paper: prior means larger by half beside a quarter of its variances, targets
+# with less noise, one iteration in every epoch, another rule of prediction. Why: OVERCONFIDENCE.md.
 QUICK_MP = MessagePassing(
     iterations=(1,) * 6,
     schedule=Coupled(32),
