@@ -3,6 +3,11 @@
 The marginal of every weight is its prior times the stored message of every batch, its aggregate.
 A visit divides the batch's own out, passes messages anew, and multiplies the new one in.
 Source: paper 000, section 4.
+
+A guard (guard.py) discards visits that go wrong, and repeats them with calmer schedules: those
+whose messages are unsound, and those after which a member predicts examples of other batches
+clearly worse than before. The latter ends, if no calmer schedule helps, with the batch's old
+aggregate; the former with the published schedule, and if even that fails, with the member.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,18 +15,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Generator, Tensor
 
 from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.guard import WATCHED, Watch, sound_messages
 from methods.message_passing.heads import Head, Noise
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.weighted import Weights
-from methods.message_passing.network import Network, all_proper, members, with_members
+from methods.message_passing.network import Network, members, with_members
 from methods.message_passing.schedule import Schedule, Sequential, calmer, published_step
 
-MOST_REPLACED = 0.2
-"""The share of replaced forward messages above which a visit has gone wrong."""
 LEAST_SHARE = 1e-6
 """A cavity keeps at least this share of the prior's precision."""
 
@@ -63,6 +67,19 @@ class Tally:
         return cls(*(torch.zeros(count, dtype=torch.int64, device=device) for _ in range(6)))
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """What some members found in a visit."""
+
+    aggregates: list[Weights]
+    noise: Noise | None
+    """What the batch says of it."""
+    sound: Bool[Tensor, " members"]
+    """Whose messages are sound."""
+    loss: Float[Tensor, " members"]
+    """Summed over the examples of the last iteration."""
+
+
 class Trainer:
     """Members, fits of equal shape, trained in lockstep on batches of their own rows.
 
@@ -87,6 +104,8 @@ class Trainer:
         self.marginal = [_converted(own, None, None, copy=True) for own in prior]
         self.inputs, self.targets = inputs, targets
         self.batches = rows.split(batch_size, dim=1)
+        watched = rows[:, :: -(-rows.shape[1] // WATCHED)]
+        self.watch = Watch(network, head, _rows(inputs, watched), _rows(targets, watched))
         self.aggregates: list[list[Weights] | None] = [None] * len(self.batches)
         self.noise: Noise | None = None if head.prior is None else head.prior.clone()
         self.noise_added: list[Noise | None] = [None] * len(self.batches)
@@ -124,6 +143,7 @@ class Trainer:
         """
         self.loss.zero_()
         self.calm = (self.calm - 1).clamp_min(0)
+        self.watch.expected = None  # a fit that goes on from a checkpoint does not know it either
         turns = torch.Generator().manual_seed(number)
         for batch in torch.randperm(len(self.batches), generator=turns).tolist():
             size = self.batches[batch].shape[1]
@@ -141,26 +161,33 @@ class Trainer:
 
         The stored aggregate moves `step` of the way to the new one. A visit that goes wrong
         leaves no trace but a count, and is repeated with calmer schedules, where the epoch's later
-        visits begin; a member that none of them saves is lost.
+        visits begin. Of members that none of them saves, those with sound messages keep the
+        batch's old aggregate, and others are lost.
         """
         old = self.aggregates[batch]
+        watched = self._begin_watch(old, iterations)
         cavity = self._cavity(old)
-        new = self._like(old, cavity)
-        added = None if self.noise is None else torch.zeros_like(self.noise)
+        new, added = self._like(old, cavity), self._noise_like(batch)
+        schedules = (self.schedule, *calmer(self.schedule))
         left = (~self.lost).nonzero().squeeze(1)
-        for level, schedule in enumerate((self.schedule, *calmer(self.schedule))):
+        for level, schedule in enumerate(schedules):
             now = left[self.calm[left] <= level]
             if not len(now):
                 continue
             some = list(members(cavity, now))
-            found, found_noise, sound = self._attempt(some, now, batch, order, iterations, schedule)
-            good = now[sound]
-            with_members(new, good, list(members(found, sound.nonzero().squeeze(1))))
-            if added is not None and found_noise is not None:
-                added[good] = found_noise[sound]
-            wrong = now[~sound]
-            self.tally.guard_events[wrong] += 1
-            self.calm[wrong] = level + 1
+            tried = self._attempt(some, now, batch, order, iterations, schedule)
+            sound = tried.sound
+            if watched and not isinstance(schedule, Sequential):
+                sound = sound & ~self.watch.worse(now, self._known(tried, now, batch), sound)
+            good, rows = now[sound], sound.nonzero().squeeze(1)
+            with_members(new, good, list(members(tried.aggregates, rows)))
+            if added is not None and tried.noise is not None:
+                added[good] = tried.noise[sound]
+            self.loss[good] += tried.loss[sound]
+            self.tally.guard_events[now[~sound]] += 1
+            self.calm[now[~sound]] = level + 1
+            if level + 2 == len(schedules):
+                self.calm[now[tried.sound & ~sound]] = level
             left = left[self.calm[left] > level]
         self.lost[left] = True
         self._store(batch, cavity, old, new, added, step)
@@ -216,6 +243,35 @@ class Trainer:
         dtype = cavity[0].weight.rho.dtype
         return [_converted(own, dtype, self._device, copy=True) for own in old]
 
+    def _noise_like(self, batch: int) -> Noise | None:
+        """Return room for what a batch says of noise, with what it said before."""
+        old = self.noise_added[batch]
+        if old is not None:
+            return old.clone()
+        return None if self.noise is None else torch.zeros_like(self.noise)
+
+    def _noise_without(self, batch: int) -> Noise | None:
+        """Return what prior and other batches say of noise."""
+        own = self.noise_added[batch]
+        return self.noise if self.noise is None or own is None else self.noise - own
+
+    def _known(self, tried: Attempt, index: Tensor, batch: int) -> Noise | None:
+        """Return what is known of some members' noise after their visit of a batch."""
+        rest = self._noise_without(batch)
+        return None if rest is None or tried.noise is None else rest[index] + tried.noise
+
+    def _begin_watch(self, old: list[Weights] | None, iterations: int) -> bool:
+        """Return whether the visit of a batch is watched, whose aggregate is `old`.
+
+        A first visit has nothing to fall back on. In a visit of one iteration nothing is damped,
+        so that calmer schedules change little; none has been seen to fail.
+        """
+        if old is None or iterations == 1 or isinstance(self.schedule, Sequential):
+            self.watch.expected = None
+            return False
+        self.watch.begin(self.marginal, self.noise)
+        return True
+
     def _attempt(
         self,
         cavity: list[Weights],
@@ -224,16 +280,14 @@ class Trainer:
         order: Tensor,
         iterations: int,
         schedule: Schedule,
-    ) -> tuple[list[Weights], Noise | None, Tensor]:
-        """Return the aggregates of some members, what is learned of noise, and which are sound."""
+    ) -> Attempt:
+        """Pass the messages of some members, whose weights are left in the network."""
         visit = Visit(schedule, len(index), order.shape[1], iterations)
         rows = self.batches[batch][index].gather(1, order[index])
         inputs, targets = _rows(self.inputs, rows), _rows(self.targets, rows)
         head = self.head.of_members(index)
-        rest = None
-        if self.noise is not None:
-            own = self.noise_added[batch]
-            rest = (self.noise if own is None else self.noise - own)[index]
+        rest = self._noise_without(batch)
+        rest = None if rest is None else rest[index]
         self.network.start_from(cavity)
         self.network.open(visit)
         head.open(targets, rest, self.network.kernels)
@@ -250,14 +304,11 @@ class Trainer:
             if visit.is_last:
                 loss += head.loss(_joined(outputs), slice(None)).double()
             found = [layer.refresh() for layer in self.network.weighted]
-            sound &= all_proper([layer.marginal for layer in self.network.weighted])
-            if visit.replaced is not None and not isinstance(schedule, Sequential):
-                sound &= visit.replaced <= MOST_REPLACED * visit.sent
+            sound &= sound_messages(self.network, visit)
             self._count(visit, index)
             if not sound.any():
                 break
-        self.loss[index[sound]] += loss[sound]
-        return found, head.added(), sound
+        return Attempt(found, head.added(), sound, loss)
 
     def _count(self, visit: Visit, index: Tensor) -> None:
         self.tally.serial_steps[index] += visit.groups

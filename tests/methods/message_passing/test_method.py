@@ -206,25 +206,25 @@ def line(noise_std: float) -> Problem:
 
 def test_a_visit_that_goes_wrong_is_discarded_and_repeated_more_calmly(monkeypatch):
     problem, rngs = classification(0, 32), [stream(0)]
-    method = replace(QUICK, batch_size=32, schedule=Coupled(8, damping=0.5))
+    method = replace(QUICK, batch_size=32, schedule=Coupled(8))
     trainer = method._trainer([problem], rngs)
     tried = []
     attempt = type(trainer)._attempt
 
     def spoiled(self, cavity, index, batch, order, iterations, schedule):
-        found, noise, sound = attempt(self, cavity, index, batch, order, iterations, schedule)
+        found = attempt(self, cavity, index, batch, order, iterations, schedule)
         tried.append(schedule)
         if len(tried) < 3:  # as if messages had overflowed
-            found[0].weight.tau.fill_(torch.inf)
-            sound = torch.zeros_like(sound)
-        return found, noise, sound
+            found.aggregates[0].weight.tau.fill_(torch.inf)
+            return replace(found, sound=torch.zeros_like(found.sound))
+        return found
 
     monkeypatch.setattr(type(trainer), "_attempt", spoiled)
     trainer.visit(0, torch.arange(32)[None], 2, 1.0)
-    assert tried == [Coupled(8, 0.5), Coupled(8, 0.25), Coupled(8, 0.125)]
+    assert tried == [Coupled(8), Coupled(4), Coupled(2)]
     assert trainer.tally.guard_events.tolist() == [2]
     assert not trainer.lost.any()
-    alone = replace(method, schedule=Coupled(8, damping=0.125))._trainer([problem], [stream(0)])
+    alone = replace(method, schedule=Coupled(2))._trainer([problem], [stream(0)])
     alone.visit(0, torch.arange(32)[None], 2, 1.0)
     for own, other in zip(trainer.marginal, alone.marginal, strict=True):
         assert torch.equal(own.weight.tau, other.weight.tau)
@@ -242,12 +242,8 @@ def test_a_fit_that_nothing_saves_has_diverged_and_its_company_has_not():
 
 
 def test_schedules_become_calmer_until_they_are_the_published_one():
-    assert calmer(Coupled(64, 0.5)) == (Coupled(64, 0.25), Coupled(64, 0.125), Sequential())
-    assert calmer(GroupSequential(4, 0.2)) == (
-        GroupSequential(4, 0.1),
-        GroupSequential(2, 0.1),
-        Sequential(),
-    )
+    assert calmer(Coupled(64, 0.5)) == (Coupled(32, 0.5), Coupled(16, 0.5), Sequential())
+    assert calmer(GroupSequential(2, 0.2)) == (GroupSequential(1, 0.2), Sequential())
     assert calmer(Sequential()) == ()
 
 

@@ -1,0 +1,76 @@
+"""Whether a visit has gone wrong: by its messages, and by what a member predicts after it."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from methods.message_passing.heads import Head, Noise
+from methods.message_passing.layers.base import Visit
+from methods.message_passing.layers.weighted import Weights
+from methods.message_passing.network import Network, all_proper
+from methods.message_passing.schedule import Sequential
+
+MOST_REPLACED = 0.2
+"""The share of replaced forward messages above which a visit has gone wrong."""
+WATCHED = 64
+"""At most so many of a member's examples are watched."""
+MOST_LOST = 0.1
+"""The rise of the watched examples' mean loss, in nats, above which a visit has gone wrong."""
+
+
+def sound_messages(network: Network, visit: Visit) -> Bool[Tensor, " members"]:
+    """Return whose weights are proper, with few messages replaced in this iteration."""
+    sound = all_proper([layer.marginal for layer in network.weighted])
+    if visit.replaced is not None and not isinstance(visit.schedule, Sequential):
+        sound &= visit.replaced <= MOST_REPLACED * visit.sent
+    return sound
+
+
+class Watch:
+    """Examples of all batches, which no single visit should make much less likely.
+
+    All messages of a visit may be sound and the fit may still go bad: now and then a visit of
+    large groups leaves all batches badly predicted, sometimes all but its own. In sound fits a
+    visit raises the mean loss by a few hundredths at most.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        head: Head,
+        inputs: Shaped[Tensor, "members watched *features"],
+        targets: Shaped[Tensor, "members watched *target"],
+    ) -> None:
+        self.network, self.head, self.inputs, self.targets = network, head, inputs, targets
+        self.expected: Float[Tensor, " members"] | None = None
+        """Their mean loss after the last visit; None: not known."""
+
+    def begin(self, weights: Sequence[Weights], noise: Noise | None) -> None:
+        """Find out, where it is not known, how all members predict with these weights."""
+        if self.expected is None:
+            self.network.start_from(weights)
+            everyone = torch.arange(len(self.targets), device=self.targets.device)
+            self.expected = self._loss(everyone, noise)
+
+    def worse(
+        self, index: Int[Tensor, " some"], noise: Noise | None, sound: Bool[Tensor, " some"]
+    ) -> Bool[Tensor, " some"]:
+        """Return which members predict clearly worse, by the network's weights, than before.
+
+        How the others predict, if sound, is what the next visit is compared with.
+        """
+        assert self.expected is not None, "begin comes first"
+        loss = self._loss(index, noise)
+        worse = ~(loss <= self.expected[index] + MOST_LOST)  # as is what is not a number
+        kept = sound & ~worse
+        self.expected[index[kept]] = loss[kept]
+        return worse
+
+    def _loss(self, index: Tensor, noise: Noise | None) -> Tensor:
+        """Return the mean loss of some members' examples."""
+        head = self.head.of_members(index)
+        head.open(self.targets[index], noise, self.network.kernels)
+        z = self.network.predict(self.inputs[index])
+        return head.loss(z, slice(None)).double() / self.targets.shape[1]
