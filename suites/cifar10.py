@@ -126,6 +126,8 @@ PAPER = Suite(
         # 25 epochs of the published rounds; groups of 32 examples that are solved for together
         # take the place of the published order, one example after another.
         "MP": MessagePassing(iterations=ramp(25), schedule=Coupled(32)),
+        # With the prior, targets and rule of the quick profile.
+        "MP, larger means": replace(QUICK_MP, iterations=ramp(25)),
     },
     architecture=cnn_000(),
     evaluations=(
@@ -142,7 +144,8 @@ PAPER = Suite(
 
 # Assumptions of message passing, one at a time, on 4096 images: OVERCONFIDENCE.md in
 # methods/message_passing tells what was found.
-MP = MessagePassing(iterations=ramp(6), schedule=Coupled(32))
+MP = QUICK_MP
+ROUNDS = replace(MP, iterations=ramp(4))
 ABLATION = replace(
     QUICK,
     title="CIFAR-10: assumptions of message passing",
@@ -150,12 +153,18 @@ ABLATION = replace(
     sources=(Limited(Cifar10(), train=4096, test=2000),),
     methods={
         "MP": MP,
-        "MP largest": replace(MP, class_probabilities="largest"),
-        "MP unregularised": replace(MP, target_variance=None),
-        "MP softmax": replace(MP, head="softmax"),
+        "MP (published)": replace(PUBLISHED_MP, iterations=(1,) * 6),
+        "MP published prior": replace(MP, prior=SpectralPrior()),
+        "MP corrected prior": replace(MP, prior=SpectralPrior("corrected", mean_scale=1.5)),
+        "MP target variance 0.1": replace(MP, target_variance=0.1),
+        "MP no targets": replace(MP, target_variance=None),
+        "MP pairs": replace(MP, class_probabilities="pairs"),
         "MP sampled": replace(MP, predictive_draws=16),
+        "MP softmax": replace(MP, head="softmax"),
+        # Visits of several iterations, the first ones in which an example meets its own force.
+        "MP published rounds": ROUNDS,
+        "MP own force": replace(ROUNDS, schedule=Coupled(32, without_own_force=False)),
         "MP joint precisions": replace(MP, schedule=Coupled(32, joint_precisions=True)),
-        "MP own force": replace(MP, schedule=Coupled(32, without_own_force=False)),
         "MP plain 4": replace(MP, schedule=GroupSequential(4)),
         "MP coupled 16": replace(MP, schedule=Coupled(16)),
         "MP coupled 64": replace(MP, schedule=Coupled(64)),
@@ -163,7 +172,6 @@ ABLATION = replace(
         "MP first order": replace(MP, precision=Precision("first")),
         "MP zeroth order": replace(MP, precision=Precision("zeroth")),
         "MP cavities of rows": replace(MP, precision=Precision(cavity="row")),
-        "MP corrected prior": replace(MP, prior=SpectralPrior("corrected")),
         "MP batch 512": replace(MP, batch_size=512),
     },
     evaluations=(Evaluation(Clean(), CLASSIFICATION),),
