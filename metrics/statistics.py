@@ -28,7 +28,10 @@ class Significance(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean, standard deviation (n - 1) and standard error; the latter NaN for one value."""
+    """Mean, standard deviation (n - 1) and standard error.
+
+    The latter two are NaN for one value, and where a value is not finite.
+    """
 
     mean: float
     std: float
@@ -56,7 +59,8 @@ def mean(values: Sequence[float]) -> float:
 
 def summary(values: Float[ndarray, " splits"]) -> Summary:
     """Return the summary of values over splits or seeds, or of their paired differences."""
-    std = float(values.std(ddof=1)) if len(values) > 1 else math.nan
+    spreads = len(values) > 1 and np.isfinite(values).all()
+    std = float(values.std(ddof=1)) if spreads else math.nan
     return Summary(float(values.mean()), std, std / math.sqrt(len(values)), len(values))
 
 

@@ -31,6 +31,9 @@ def test_the_summary_of_the_specified_values():
 def test_one_value_has_no_standard_error():
     assert math.isnan(summary(np.array([3.0])).standard_error)
     assert summary(np.array([3.0])).mean == 3
+    sure = summary(np.array([3.0, -math.inf]))
+    assert sure.mean == -math.inf
+    assert math.isnan(sure.std)
 
 
 def test_the_specified_paired_tests():
