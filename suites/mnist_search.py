@@ -12,6 +12,7 @@ from methods.architectures import Flatten
 from methods.ivon import Ivon
 from methods.mc_dropout import McDropout
 from methods.message_passing.method import MessagePassing
+from methods.message_passing.priors import SpectralPrior
 from methods.message_passing.schedule import Coupled, GroupSequential, Sequential, ramp
 from methods.mfvi import Mfvi
 from methods.networks import LEAKY, lenet_000, mlp
@@ -45,6 +46,23 @@ IVON = {
     for start in (0.1, 0.5, 1.0)
 }
 
+MP = {
+    f"MP means={means:g} scale={scale:g}": MessagePassing(
+        ramp(6), schedule=Coupled(64), prior=SpectralPrior(scale=scale, mean_scale=means)
+    )
+    for means in (1.0, 1.5, 2.0, 3.0)
+    for scale in (0.1, 0.25, 1.0)
+}
+PUBLISHED_MP = MP["MP means=1 scale=1"]
+MP |= {
+    "MP damping=1": replace(PUBLISHED_MP, schedule=Coupled(64, damping=1.0)),
+    "MP epochs=8": replace(PUBLISHED_MP, iterations=ramp(8)),
+    "MP damping=1 epochs=8": replace(
+        PUBLISHED_MP, schedule=Coupled(64, damping=1.0), iterations=ramp(8)
+    ),
+    "MP classes=largest": replace(PUBLISHED_MP, class_probabilities="largest"),
+}
+
 MLP = (Flatten(), *mlp([200], 10, LEAKY))
 SEARCH = Suite(
     name="mnist_search",
@@ -54,7 +72,7 @@ SEARCH = Suite(
         Renamed(HeldOut(Limited(Mnist(), train=3200)), "mnist-2560-mlp"),
         Renamed(HeldOut(Limited(Mnist(), train=3200)), "mnist-2560-lenet"),
     ),
-    methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON,
+    methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON | MP,
     architecture={
         "mnist-2560-mlp": MLP,
         "mnist-2560-lenet": lenet_000(),
