@@ -46,15 +46,15 @@ IVON = {
     for start in (0.1, 0.5, 1.0)
 }
 
-MP = {
+MP_PRIORS = {
     f"MP means={means:g} scale={scale:g}": MessagePassing(
         ramp(6), schedule=Coupled(64), prior=SpectralPrior(scale=scale, mean_scale=means)
     )
     for means in (1.0, 1.5, 2.0, 3.0)
     for scale in (0.1, 0.25, 1.0)
 }
-PUBLISHED_MP = MP["MP means=1 scale=1"]
-MP |= {
+PUBLISHED_MP = MP_PRIORS["MP means=1 scale=1"]
+MP = MP_PRIORS | {
     "MP damping=1": replace(PUBLISHED_MP, schedule=Coupled(64, damping=1.0)),
     "MP epochs=8": replace(PUBLISHED_MP, iterations=ramp(8)),
     "MP damping=1 epochs=8": replace(
