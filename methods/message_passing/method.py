@@ -22,7 +22,8 @@ from methods.message_passing.layers.weighted import Weights
 from methods.message_passing.network import Network, Precision, all_proper
 from methods.message_passing.priors import SpectralPrior
 from methods.message_passing.schedule import Coupled, Schedule, ramp
-from methods.message_passing.trainer import Storage, Trainer
+from methods.message_passing.state import Storage
+from methods.message_passing.trainer import Trainer
 from methods.minibatches import Rows, require_unaugmented
 from methods.network_posterior import convolves, draws_at_once, outputs
 from methods.predictive import Predictive

@@ -10,7 +10,7 @@ clearly worse than before. The latter ends, if no calmer schedule helps, with th
 aggregate; the former with the published schedule, and if even that fails, with the member.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,46 +25,18 @@ from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.weighted import Weights
 from methods.message_passing.network import Network, members, with_members
 from methods.message_passing.schedule import Schedule, Sequential, calmer, published_step
+from methods.message_passing.state import (
+    AS_MARGINALS,
+    Storage,
+    Tally,
+    converted,
+    from_numbers,
+    mapped,
+    numbers,
+)
 
 LEAST_SHARE = 1e-6
 """A cavity keeps at least this share of the prior's precision."""
-
-
-@dataclass(frozen=True)
-class Storage:
-    """Where aggregates lie between visits."""
-
-    dtype: torch.dtype | None = None
-    """None: that of the marginals."""
-    device: str | None = None
-    """None: that of the marginals."""
-
-    def put(self, weights: Weights) -> Weights:
-        """Return the weights as they are kept."""
-        return _converted(weights, self.dtype, self.device)
-
-
-@dataclass
-class Tally:
-    """What happened to each member, for its diagnostics."""
-
-    guard_events: Tensor
-    """Visits that were discarded and repeated more calmly."""
-    clamped: Tensor
-    """Cavity precisions below the floor."""
-    replaced: Tensor
-    """Forward messages of activations that a guard replaced."""
-    floored: Tensor
-    """Backward messages of activations that a guard replaced or floored."""
-    forwards: Tensor
-    """Forward messages of activations."""
-    serial_steps: Tensor
-    """Groups, one after another, of each of whom all examples send their messages at once."""
-
-    @classmethod
-    def of(cls, count: int, device: torch.device) -> "Tally":
-        """Return a tally of zeros."""
-        return cls(*(torch.zeros(count, dtype=torch.int64, device=device) for _ in range(6)))
 
 
 @dataclass(frozen=True)
@@ -97,11 +69,11 @@ class Trainer:
         rows: Int[Tensor, "members points"],
         batch_size: int,
         schedule: Schedule,
-        storage: Storage = Storage(),
+        storage: Storage = AS_MARGINALS,
     ) -> None:
         self.network, self.head, self.schedule, self.storage = network, head, schedule, storage
         self.prior = list(prior)
-        self.marginal = [_converted(own, None, None, copy=True) for own in prior]
+        self.marginal = [converted(own, None, None, copy=True) for own in prior]
         self.inputs, self.targets = inputs, targets
         self.batches = rows.split(batch_size, dim=1)
         watched = rows[:, :: -(-rows.shape[1] // WATCHED)]
@@ -120,8 +92,8 @@ class Trainer:
     def state(self) -> dict[str, Any]:
         """Return what epochs change, for checkpoints."""
         return {
-            "marginal": _numbers(self.marginal),
-            "aggregates": [own and _numbers(own) for own in self.aggregates],
+            "marginal": numbers(self.marginal),
+            "aggregates": [own and numbers(own) for own in self.aggregates],
             "noise": [self.noise, *self.noise_added],
             "tally": vars(self.tally),
             "members": [self.lost, self.calm],
@@ -129,8 +101,8 @@ class Trainer:
 
     def resume(self, state: dict[str, Any]) -> None:
         """Take over what `state` returned."""
-        self.marginal = _weights(state["marginal"])
-        self.aggregates = [own and _weights(own) for own in state["aggregates"]]
+        self.marginal = from_numbers(state["marginal"])
+        self.aggregates = [own and from_numbers(own) for own in state["aggregates"]]
         self.noise, *self.noise_added = state["noise"]
         self.tally = Tally(**state["tally"])
         self.lost, self.calm = state["members"]
@@ -195,12 +167,12 @@ class Trainer:
     def recompute(self) -> None:
         """Compute the marginals anew from prior and aggregates, in float64."""
         for layer, prior in enumerate(self.prior):
-            total = _converted(prior, torch.float64, None)
+            total = converted(prior, torch.float64, None)
             for aggregate in self.aggregates:
                 if aggregate is not None:
                     like = total.weight.rho
-                    total = total * _converted(aggregate[layer], like.dtype, str(like.device))
-            self.marginal[layer] = _converted(total, prior.weight.rho.dtype, None)
+                    total = total * converted(aggregate[layer], like.dtype, str(like.device))
+            self.marginal[layer] = converted(total, prior.weight.rho.dtype, None)
 
     def diagnostics(self, member: int) -> dict[str, float]:
         """Return what happened in a member's fit, and the median precisions of its weights."""
@@ -227,7 +199,7 @@ class Trainer:
             return self.marginal
         cavity = []
         for marginal, prior, own in zip(self.marginal, self.prior, old, strict=True):
-            rest = marginal / _converted(own, marginal.weight.rho.dtype, self._device)
+            rest = marginal / converted(own, marginal.weight.rho.dtype, self._device)
             parts = []
             for part, least in zip(rest.parts(), prior.parts(), strict=True):
                 floor = LEAST_SHARE * least.rho
@@ -239,9 +211,9 @@ class Trainer:
     def _like(self, old: list[Weights] | None, cavity: list[Weights]) -> list[Weights]:
         """Return room for new aggregates, which of lost members stay as they were."""
         if old is None:
-            return [_mapped(own, torch.zeros_like) for own in cavity]
+            return [mapped(own, torch.zeros_like) for own in cavity]
         dtype = cavity[0].weight.rho.dtype
-        return [_converted(own, dtype, self._device, copy=True) for own in old]
+        return [converted(own, dtype, self._device, copy=True) for own in old]
 
     def _noise_like(self, batch: int) -> Noise | None:
         """Return room for what a batch says of noise, with what it said before."""
@@ -332,12 +304,12 @@ class Trainer:
         for layer, (rest, target) in enumerate(zip(cavity, new, strict=True)):
             dtype = rest.weight.rho.dtype
             start = (
-                _mapped(target, torch.zeros_like)
+                mapped(target, torch.zeros_like)
                 if old is None
-                else _converted(old[layer], dtype, self._device)
+                else converted(old[layer], dtype, self._device)
             )
             kept.append(self.storage.put(start.moved(target, step)))
-            self.marginal[layer] = rest * _converted(kept[layer], dtype, self._device)
+            self.marginal[layer] = rest * converted(kept[layer], dtype, self._device)
         self.aggregates[batch] = kept
         if self.noise is None or added is None:
             return
@@ -349,17 +321,6 @@ class Trainer:
     @property
     def _device(self) -> str:
         return str(self.inputs.device)
-
-
-def _numbers(layers: Sequence[Weights]) -> list[list[list[Tensor]]]:
-    """Return natural parameters by layer, of weights and of biases if there are any."""
-    return [[[part.tau, part.rho] for part in own.parts()] for own in layers]
-
-
-def _weights(numbers: list[list[list[Tensor]]]) -> list[Weights]:
-    """Return what `_numbers` was given."""
-    layers = [[Gaussian(*part) for part in parts] for parts in numbers]
-    return [Weights(weight, bias[0] if bias else None) for weight, *bias in layers]
 
 
 def _rows(pool: Tensor, rows: Tensor) -> Tensor:
@@ -374,14 +335,3 @@ def _joined(groups: Sequence[Gaussian]) -> Gaussian:
     """Return the messages of all groups' examples."""
     tau, rho = (torch.cat([getattr(z, name) for z in groups], 1) for name in ("tau", "rho"))
     return Gaussian(tau, rho)
-
-
-def _converted(
-    weights: Weights, dtype: torch.dtype | None, device: str | None, copy: bool = False
-) -> Weights:
-    return _mapped(weights, lambda x: x.to(device or x.device, dtype or x.dtype, copy=copy))
-
-
-def _mapped(weights: Weights, function: Callable[[Tensor], Tensor]) -> Weights:
-    parts = [Gaussian(function(part.tau), function(part.rho)) for part in weights.parts()]
-    return Weights(parts[0], parts[1] if len(parts) == 2 else None)

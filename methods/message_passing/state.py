@@ -1,0 +1,74 @@
+"""What a trainer keeps between visits, and in what form."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.layers.weighted import Weights
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where aggregates lie between visits."""
+
+    dtype: torch.dtype | None = None
+    """None: that of the marginals."""
+    device: str | None = None
+    """None: that of the marginals."""
+
+    def put(self, weights: Weights) -> Weights:
+        """Return the weights as they are kept."""
+        return converted(weights, self.dtype, self.device)
+
+
+AS_MARGINALS = Storage()
+
+
+@dataclass
+class Tally:
+    """What happened to each member, for its diagnostics."""
+
+    guard_events: Tensor
+    """Visits that were discarded and repeated more calmly."""
+    clamped: Tensor
+    """Cavity precisions below the floor."""
+    replaced: Tensor
+    """Forward messages of activations that a guard replaced."""
+    floored: Tensor
+    """Backward messages of activations that a guard replaced or floored."""
+    forwards: Tensor
+    """Forward messages of activations."""
+    serial_steps: Tensor
+    """Groups, one after another, of each of whom all examples send their messages at once."""
+
+    @classmethod
+    def of(cls, count: int, device: torch.device) -> "Tally":
+        """Return a tally of zeros."""
+        return cls(*(torch.zeros(count, dtype=torch.int64, device=device) for _ in range(6)))
+
+
+def numbers(layers: Sequence[Weights]) -> list[list[list[Tensor]]]:
+    """Return natural parameters by layer, of weights and of biases if there are any."""
+    return [[[part.tau, part.rho] for part in own.parts()] for own in layers]
+
+
+def from_numbers(found: list[list[list[Tensor]]]) -> list[Weights]:
+    """Return what `numbers` was given."""
+    layers = [[Gaussian(*part) for part in parts] for parts in found]
+    return [Weights(weight, bias[0] if bias else None) for weight, *bias in layers]
+
+
+def converted(
+    weights: Weights, dtype: torch.dtype | None, device: str | None, copy: bool = False
+) -> Weights:
+    """Return weights of another type or on another device; None: as they are."""
+    return mapped(weights, lambda x: x.to(device or x.device, dtype or x.dtype, copy=copy))
+
+
+def mapped(weights: Weights, function: Callable[[Tensor], Tensor]) -> Weights:
+    """Return a function of all natural parameters."""
+    parts = [Gaussian(function(part.tau), function(part.rho)) for part in weights.parts()]
+    return Weights(parts[0], parts[1] if len(parts) == 2 else None)
