@@ -17,7 +17,9 @@ MOST_REPLACED = 0.2
 WATCHED = 64
 """At most so many of a member's examples are watched."""
 MOST_LOST = 0.1
-"""The rise of the watched examples' mean loss, in nats, above which a visit has gone wrong."""
+"""The rise of the watched examples' mean loss, in nats, above which a visit has gone wrong, and"""
+MOST_LOST_SHARE = 0.5
+"""its share of the loss before: where little is learned yet, sound visits differ by more."""
 
 
 def sound_messages(network: Network, visit: Visit) -> Bool[Tensor, " members"]:
@@ -32,8 +34,8 @@ class Watch:
     """Examples of all batches, which no single visit should make much less likely.
 
     All messages of a visit may be sound and the fit may still go bad: now and then a visit of
-    large groups leaves all batches badly predicted, sometimes all but its own. In sound fits a
-    visit raises the mean loss by a few hundredths at most.
+    large groups leaves all batches badly predicted, sometimes all but its own. In sound fits that
+    predict well a visit raises the mean loss by a few hundredths at most.
     """
 
     def __init__(
@@ -62,8 +64,9 @@ class Watch:
         How the others predict, if sound, is what the next visit is compared with.
         """
         assert self.expected is not None, "begin comes first"
-        loss = self._loss(index, noise)
-        worse = ~(loss <= self.expected[index] + MOST_LOST)  # as is what is not a number
+        loss, before = self._loss(index, noise), self.expected[index]
+        most = before + (MOST_LOST_SHARE * before).clamp_min(MOST_LOST)
+        worse = ~(loss <= most)  # as is what is not a number
         kept = sound & ~worse
         self.expected[index[kept]] = loss[kept]
         return worse
