@@ -235,8 +235,8 @@ class Trainer:
     def _begin_watch(self, old: list[Weights] | None, iterations: int) -> bool:
         """Return whether the visit of a batch is watched, whose aggregate is `old`.
 
-        A first visit has nothing to fall back on. In a visit of one iteration nothing is damped,
-        so that calmer schedules change little; none has been seen to fail.
+        A first visit has nothing to fall back on; visits of one iteration have not been seen to
+        fail so.
         """
         if old is None or iterations == 1 or isinstance(self.schedule, Sequential):
             self.watch.expected = None

@@ -188,10 +188,11 @@ class WeightedLayer(ABC):
         like = self.marginal.weight
         if visit.group == 0:
             self._total = Gaussian(torch.zeros_like(like.tau), torch.zeros_like(like.rho))
-        old = self.sums[visit.group]
-        kept = Gaussian(torch.empty_like(like.tau), torch.empty_like(like.rho))
-        self.sums[visit.group] = None if visit.is_last else kept
-        return old, self.sums[visit.group]
+        old, kept = self.sums[visit.group], None
+        if not visit.is_last:
+            kept = Gaussian(torch.empty_like(like.tau), torch.empty_like(like.rho))
+        self.sums[visit.group] = kept
+        return old, kept
 
     def _couple(
         self,

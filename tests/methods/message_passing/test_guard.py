@@ -117,3 +117,17 @@ def test_sound_fits_have_no_events(schedule):
     problem, _ = splits(MLP, 256)
     fit = MessagePassing(schedule=schedule, iterations=(1, 2, 3)).fit(problem, stream(0))
     assert fit.diagnostics["guard_events"] == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "bearable", "too_much"),
+    [(0.1, 0.19, 0.21), (2.0, 2.9, 3.1), (-1.0, -0.95, -0.85)],
+)
+def test_a_loss_may_rise_by_a_tenth_of_a_nat_or_by_half(before, bearable, too_much, monkeypatch):
+    watch, everyone = trained((0, 1, 2)).watch, torch.arange(3)
+    watch.expected = torch.full((3,), before, dtype=torch.float64)
+    after = torch.tensor([bearable, too_much, torch.nan], dtype=torch.float64)
+    monkeypatch.setattr(watch, "_loss", lambda index, noise: after[index])
+    worse = watch.worse(everyone, None, torch.ones(3, dtype=torch.bool))
+    assert worse.tolist() == [False, True, True]
+    assert watch.expected.tolist() == [bearable, before, before]

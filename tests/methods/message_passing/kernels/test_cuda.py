@@ -26,17 +26,9 @@ from tests.methods.message_passing.kernels.agreement import (
     sums,
     unequal_guards,
 )
-from tests.methods.message_passing.kernels.emulation import Emulated, compiler
 
 both_types = pytest.mark.parametrize("dtype", DTYPES)
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-
-
-@pytest.fixture(scope="module")
-def emulated(tmp_path_factory) -> Emulated:
-    if not compiler():
-        pytest.skip("needs a C++ compiler, which takes the place of a GPU")
-    return Emulated(tmp_path_factory.mktemp("emulated"))
 
 
 @both_types

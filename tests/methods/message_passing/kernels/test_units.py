@@ -11,7 +11,6 @@ from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.kernels import compiled, launches, reference
 from methods.message_passing.kernels.layouts import features_last
 from tests.methods.message_passing.factors.messages import DTYPES, random_messages
-from tests.methods.message_passing.kernels.emulation import Emulated, compiler
 
 BACKENDS = {"reference": reference, "compiled": compiled}
 on_both = pytest.mark.parametrize("kernels", BACKENDS.values(), ids=BACKENDS)
@@ -123,13 +122,6 @@ def test_compiled_kernels_agree_with_the_reference_in_every_layout(shape, layout
         for value, truth in zip(found[name], values, strict=True):
             scale = truth.abs().max().item()
             assert_close(value, truth, rtol=tolerance, atol=tolerance * scale, msg=name)
-
-
-@pytest.fixture(scope="module")
-def emulated(tmp_path_factory) -> Emulated:
-    if not compiler():
-        pytest.skip("needs a C++ compiler, which takes the place of a GPU")
-    return Emulated(tmp_path_factory.mktemp("emulated"))
 
 
 @both_types

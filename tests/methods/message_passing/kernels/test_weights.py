@@ -14,7 +14,6 @@ from methods.message_passing.layers.weighted import Weights
 from methods.message_passing.maps import Dense
 from methods.message_passing.schedule import Coupled, GroupSequential
 from tests.methods.message_passing.factors.messages import DTYPES, random_messages
-from tests.methods.message_passing.kernels.emulation import Emulated, compiler
 
 BACKENDS = {"reference": reference, "compiled": compiled}
 on_both = pytest.mark.parametrize("kernels", BACKENDS.values(), ids=BACKENDS)
@@ -214,13 +213,6 @@ def test_a_layer_sends_the_same_messages_by_either_kind_of_sums(kernels, schedul
     for found in (one_by_one, few):
         for value, truth in zip(found, products, strict=True):
             assert_close(value, truth)
-
-
-@pytest.fixture(scope="module")
-def emulated(tmp_path_factory) -> Emulated:
-    if not compiler():
-        pytest.skip("needs a C++ compiler, which takes the place of a GPU")
-    return Emulated(tmp_path_factory.mktemp("emulated"))
 
 
 @both_types
