@@ -71,6 +71,12 @@ class Gaussian:
         factor = torch.where(self.rho > 0, (least / self.rho).clamp_min(1.0), 1.0)
         return Gaussian(self.tau * factor, self.rho.clamp_min(least))
 
+    def is_proper(self) -> Tensor:
+        """Return which members' numbers are all finite, with positive precisions."""
+        tau, rho = self.tau.flatten(1), self.rho.flatten(1)
+        ends = torch.stack([tau.amin(1), tau.amax(1), rho.amax(1)])  # of NaN they are NaN
+        return ends.isfinite().all(0) & (rho.amin(1) > 0)
+
     def is_valid(self) -> Tensor:
         """Return where both numbers are finite and the precision is not negative."""
         return self.tau.isfinite() & self.rho.isfinite() & (self.rho >= 0)

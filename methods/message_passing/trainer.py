@@ -139,7 +139,8 @@ class Trainer:
         old = self.aggregates[batch]
         watched = self._begin_watch(old, iterations)
         cavity = self._cavity(old)
-        new, added = self._like(old, cavity), self._noise_like(batch)
+        new: list[Weights] | None = None
+        added = self._noise_like(batch)
         schedules = (self.schedule, *calmer(self.schedule))
         left = (~self.lost).nonzero().squeeze(1)
         for level, schedule in enumerate(schedules):
@@ -152,7 +153,12 @@ class Trainer:
             if watched and not isinstance(schedule, Sequential):
                 sound = sound & ~self.watch.worse(now, self._known(tried, now, batch), sound)
             good, rows = now[sound], sound.nonzero().squeeze(1)
-            with_members(new, good, list(members(tried.aggregates, rows)))
+            found = list(members(tried.aggregates, rows))
+            if len(good) == len(self.lost):
+                new = found
+            else:
+                new = new or self._like(old, cavity)
+                with_members(new, good, found)
             if added is not None and tried.noise is not None:
                 added[good] = tried.noise[sound]
             self.loss[good] += tried.loss[sound]
@@ -162,7 +168,7 @@ class Trainer:
                 self.calm[now[tried.sound & ~sound]] = level
             left = left[self.calm[left] > level]
         self.lost[left] = True
-        self._store(batch, cavity, old, new, added, step)
+        self._store(batch, cavity, old, new or self._like(old, cavity), added, step)
 
     def recompute(self) -> None:
         """Compute the marginals anew from prior and aggregates, in float64."""
@@ -303,12 +309,11 @@ class Trainer:
         kept = []
         for layer, (rest, target) in enumerate(zip(cavity, new, strict=True)):
             dtype = rest.weight.rho.dtype
-            start = (
-                mapped(target, torch.zeros_like)
-                if old is None
-                else converted(old[layer], dtype, self._device)
-            )
-            kept.append(self.storage.put(start.moved(target, step)))
+            if old is not None:
+                target = converted(old[layer], dtype, self._device).moved(target, step)
+            elif step != 1:
+                target = mapped(target, lambda x: step * x)
+            kept.append(self.storage.put(target))
             self.marginal[layer] = rest * converted(kept[layer], dtype, self._device)
         self.aggregates[batch] = kept
         if self.noise is None or added is None:

@@ -152,29 +152,24 @@ int dense_sums_all(const int64_t *sizes, const REAL *tau, const REAL *rho, const
 // Where weights' messages are found and put, as in weights.c.
 typedef struct {
     const REAL *old_tau, *old_rho;
-    REAL *kept_tau, *kept_rho, *tau, *rho, *total_tau, *total_rho;
+    REAL *kept_tau, *kept_rho, *total_tau, *total_rho, *tau, *rho;
     REAL damping;
 } Books;
 
 FUNCTION void enter(const Books *books, int64_t k, int64_t left, Vector tau, Vector rho) {
     Vector own_tau = loaded(books->tau + k, left, 0), own_rho = loaded(books->rho + k, left, 0);
-    Vector all_tau = loaded(books->total_tau + k, left, 0);
-    Vector all_rho = loaded(books->total_rho + k, left, 0);
     Vector old_tau = {0}, old_rho = {0};
     if (books->old_tau) {
         old_tau = loaded(books->old_tau + k, left, 0);
         old_rho = loaded(books->old_rho + k, left, 0);
     }
     for (int64_t j = 0; j < LANES; j++) {
-        Exchange out = exchanged(message(own_tau[j], own_rho[j]), message(all_tau[j], all_rho[j]),
-                                 message(old_tau[j], old_rho[j]), message(tau[j], rho[j]),
-                                 books->damping);
+        Exchange out = exchanged(message(own_tau[j], own_rho[j]), message(old_tau[j], old_rho[j]),
+                                 message(tau[j], rho[j]), books->damping);
         tau[j] = out.kept.tau;
         rho[j] = out.kept.rho;
         own_tau[j] = out.marginal.tau;
         own_rho[j] = out.marginal.rho;
-        all_tau[j] = out.total.tau;
-        all_rho[j] = out.total.rho;
     }
     if (books->kept_tau) {
         store(books->kept_tau + k, tau, left);
@@ -182,8 +177,10 @@ FUNCTION void enter(const Books *books, int64_t k, int64_t left, Vector tau, Vec
     }
     store(books->tau + k, own_tau, left);
     store(books->rho + k, own_rho, left);
-    store(books->total_tau + k, all_tau, left);
-    store(books->total_rho + k, all_rho, left);
+    if (books->total_tau) {
+        store(books->total_tau + k, loaded(books->total_tau + k, left, 0) + tau, left);
+        store(books->total_rho + k, loaded(books->total_rho + k, left, 0) + rho, left);
+    }
 }
 
 // Send the messages between `units` outputs' weights and packed rows in both directions.
@@ -218,12 +215,12 @@ FUNCTION void send(int64_t units, int64_t rows, const Vector *a, const REAL *pul
 // of every input.
 int dense_messages_all(const int64_t *sizes, double damping, const REAL *moments, const REAL *h,
                        const REAL *g, const REAL *old_tau, const REAL *old_rho, REAL *kept_tau,
-                       REAL *kept_rho, REAL *tau, REAL *rho, REAL *total_tau, REAL *total_rho,
+                       REAL *kept_rho, REAL *total_tau, REAL *total_rho, REAL *tau, REAL *rho,
                        REAL *sums) {
     int64_t members = sizes[0], rows = sizes[1], inputs = sizes[2], outputs = sizes[3];
     int64_t part = members * rows * inputs, row_bytes = PARTS * (int64_t)sizeof(Vector) * rows;
     int64_t most = least(ACROSS, CACHE / (row_bytes + 1)), packed = PARTS * rows * (most += !most);
-    const Books books = {old_tau, old_rho, kept_tau, kept_rho, tau, rho, total_tau, total_rho,
+    const Books books = {old_tau, old_rho, kept_tau, kept_rho, total_tau, total_rho, tau, rho,
                          (REAL)damping};
     Vector *x = aligned_alloc(sizeof *x, (2 * packed + 2 * UNITS * rows + 1) * sizeof *x);
     if (!x) return 1;

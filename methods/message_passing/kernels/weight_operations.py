@@ -29,14 +29,14 @@ class WeightOperations(ABC):
     def exchange(
         self,
         marginal: Gaussian,
-        total: Gaussian,
+        total: Gaussian | None,
         new: Gaussian,
         old: Gaussian | None,
         kept: Gaussian | None,
         damping: float,
     ) -> None:
         """Let a group's message move `damping` of the way from the old to the new one, in place."""
-        filled = (*_parts(kept), marginal.tau, marginal.rho, total.tau, total.rho)
+        filled = (*_parts(kept), *_parts(total), marginal.tau, marginal.rho)
         given = laid_as(marginal.rho, (new.tau, new.rho, *_parts(old)), filled)
         count, dtype = marginal.rho.numel(), marginal.rho.dtype
         self.call("exchange_all", dtype, count, float(damping), *given, *filled)
@@ -53,7 +53,7 @@ class WeightOperations(ABC):
     def dense_messages(
         self,
         marginal: Gaussian,
-        total: Gaussian,
+        total: Gaussian | None,
         moments: Tensor,
         h: Tensor,
         g: Tensor,
@@ -63,7 +63,7 @@ class WeightOperations(ABC):
     ) -> Tensor:
         """Exchange the messages of rows to weights, to zeroth order; return sums for inputs."""
         sizes, rows = _sizes(marginal, moments, h, g)
-        filled = (*_parts(kept), marginal.tau, marginal.rho, total.tau, total.rho)
+        filled = (*_parts(kept), *_parts(total), marginal.tau, marginal.rho)
         given = laid_as(marginal.rho, _parts(old), filled)
         sums = torch.empty_like(rows[0])
         arguments = (sizes, float(damping), *rows, *given, *filled, sums)

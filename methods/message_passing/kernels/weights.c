@@ -17,20 +17,22 @@ int fill_weight_moments_all(int64_t count, const REAL *restrict tau, const REAL 
 int exchange_all(int64_t count, double damping, const REAL *restrict new_tau,
                  const REAL *restrict new_rho, const REAL *restrict old_tau,
                  const REAL *restrict old_rho, REAL *restrict kept_tau, REAL *restrict kept_rho,
-                 REAL *restrict tau, REAL *restrict rho, REAL *restrict total_tau,
-                 REAL *restrict total_rho) {
+                 REAL *restrict total_tau, REAL *restrict total_rho, REAL *restrict tau,
+                 REAL *restrict rho) {
     for (int64_t i = 0; i < count; i++) {
         Message old = old_tau ? message(old_tau[i], old_rho[i]) : message(0, 0);
-        Exchange out = exchanged(message(tau[i], rho[i]), message(total_tau[i], total_rho[i]), old,
-                                 message(new_tau[i], new_rho[i]), (REAL)damping);
+        Exchange out = exchanged(message(tau[i], rho[i]), old, message(new_tau[i], new_rho[i]),
+                                 (REAL)damping);
         if (kept_tau) {
             kept_tau[i] = out.kept.tau;
             kept_rho[i] = out.kept.rho;
         }
         tau[i] = out.marginal.tau;
         rho[i] = out.marginal.rho;
-        total_tau[i] = out.total.tau;
-        total_rho[i] = out.total.rho;
+        if (total_tau) {
+            total_tau[i] += out.kept.tau;
+            total_rho[i] += out.kept.rho;
+        }
     }
     return 0;
 }

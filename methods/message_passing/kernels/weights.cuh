@@ -15,18 +15,16 @@ FUNCTION WeightMoments weight_moments(Message marginal) {
     return w;
 }
 
-// A group's message, the marginal that contains it, and the product of all groups' messages.
+// A group's message, and the marginal that contains it.
 typedef struct {
-    Message kept, marginal, total;
+    Message kept, marginal;
 } Exchange;
 
 // Let a group's message move from the old one towards the new one.
-FUNCTION Exchange exchanged(Message marginal, Message total, Message old, Message target,
-                            REAL damping) {
+FUNCTION Exchange exchanged(Message marginal, Message old, Message target, REAL damping) {
     Message change = message(damping * (target.tau - old.tau), damping * (target.rho - old.rho));
     Exchange result;
     result.kept = message(old.tau + change.tau, old.rho + change.rho);
     result.marginal = message(marginal.tau + change.tau, marginal.rho + change.rho);
-    result.total = message(total.tau + result.kept.tau, total.rho + result.kept.rho);
     return result;
 }

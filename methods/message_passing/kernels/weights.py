@@ -29,7 +29,7 @@ def fill_weight_moments(weight: Gaussian, mean: Tensor, variance: Tensor, second
 
 def exchange(
     marginal: Gaussian,
-    total: Gaussian,
+    total: Gaussian | None,
     new: Gaussian,
     old: Gaussian | None,
     kept: Gaussian | None,
@@ -37,15 +37,16 @@ def exchange(
 ) -> None:
     """Let a group's message move `damping` of the way from the old to the new one, in place.
 
-    The marginal contains the moved one instead of the old then; `total`, the product of the
-    groups' messages, has it as a factor, and `kept` is filled with it.
+    The marginal contains the moved one instead of the old then. Where they are wanted, `total`,
+    the product of the groups' messages, gets it as a factor, and `kept` is filled with it.
     """
     for name in ("tau", "rho"):
         target = getattr(new, name)
         change = damping * (target - getattr(old, name) if old else target)
         moved = getattr(old, name) + change if old else change
         getattr(marginal, name).add_(change)
-        getattr(total, name).add_(moved)
+        if total:
+            getattr(total, name).add_(moved)
         if kept:
             getattr(kept, name).copy_(moved)
 
@@ -64,7 +65,7 @@ def dense_sums(weight: Gaussian, moments: Moments, variance: Tensor | None) -> S
 
 def dense_messages(
     marginal: Gaussian,
-    total: Gaussian,
+    total: Gaussian | None,
     moments: Moments,
     h: Units,
     g: Units,

@@ -45,16 +45,14 @@ class Weights:
         return (self.weight,) if self.bias is None else (self.weight, self.bias)
 
     def of_members(self, members: Tensor) -> "Weights":
-        """Return those of some members."""
+        """Return those of some members, which ascend; of all members, themselves."""
+        if len(members) == len(self.weight.rho):
+            return self
         return Weights(self.weight[members], None if self.bias is None else self.bias[members])
 
     def is_proper(self) -> Tensor:
         """Return which members' numbers are all finite, with positive precisions."""
-        proper = [
-            (part.tau.isfinite() & part.rho.isfinite() & (part.rho > 0)).flatten(1).all(1)
-            for part in self.parts()
-        ]
-        return torch.stack(proper).all(0)
+        return torch.stack([part.is_proper() for part in self.parts()]).all(0)
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class WeightedLayer(ABC):
         self.order: Order = order
         self.prior: Weights
         self.marginal: Weights
-        self._total: Gaussian
+        self._total: Gaussian | None
 
     def start_from(self, prior: Weights) -> None:
         """Let weights have these marginals before the first message of a visit."""
@@ -87,7 +85,9 @@ class WeightedLayer(ABC):
         """Begin a visit; `start_from` precedes it."""
         self.slots = Slots()
         self.prior = Weights(self._laid(self.prior.weight), self.prior.bias)
-        self.marginal = Weights(self._laid(self.prior.weight), self.prior.bias)  # changed in place
+        weight = self.prior.weight
+        weight = Gaussian(*(t.clone() for t in (weight.tau, weight.rho)))
+        self.marginal = Weights(weight, self.prior.bias)  # changed in place
         self.sums: list[Gaussian | None] = [None] * visit.groups
         self.bias_sums: list[Gaussian | None] = [None] * visit.groups
 
@@ -106,7 +106,7 @@ class WeightedLayer(ABC):
     def aggregate(self) -> Weights:
         """Return the product of all messages of the visit."""
         bias = None if self.prior.bias is None else _product(self.bias_sums)
-        return Weights(self._total, bias)
+        return Weights(self._total or self.marginal.weight / self.prior.weight, bias)
 
     def refresh(self) -> Weights:
         """Return `aggregate`, and renew the marginal by it: increments drift in float32."""
@@ -177,17 +177,21 @@ class WeightedLayer(ABC):
         self.kernels.exchange(marginal, total, new, old, kept, visit.damping)
 
     def _laid(self, weight: Gaussian) -> Gaussian:
-        """Return a copy in the layout of products."""
-        return Gaussian(*(self.map.weights_room(t, 1).copy_(t) for t in (weight.tau, weight.rho)))
+        """Return the same in the layout of products."""
+        room = [self.map.weights_room(t, 1) for t in (weight.tau, weight.rho)]
+        pairs = zip((weight.tau, weight.rho), room, strict=True)
+        return Gaussian(*(t if t.stride() == r.stride() else r.copy_(t) for t, r in pairs))
 
     def _stored(self, visit: Visit) -> tuple[Gaussian | None, Gaussian | None]:
         """Return the product of the group's old messages, and room for that of the new ones.
 
-        None where there is none, or nobody will read it. The first group begins a new total.
+        None where there is none, or nobody will read it. The first group begins a new total; in
+        a first iteration, of which nothing goes again, the marginal itself tells it.
         """
         like = self.marginal.weight
         if visit.group == 0:
-            self._total = Gaussian(torch.zeros_like(like.tau), torch.zeros_like(like.rho))
+            zeros = None if visit.is_first else [torch.zeros_like(like.rho) for _ in range(2)]
+            self._total = zeros and Gaussian(*zeros)
         old, kept = self.sums[visit.group], None
         if not visit.is_last:
             kept = Gaussian(torch.empty_like(like.tau), torch.empty_like(like.rho))

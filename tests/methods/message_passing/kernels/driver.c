@@ -186,11 +186,11 @@ static int64_t dense(int64_t members, int64_t rows, int64_t inputs, int64_t outp
     fill_weight_moments_all(w, t, r, m, v, s);
     dense_sums_all(sizes, t, r, x, NULL, z);
     dense_sums_all(sizes, t, r, x, v, z);
-    exchange_all(w, 1.0, nt, nr, NULL, NULL, NULL, NULL, t, r, all_t, all_r);
-    exchange_all(w, 0.5, nt, nr, nt, nr, kept_t, kept_r, t, r, all_t, all_r);
-    found += dense_messages_all(sizes, 1.0, x, h, g, NULL, NULL, NULL, NULL, t, r, all_t, all_r,
+    exchange_all(w, 1.0, nt, nr, NULL, NULL, NULL, NULL, NULL, NULL, t, r);
+    exchange_all(w, 0.5, nt, nr, nt, nr, kept_t, kept_r, all_t, all_r, t, r);
+    found += dense_messages_all(sizes, 1.0, x, h, g, NULL, NULL, NULL, NULL, NULL, NULL, t, r,
                                 to_x);
-    found += dense_messages_all(sizes, 0.5, x, h, g, nt, nr, kept_t, kept_r, t, r, all_t, all_r,
+    found += dense_messages_all(sizes, 0.5, x, h, g, nt, nr, kept_t, kept_r, all_t, all_r, t, r,
                                 to_x);
     for (int64_t k = 0; k < 3 * u; k++) found += !is_finite(z[k]);
     for (int64_t k = 0; k < a; k++) found += !is_finite(to_x[k]);
