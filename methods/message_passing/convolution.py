@@ -107,7 +107,7 @@ class Convolution:
         members, outputs, channels = len(z), z.shape[2], x.shape[2]
         w = _room((members * outputs, channels, *self.weight_shape[2:]), z)
         found = self._gradient(z, self._padded(x), w, True)
-        return found.unflatten(0, (members, outputs))
+        return found.view(members, outputs, *found.shape[1:])
 
     def per_example(self, z: Values) -> Biases:
         return z.sum((-2, -1))
@@ -153,11 +153,16 @@ def one_by_one(product: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor
 
 def _as_groups(x: Tensor) -> Tensor:
     """Return images whose channels are those of all members."""
-    return _last(x.transpose(0, 1).flatten(1, 2))
+    members, examples, channels, *sides = x.shape
+    if members > 1 and x.stride(0) != channels * x.stride(2):
+        return _last(x.transpose(0, 1).flatten(1, 2))
+    return _last(x.as_strided((examples, members * channels, *sides), x.stride()[1:]))
 
 
 def _as_members(x: Tensor, members: int) -> Tensor:
-    return x.unflatten(1, (members, -1)).transpose(0, 1)
+    examples, channels, *sides = x.shape
+    shape = (members, examples, channels // members, *sides)
+    return x.as_strided(shape, (channels // members * x.stride(1), *x.stride()))
 
 
 def _room(shape: tuple[int, ...], like: Tensor) -> Tensor:

@@ -25,8 +25,9 @@ MOST_LOST_SHARE = 0.5
 def sound_messages(network: Network, visit: Visit) -> Bool[Tensor, " members"]:
     """Return whose weights are proper, with few messages replaced in this iteration."""
     sound = all_proper([layer.marginal for layer in network.weighted])
-    if visit.replaced is not None and not isinstance(visit.schedule, Sequential):
-        sound &= visit.replaced <= MOST_REPLACED * visit.sent
+    replaced = visit.replaced
+    if replaced is not None and not isinstance(visit.schedule, Sequential):
+        sound &= replaced <= MOST_REPLACED * visit.sent
     return sound
 
 

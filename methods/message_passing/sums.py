@@ -12,6 +12,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from methods.message_passing.gaussian import Gaussian
@@ -112,33 +113,40 @@ def _first(map: LinearMap, m: Moments, pulls: Values) -> tuple[Gaussian, Gaussia
     return weights, inputs
 
 
-def first_layer_forward(
-    map: LinearMap, x: Inputs, mean: Weights, variance: Weights, g: Values, h: Values
+def first_layer_cavities(
+    map: LinearMap,
+    powers: Inputs,
+    variance: Weights,
+    mean: Values,
+    own: Values,
+    g: Values,
+    h: Values,
 ) -> tuple[Tensor, Tensor]:
     """Return mean and variance of Σ x w under cavities per row, to first order in g x² s.
 
-    g and h are those of the message of each row that the marginal contains.
+    `powers` are x and x², side by side; `mean` and `own` the moments of Σ x w under the marginal,
+    which contains each row's message of force h and gain g.
     """
-    square = x.square()
-    own = map.forward(square, variance) + g * map.forward(square.square(), variance.square())
-    return map.forward(x, mean) - h * own, own
+    square = powers.chunk(2)[1]
+    own = own + g * map.forward(square.square(), variance.square())
+    return mean - h * own, own
 
 
 def first_layer_messages(
-    map: LinearMap,
-    x: Inputs,
-    mean: Weights,
-    variance: Weights,
-    old_h: Values | None,
-    g: Values,
-    h: Values,
+    map: LinearMap, powers: Inputs, moments: Weights, old_h: Values | None, pulls: Values
 ) -> Gaussian:
     """Return the sum over rows of the messages to weights of a layer with observed inputs.
 
-    To first order in g x² s, with the cavities of `first_layer_forward`.
+    To first order in g x² s, with the cavities of `first_layer_cavities`. `pulls` are forces and
+    gains, side by side; `moments` those of the weights' marginals.
     """
-    square = x.square()
-    rho = map.to_weights(g, square) + variance * map.to_weights(g.square(), square.square())
-    moved = h if old_h is None else h - old_h
-    change = map.to_weights(g * moved, square * x)
-    return Gaussian(map.to_weights(h, x) + mean * rho + variance * change, rho)
+    (x, square), (h, g), (mean, variance, _) = powers.chunk(2), pulls.chunk(2), moments.chunk(3)
+    force, gain = map.to_weights(pulls, powers).chunk(2)
+    higher, more = map.values_room(x, 2), map.values_room(h, 2)
+    for factor, power in zip((x, square), higher.chunk(2), strict=True):
+        torch.mul(square, factor, out=power)
+    for factor, pull in zip((h if old_h is None else h - old_h, g), more.chunk(2), strict=True):
+        torch.mul(g, factor, out=pull)
+    change, square_gain = map.to_weights(more, higher).chunk(2)
+    rho = gain + variance * square_gain
+    return Gaussian(force + mean * rho + variance * change, rho)

@@ -291,10 +291,12 @@ class Trainer:
     def _count(self, visit: Visit, index: Tensor) -> None:
         self.tally.serial_steps[index] += visit.groups
         self.tally.forwards[index] += visit.sent
-        if visit.replaced is not None:
-            self.tally.replaced[index] += visit.replaced
-        if visit.floored is not None:
-            self.tally.floored[index] += visit.floored
+        for tally, counts in (
+            (self.tally.replaced, visit.replaced),
+            (self.tally.floored, visit.floored),
+        ):
+            if counts is not None:
+                tally[index] += counts
 
     def _store(
         self,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Int
 from torch import Tensor
 
@@ -21,12 +22,10 @@ class Visit:
     """How many there will be; None where that is not known."""
     iteration: int = 0
     group: int = 0
-    replaced: Int[Tensor, " members"] | None = None
-    """Forward messages of activations that a guard replaced, in this iteration."""
     sent: int = 0
     """Forward messages of activations of each member, in this iteration."""
-    floored: Int[Tensor, " members"] | None = None
-    """Backward messages of activations that a guard replaced, in this iteration."""
+    _replaced: list[Tensor] = field(default_factory=list)
+    _floored: list[Tensor] = field(default_factory=list)
 
     @property
     def groups(self) -> int:
@@ -57,16 +56,30 @@ class Visit:
     def start(self, iteration: int) -> None:
         """Begin an iteration, in which nothing has been counted."""
         self.iteration, self.sent = iteration, 0
-        self.replaced = self.floored = None
+        self._replaced, self._floored = [], []
 
-    def count(self, replaced: Tensor, sent: int) -> None:
+    def count(self, replaced: Int[Tensor, " members"], sent: int) -> None:
         """Count forward messages, and those that a guard replaced."""
-        self.replaced = replaced if self.replaced is None else self.replaced + replaced
+        self._replaced.append(replaced)
         self.sent += sent
 
-    def count_floored(self, floored: Tensor) -> None:
+    def count_floored(self, floored: Int[Tensor, " members"]) -> None:
         """Count backward messages that a guard replaced."""
-        self.floored = floored if self.floored is None else self.floored + floored
+        self._floored.append(floored)
+
+    @property
+    def replaced(self) -> Int[Tensor, " members"] | None:
+        """Forward messages of activations that a guard replaced, in this iteration."""
+        return _sum(self._replaced)
+
+    @property
+    def floored(self) -> Int[Tensor, " members"] | None:
+        """Backward messages of activations that a guard replaced, in this iteration."""
+        return _sum(self._floored)
+
+
+def _sum(counts: list[Tensor]) -> Tensor | None:
+    return torch.stack(counts).sum(0) if counts else None
 
 
 @runtime_checkable

@@ -28,7 +28,7 @@ class Activation:
         self._input = message
         above = self.slots.message("above", visit)
         out, replaced = self.kernels.leaky_relu_forward(message, above, self.slope)
-        visit.count(replaced, message.rho[0].numel())
+        visit.count(replaced, message.rho.numel() // max(1, len(message.rho)))
         return out
 
     def backward(self, message: Gaussian, visit: Visit) -> Gaussian:

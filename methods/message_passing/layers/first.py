@@ -6,13 +6,14 @@ per row and output, or found exactly from the stored messages of each example.
 
 from math import prod
 
+import torch
 from torch import Tensor
 
 from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from methods.message_passing.joint import with_precision
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.weighted import Known, WeightedLayer
-from methods.message_passing.sums import first_layer_forward, first_layer_messages
+from methods.message_passing.sums import first_layer_cavities, first_layer_messages
 from methods.torch_layers import affine
 
 
@@ -26,7 +27,7 @@ class FirstLayer(WeightedLayer):
 
     def forward(self, message: Tensor, visit: Visit) -> Gaussian:
         """Return the messages to the pre-activations."""
-        self._x = message
+        self._x, self._powers = message, self._with_square(message)
         self._bias = self._cavity_of_bias(visit)
         mean, variance = self._weights_part(visit)
         self._z = self.kernels.output_messages(mean, variance, None, *self._bias)
@@ -34,7 +35,8 @@ class FirstLayer(WeightedLayer):
 
     def backward(self, message: Gaussian, visit: Visit) -> None:
         """Send messages to weights and biases; observed inputs need none."""
-        h, g = (self.map.values_room(message.rho, 1) for _ in range(2))
+        pulls = self.map.values_room(message.rho, 2)
+        h, g = pulls.chunk(2)
         self.kernels.fill_pulls(self._z, message, h, g, None)
         if visit.schedule.solver_iterations:
             weight = self.marginal.weight.variance
@@ -42,16 +44,15 @@ class FirstLayer(WeightedLayer):
             self._couple(self._x, weight, own, None, g, h, visit)
         joint = visit.schedule.joint_precisions
         known = self._known(self._x, message.rho, visit) if joint else None
-        self._send_to_weights(self._messages(g, h, visit, known), visit)
+        self._send_to_weights(self._messages(pulls, visit, known), visit)
         self._send_to_bias(self._bias, g, h, visit, known)
         self._keep_pull(g, h, visit)
-        del self._x, self._z
+        del self._x, self._powers, self._moments, self._z
 
     def predict(self, message: Tensor) -> Gaussian:
         """Return the messages of new examples to the pre-activations."""
-        weight = self.marginal.weight
-        moments = self._sums(message, weight.mean, weight.variance)
-        return self.kernels.output_messages(*moments, None, *self._bias_moments())
+        sums = self._sums(self._with_square(message), self._weight_moments())
+        return self.kernels.output_messages(*sums, None, *self._bias_moments())
 
     def _keep_pull(self, g: Tensor, h: Tensor, visit: Visit) -> None:
         """Keep what cavities are rebuilt from, and what the next coupled update starts from."""
@@ -63,47 +64,53 @@ class FirstLayer(WeightedLayer):
 
     def _weights_part(self, visit: Visit) -> tuple[Tensor, Tensor]:
         """Return mean and variance of Σ w x under the cavities."""
-        weight = self.marginal.weight
-        self._weight_mean, self._weight_variance = weight.mean, weight.variance
+        self._moments = self._weight_moments()
         g, h = self._old(visit)
         if g is None or h is None:
-            return self._sums(self._x, self._weight_mean, self._weight_variance)
+            return self._sums(self._powers, self._moments)
         if self.order == "exact":
-            mean, variance = self.kernels.exact_first_forward(
-                self.map.rows(self._x),
-                self.map.weight_rows(self._weight_mean),
-                self.map.weight_rows(self._weight_variance),
-                self.map.output_rows(g),
-                self.map.output_rows(h),
-            )
-            return _as_outputs(mean, g), _as_outputs(variance, g)
-        return first_layer_forward(
-            self.map, self._x, self._weight_mean, self._weight_variance, g, h
-        )
+            weights, units = self._weight_rows(), self._rows(g, h)
+            sums = self.kernels.exact_first_forward(self.map.rows(self._x), *weights, *units)
+            mean, variance = (_as_outputs(part, g) for part in sums)
+            return mean, variance
+        variance = self._moments.chunk(3)[1]
+        sums = self._sums(self._powers, self._moments)
+        return first_layer_cavities(self.map, self._powers, variance, *sums, g, h)
 
-    def _sums(self, x: Tensor, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+    def _with_square(self, x: Tensor) -> Tensor:
+        """Return inputs and their squares, side by side."""
+        room = self.map.values_room(x, 2)
+        value, square = room.chunk(2)
+        torch.mul(value.copy_(x), x, out=square)
+        return room
+
+    def _sums(self, powers: Tensor, moments: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean and variance of Σ w x under common moments of the weights."""
-        return self.map.forward(x, mean), self.map.forward(x.square(), variance)
+        mean, variance = self.map.forward(powers, moments[: len(powers)]).chunk(2)
+        return mean, variance
 
-    def _messages(self, g: Tensor, h: Tensor, visit: Visit, known: Known | None) -> Gaussian:
+    def _messages(self, pulls: Tensor, visit: Visit, known: Known | None) -> Gaussian:
         """Return the product of the group's messages to the weights."""
-        new = self._independent(g, h, visit)
-        return with_precision(new, self._weight_mean, known.weight) if known else new
+        new = self._independent(pulls, visit)
+        return with_precision(new, self._moments.chunk(3)[0], known.weight) if known else new
 
-    def _independent(self, g: Tensor, h: Tensor, visit: Visit) -> Gaussian:
+    def _independent(self, pulls: Tensor, visit: Visit) -> Gaussian:
         """Return the product of the messages of rows, each for itself."""
         old_g, old_h = self._old(visit)
-        mean, variance = self._weight_mean, self._weight_variance
         if self.order != "exact":
-            return first_layer_messages(self.map, self._x, mean, variance, old_h, g, h)
-        rows = self.map.rows(self._x)
-        weights = (self.map.weight_rows(mean), self.map.weight_rows(variance))
+            return first_layer_messages(self.map, self._powers, self._moments, old_h, pulls)
+        h, g = pulls.chunk(2)
+        rows, weights = self.map.rows(self._x), self._weight_rows()
         if old_g is None or old_h is None:
             new = self.kernels.exact_weight_sums(rows, None, *weights, *self._rows(g, h))
         else:
             units = self._rows(old_g, old_h, g, h)
             new = self.kernels.exact_first_weight_sums(rows, *weights, *units)
         return Gaussian(self.map.from_rows(new.tau), self.map.from_rows(new.rho))
+
+    def _weight_rows(self) -> tuple[Tensor, Tensor]:
+        mean, variance, _ = self._moments.chunk(3)
+        return self.map.weight_rows(mean), self.map.weight_rows(variance)
 
     def _rows(self, *values: Tensor) -> tuple[Tensor, ...]:
         return tuple(self.map.output_rows(value) for value in values)
@@ -117,11 +124,10 @@ class FirstLayerOfExamples(FirstLayer):
 
     def _weights_part(self, visit: Visit) -> tuple[Tensor, Tensor]:
         weight, old = self.marginal.weight, self.slots.message("weight", visit)
-        self._weight_mean, self._weight_variance = weight.mean, weight.variance
+        self._moments = self._weight_moments()
         if old is None:  # one cavity of all examples
-            moments = self._weight_mean, self._weight_variance
-            self._cavity = [self.map.weight_rows(part)[:, None] for part in moments]
-            return self._sums(self._x, *moments)
+            self._cavity = [part[:, None] for part in self._weight_rows()]
+            return self._sums(self._powers, self._moments)
         tau, rho = (self.map.weight_rows(part)[:, None] for part in (weight.tau, weight.rho))
         cavity = Gaussian(tau, rho) / old
         rho = cavity.rho.clamp_min(LEAST_PRECISION)
@@ -134,7 +140,8 @@ class FirstLayerOfExamples(FirstLayer):
         """Return the rows of each example."""
         return self.map.rows(self._x).view(*self._x.shape[:2], -1, prod(self.map.weight_shape[1:]))
 
-    def _messages(self, g: Tensor, h: Tensor, visit: Visit, known: Known | None) -> Gaussian:
+    def _messages(self, pulls: Tensor, visit: Visit, known: Known | None) -> Gaussian:
+        h, g = pulls.chunk(2)
         assert known is None  # a share of a joint message is not what a cavity lacks
         rows = self._patches()
         weights = (part.expand(*rows.shape[:2], -1, -1).flatten(0, 1) for part in self._cavity)

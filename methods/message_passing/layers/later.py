@@ -26,8 +26,9 @@ class LaterLayer(WeightedLayer):
         self._inputs = self._input_moments(message, self.slots.message("input", visit))
         self._bias = self._cavity_of_bias(visit)
         sums = self._sums(visit)
-        _, self._own_variance, self._lower_variance = sums.chunk(3)
-        self._z = self.kernels.output_messages(*sums.chunk(3), *self._bias)
+        mean, self._own_variance, self._lower_variance = sums.chunk(3)
+        variances = self._own_variance, self._lower_variance
+        self._z = self.kernels.output_messages(mean, *variances, *self._bias)
         return self._z
 
     def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
@@ -95,10 +96,4 @@ class LaterLayer(WeightedLayer):
         """Return the moments of the inputs, given the messages from below and from here."""
         moments = self.map.values_room(message.rho, 3)
         self.kernels.fill_moments(message, sent, *moments.chunk(3))
-        return moments
-
-    def _weight_moments(self) -> Tensor:
-        """Return mean, variance and second moment of the weights, side by side."""
-        moments = self.map.weights_room(self.marginal.weight.rho, 3)
-        self.kernels.fill_weight_moments(self.marginal.weight, *moments.chunk(3))
         return moments

@@ -105,14 +105,21 @@ class WeightedLayer(ABC):
 
     def aggregate(self) -> Weights:
         """Return the product of all messages of the visit."""
-        bias = None if self.prior.bias is None else _product(self.bias_sums)
-        return Weights(self._total or self.marginal.weight / self.prior.weight, bias)
+        if self._total is None:
+            return self.marginal / self.prior
+        return Weights(self._total, None if self.prior.bias is None else _product(self.bias_sums))
 
     def refresh(self) -> Weights:
         """Return `aggregate`, and renew the marginal by it: increments drift in float32."""
         found = self.aggregate()
         self.marginal = self.prior * found
         return found
+
+    def _weight_moments(self) -> Tensor:
+        """Return mean, variance and second moment of the weights, side by side."""
+        moments = self.map.weights_room(self.marginal.weight.rho, 3)
+        self.kernels.fill_weight_moments(self.marginal.weight, *moments.chunk(3))
+        return moments
 
     def _cavity_of_bias(self, visit: Visit) -> tuple[Tensor, Tensor]:
         """Return mean and variance of the biases without each example's own message."""
@@ -219,6 +226,8 @@ class WeightedLayer(ABC):
 
     def _keep(self, name: str, new: Tensor, visit: Visit) -> None:
         """Keep gain or force of the messages that the marginals now contain."""
+        if visit.is_last:
+            return
         old = self.slots.get(name, visit)
         value = new.clone() if old is None else torch.lerp(old, new, visit.damping)
         self.slots.put(name, visit, value)
