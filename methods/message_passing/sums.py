@@ -13,12 +13,17 @@ from types import ModuleType
 from typing import Literal
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.maps import Inputs, LinearMap, Values, Weights
 
 Order = Literal["exact", "first", "zeroth"]
+Powers = Float[Tensor, "pairs examples *inputs"]
+"""Observed inputs x and x², side by side as in maps.py."""
+Pulls = Float[Tensor, "pairs examples *outputs"]
+"""Forces and gains, side by side."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ def _first(map: LinearMap, m: Moments, pulls: Values) -> tuple[Gaussian, Gaussia
 
 def first_layer_cavities(
     map: LinearMap,
-    powers: Inputs,
+    powers: Powers,
     variance: Weights,
     mean: Values,
     own: Values,
@@ -124,8 +129,8 @@ def first_layer_cavities(
 ) -> tuple[Tensor, Tensor]:
     """Return mean and variance of Σ x w under cavities per row, to first order in g x² s.
 
-    `powers` are x and x², side by side; `mean` and `own` the moments of Σ x w under the marginal,
-    which contains each row's message of force h and gain g.
+    `mean` and `own` are the moments of Σ x w under the marginal, which contains each row's message
+    of force h and gain g.
     """
     square = powers.chunk(2)[1]
     own = own + g * map.forward(square.square(), variance.square())
@@ -133,14 +138,18 @@ def first_layer_cavities(
 
 
 def first_layer_messages(
-    map: LinearMap, powers: Inputs, moments: Weights, old_h: Values | None, pulls: Values
+    map: LinearMap,
+    powers: Powers,
+    mean: Weights,
+    variance: Weights,
+    old_h: Values | None,
+    pulls: Pulls,
 ) -> Gaussian:
     """Return the sum over rows of the messages to weights of a layer with observed inputs.
 
-    To first order in g x² s, with the cavities of `first_layer_cavities`. `pulls` are forces and
-    gains, side by side; `moments` those of the weights' marginals.
+    To first order in g x² s, with the cavities of `first_layer_cavities`.
     """
-    (x, square), (h, g), (mean, variance, _) = powers.chunk(2), pulls.chunk(2), moments.chunk(3)
+    (x, square), (h, g) = powers.chunk(2), pulls.chunk(2)
     force, gain = map.to_weights(pulls, powers).chunk(2)
     higher, more = map.values_room(x, 2), map.values_room(h, 2)
     for factor, power in zip((x, square), higher.chunk(2), strict=True):

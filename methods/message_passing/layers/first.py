@@ -98,7 +98,8 @@ class FirstLayer(WeightedLayer):
         """Return the product of the messages of rows, each for itself."""
         old_g, old_h = self._old(visit)
         if self.order != "exact":
-            return first_layer_messages(self.map, self._powers, self._moments, old_h, pulls)
+            mean, variance, _ = self._moments.chunk(3)
+            return first_layer_messages(self.map, self._powers, mean, variance, old_h, pulls)
         h, g = pulls.chunk(2)
         rows, weights = self.map.rows(self._x), self._weight_rows()
         if old_g is None or old_h is None:

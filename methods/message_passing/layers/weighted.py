@@ -197,8 +197,8 @@ class WeightedLayer(ABC):
         """
         like = self.marginal.weight
         if visit.group == 0:
-            zeros = None if visit.is_first else [torch.zeros_like(like.rho) for _ in range(2)]
-            self._total = zeros and Gaussian(*zeros)
+            zeros = (torch.zeros_like(like.rho) for _ in range(2))
+            self._total = None if visit.is_first else Gaussian(*zeros)
         old, kept = self.sums[visit.group], None
         if not visit.is_last:
             kept = Gaussian(torch.empty_like(like.tau), torch.empty_like(like.rho))
