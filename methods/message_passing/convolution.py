@@ -70,9 +70,11 @@ class Convolution:
         height, width = (side + more for side in self.input_shape[1:])
         return examples, channels, height, width
 
-    def _gradient(self, z: Values, x: Tensor, w: Tensor, of_weights: bool) -> Tensor:
-        """Return what the library calls the gradient of the weights, or of the inputs."""
-        found = torch.ops.aten.convolution_backward.default(
+    def _gradients(
+        self, z: Values, x: Tensor, w: Tensor, of_inputs: bool, of_weights: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Return what the library calls the gradients of the inputs and of the weights."""
+        inputs, weights, _ = torch.ops.aten.convolution_backward.default(
             _as_groups(z),
             x,
             w,
@@ -82,32 +84,39 @@ class Convolution:
             [1, 1],  # dilation
             False,  # not transposed
             [0, 0],
-            len(z),
-            [not of_weights, of_weights, False],
+            z.shape[0],
+            [of_inputs, of_weights, False],
         )
-        return found[of_weights]
+        return inputs, weights
 
     def forward(self, x: Inputs, w: Weights) -> Values:
-        if x.is_cuda and len(x) > 1:
+        if x.is_cuda and x.shape[0] > 1:
             return one_by_one(self.forward, x, w)
         stride, padding = self.layer.stride, self._padding or 0
-        z = F.conv2d(self._padded(x), w.flatten(0, 1), None, stride, padding, groups=len(w))
-        return _as_members(z, len(w))
+        z = F.conv2d(self._padded(x), w.flatten(0, 1), None, stride, padding, groups=w.shape[0])
+        return _as_members(z, w.shape[0])
 
     def to_inputs(self, z: Values, w: Weights) -> Inputs:
-        if z.is_cuda and len(z) > 1:
+        if z.is_cuda and z.shape[0] > 1:
             return one_by_one(self.to_inputs, z, w)
         members, _, channels = w.shape[:3]
         x = _room(self._padded_size(z.shape[1], members * channels), z)
-        return self._cropped(self._gradient(z, x, w.flatten(0, 1), False), members)
+        found, _ = self._gradients(z, x, w.flatten(0, 1), True, False)
+        return self._cropped(found, members)
 
     def to_weights(self, z: Values, x: Inputs) -> Weights:
-        if z.is_cuda and len(z) > 1:
+        if z.is_cuda and z.shape[0] > 1:
             return one_by_one(self.to_weights, z, x)
-        members, outputs, channels = len(z), z.shape[2], x.shape[2]
+        members, outputs, channels = z.shape[0], z.shape[2], x.shape[2]
         w = _room((members * outputs, channels, *self.weight_shape[2:]), z)
-        found = self._gradient(z, self._padded(x), w, True)
+        _, found = self._gradients(z, self._padded(x), w, False, True)
         return found.view(members, outputs, *found.shape[1:])
+
+    def adjoints(self, z: Values, x: Inputs, w: Weights) -> tuple[Inputs, Weights]:
+        if z.is_cuda and z.shape[0] > 1:
+            return self.to_inputs(z, w), self.to_weights(z, x)
+        inputs, weights = self._gradients(z, self._padded(x), w.flatten(0, 1), True, True)
+        return self._cropped(inputs, w.shape[0]), weights.view(w.shape)
 
     def per_example(self, z: Values) -> Biases:
         return z.sum((-2, -1))

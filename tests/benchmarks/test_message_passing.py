@@ -25,6 +25,7 @@ BATCHES, REPEATS = {"narrow": 2, "full": 1}, {"narrow": 3, "full": 1}
 SCHEDULES: dict[str, Schedule] = {
     "single": Sequential(),
     "groups of 4": GroupSequential(4),
+    "groups of 8": GroupSequential(8),
     "coupled 16": Coupled(16),
     "coupled 32": Coupled(32),
     "coupled 64": Coupled(64),

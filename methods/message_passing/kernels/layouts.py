@@ -64,23 +64,37 @@ def by_rows(
     one example alone, is read again at each. Inputs are copied where features do not follow one
     another; outputs (`features_last`) do not need that.
     """
-    shape, dtype, device = like.shape, like.dtype, like.device
-    numbers = [*shape[:2], prod(shape[3:]), shape[2]]
     tensors: list[Tensor | None] = [*inputs, *outputs]
-    for k, t in enumerate(tensors):
+    layouts = []
+    for t in tensors:
         if t is None:
-            numbers += (0, 0, 0)
+            layouts.append(None)
             continue
-        if t.dtype != dtype or t.device != device:
+        if t.dtype != like.dtype or t.device != like.device:
             _check(like, t.shape, t)
-        strides = _row_strides(shape, t.shape, t.stride())
+        layouts.append((t.shape, t.stride()))
+    numbers, scattered = _row_numbers(like.shape, tuple(layouts))
+    if not scattered:
+        return numbers, tensors
+    assert max(scattered) < len(inputs), "room for results has its features last"
+    for k in scattered:
+        t = tensors[k]
+        tensors[k] = t if t is None else features_last(t).copy_(t)
+    return by_rows(like, tensors[: len(inputs)], outputs)
+
+
+@cache
+def _row_numbers(
+    whole: torch.Size, layouts: tuple[tuple[torch.Size, tuple[int, ...]] | None, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return lengths and strides, and the places of tensors without strides of rows."""
+    numbers, scattered = [*whole[:2], prod(whole[3:]), whole[2]], []
+    for k, layout in enumerate(layouts):
+        strides = (0, 0, 0) if layout is None else _row_strides(whole, *layout)
         if strides is None:
-            assert k < len(inputs), "room for results has its features last"
-            t = tensors[k] = features_last(t).copy_(t)
-            strides = _row_strides(shape, t.shape, t.stride())
-            assert strides is not None
-        numbers += strides
-    return tuple(numbers), tensors
+            scattered.append(k)
+        numbers += strides or (0, 0, 0)
+    return tuple(numbers), tuple(scattered)
 
 
 def features_last(like: Tensor) -> Tensor:
@@ -96,7 +110,6 @@ def _features_last(shape: torch.Size) -> tuple[int, ...]:
     return room.movedim(-1, 2).stride()
 
 
-@cache
 def _row_strides(
     whole: torch.Size, shape: torch.Size, strides: tuple[int, ...]
 ) -> tuple[int, int, int] | None:
@@ -136,9 +149,13 @@ def _check(
 @cache
 def _is_laid_as(shape: torch.Size, pattern: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Return whether a pattern leaves no room between elements, and strides are the same."""
-    dense = torch.empty_like(torch.empty_strided(shape, pattern, device="meta")).stride()
-    sides = zip(shape, dense, pattern, strides, strict=True)
-    return all(a == b == c for side, a, b, c in sides if side > 1)
+    sides = [each for each in zip(pattern, shape, strides, strict=True) if each[1] > 1]
+    room = 1
+    for apart, side, found in sorted(sides):
+        if not apart == room == found:
+            return False
+        room *= side
+    return True
 
 
 def _laid_as(pattern: Tensor, t: Tensor) -> Tensor:

@@ -39,7 +39,7 @@ class UnitOperations(ABC):
         bias_variance: Tensor,
     ) -> Gaussian:
         """Return the messages of means and variances, those of biases added."""
-        out = Gaussian(features_last(mean), features_last(mean))
+        out = _alike(features_last(mean))
         inputs = (mean, own, lower, bias_mean, bias_variance)
         self._run("output_messages_all", inputs, (out.tau, out.rho))
         return out
@@ -52,13 +52,13 @@ class UnitOperations(ABC):
 
     def input_messages(self, mean: Tensor, sums: Tensor) -> Gaussian:
         """Return the messages to inputs of these means, floored."""
-        out = Gaussian(features_last(mean), features_last(mean))
+        out = _alike(features_last(mean))
         self._run("input_messages_all", (mean, *sums.chunk(3)), (out.tau, out.rho))
         return out
 
     def bias_messages(self, g: Tensor, h: Tensor, mean: Tensor, variance: Tensor) -> Gaussian:
         """Return the messages of examples to biases of these cavities."""
-        out = Gaussian(_per_example(g), _per_example(g))
+        out = _alike(_per_example(g))
         self._run("bias_messages_all", (g, h, mean, variance), (out.tau, out.rho))
         return out
 
@@ -136,6 +136,10 @@ class UnitOperations(ABC):
         assert like is not None
         sizes, tensors = by_rows(like, inputs, outputs)
         self.call(name, like.dtype, sizes, *tensors)
+
+
+def _alike(room: Tensor) -> Gaussian:
+    return Gaussian(room, torch.empty_like(room))
 
 
 def _per_example(values: Tensor) -> Tensor:

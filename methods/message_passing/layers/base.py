@@ -130,8 +130,9 @@ class Slots:
 
     def message(self, name: str, visit: Visit) -> Gaussian | None:
         """Return the message that the group's examples kept; None in the first iteration."""
-        tau, rho = (self.get(f"{name} {part}", visit) for part in ("tau", "rho"))
-        return None if tau is None or rho is None else Gaussian(tau, rho)
+        if visit.is_first:
+            return None
+        return Gaussian(*(self.kept(f"{name} {part}", visit) for part in ("tau", "rho")))
 
     def put_message(self, name: str, visit: Visit, message: Gaussian) -> None:
         """Keep the message of the group's examples, if there is another iteration to read it."""

@@ -39,12 +39,13 @@ class LaterLayer(WeightedLayer):
         own, lower = self._own_variance, self._lower_variance
         if schedule.without_own_force and not visit.is_first:
             h += g * (own + lower) * self.slots.kept("h", visit)  # the bias has a cavity already
-        mean = self._inputs.chunk(3)[0]
         if self._variance is not None:
+            mean = self._inputs.chunk(3)[0]
             x = self.map.values_room(mean, 1).copy_(mean)  # without what lies between: read often
             self._couple(x, self._variance, own, lower, g, h, visit)
         known = None
         if schedule.joint_precisions:
+            mean = self._inputs.chunk(3)[0]
             known = self._known(mean, message.rho / (1 + message.rho * lower), visit)
         to_inputs = self._send(pulls, known, visit)
         self._send_to_bias(self._bias, g, h, visit, known)
