@@ -170,7 +170,6 @@ ABLATION = replace(
         "MP coupled 64": replace(MP, schedule=Coupled(64)),
         "MP exact sums": replace(MP, precision=Precision("exact", "example")),
         "MP first order": replace(MP, precision=Precision("first")),
-        "MP zeroth order": replace(MP, precision=Precision("zeroth")),
         "MP cavities of rows": replace(MP, precision=Precision(cavity="row")),
         "MP batch 512": replace(MP, batch_size=512),
     },

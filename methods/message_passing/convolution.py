@@ -72,9 +72,9 @@ class Convolution:
 
     def _gradients(
         self, z: Values, x: Tensor, w: Tensor, of_inputs: bool, of_weights: bool
-    ) -> tuple[Tensor, Tensor]:
-        """Return what the library calls the gradients of the inputs and of the weights."""
-        inputs, weights, _ = torch.ops.aten.convolution_backward.default(
+    ) -> list[Tensor]:
+        """Return what the library calls gradients, as far as they are asked for."""
+        found = torch.ops.aten.convolution_backward.default(
             _as_groups(z),
             x,
             w,
@@ -87,7 +87,7 @@ class Convolution:
             z.shape[0],
             [of_inputs, of_weights, False],
         )
-        return inputs, weights
+        return [gradient for gradient in found if gradient is not None]
 
     def forward(self, x: Inputs, w: Weights) -> Values:
         if x.is_cuda and x.shape[0] > 1:
@@ -101,7 +101,7 @@ class Convolution:
             return one_by_one(self.to_inputs, z, w)
         members, _, channels = w.shape[:3]
         x = _room(self._padded_size(z.shape[1], members * channels), z)
-        found, _ = self._gradients(z, x, w.flatten(0, 1), True, False)
+        (found,) = self._gradients(z, x, w.flatten(0, 1), True, False)
         return self._cropped(found, members)
 
     def to_weights(self, z: Values, x: Inputs) -> Weights:
@@ -109,7 +109,7 @@ class Convolution:
             return one_by_one(self.to_weights, z, x)
         members, outputs, channels = z.shape[0], z.shape[2], x.shape[2]
         w = _room((members * outputs, channels, *self.weight_shape[2:]), z)
-        _, found = self._gradients(z, self._padded(x), w, False, True)
+        (found,) = self._gradients(z, self._padded(x), w, False, True)
         return found.view(members, outputs, *found.shape[1:])
 
     def adjoints(self, z: Values, x: Inputs, w: Weights) -> tuple[Inputs, Weights]:

@@ -21,7 +21,7 @@ from tests.methods.problems import stream
 BATCH = 128
 NETWORKS = {"narrow": cnn_000((8, 8, 16, 16), 64), "full": cnn_000()}
 WORDS = {"narrow": "cnn_000((8, 8, 16, 16), 64)", "full": "cnn_000()"}
-BATCHES, REPEATS = {"narrow": 2, "full": 1}, {"narrow": 3, "full": 1}
+BATCHES, REPEATS = {"narrow": 2, "full": 1}, 3
 SCHEDULES: dict[str, Schedule] = {
     "single": Sequential(),
     "groups of 4": GroupSequential(4),
@@ -72,7 +72,7 @@ def test_an_epoch_beside_one_of_adamw(network, order, schedule, benchmark):
         return work
 
     def seconds(work: Callable[[], object]) -> float:
-        return least_seconds(work, REPEATS[network])
+        return least_seconds(work, REPEATS)
 
     visits(1)()
     adamw = AdamW(epochs=4)

@@ -1,6 +1,9 @@
 """What no order, split or schedule may change, in networks of several layers."""
 
 from dataclasses import replace
+from functools import reduce
+from math import inf, nan
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ from methods.message_passing.kernels import reference
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
 from methods.message_passing.layers.later import LaterLayer
+from methods.message_passing.layers.weighted import Weights
 from methods.message_passing.maps import Dense
 from methods.message_passing.network import Precision
 from methods.message_passing.schedule import Coupled, GroupSequential, Sequential
@@ -165,13 +169,25 @@ def test_marginals_are_prior_times_all_messages_after_any_number_of_swaps(schedu
     assert trainer.tally.clamped.item() == 0
 
 
+@pytest.mark.parametrize(
+    ("tau", "rho"), [(nan, 1), (inf, 1), (-inf, 1), (1, 0), (1, -1), (1, inf), (1, nan)]
+)
+def test_one_improper_number_makes_its_member_improper(tau, rho):
+    weights = Gaussian(torch.ones(3, 4, 5), torch.ones(3, 4, 5))
+    assert weights.is_proper().all()
+    weights.tau[1, 2, 3], weights.rho[1, 2, 3] = tau, rho
+    assert weights.is_proper().tolist() == [True, False, True]
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
 def test_marginals_moved_step_by_step_are_those_of_all_messages(schedule, monkeypatch):
     gaps = []
 
     def refresh(layer):
         found = layer.aggregate()
-        anew = layer.prior * found
+        # Of every group by itself, but in a visit's last iteration, which keeps none.
+        told = found.weight if None in layer.sums else reduce(mul, layer.sums)
+        anew = layer.prior * Weights(told, reduce(mul, layer.bias_sums))
         for part, other in zip(layer.marginal.parts(), anew.parts(), strict=True):
             gaps.append((part.rho / other.rho - 1).abs().max())
             gaps.append((part.tau - other.tau).abs().max() / other.rho.sqrt().max())

@@ -44,7 +44,7 @@ class Layer:
     def __init__(self, lengths: tuple[int, ...], dtype: torch.dtype = torch.float64) -> None:
         members, rows, inputs, outputs = lengths
         self.weight = marginals(members, outputs, inputs, seed=1, dtype=dtype)
-        self.total = marginals(members, outputs, inputs, seed=2, dtype=dtype)
+        self.total: Gaussian | None = marginals(members, outputs, inputs, seed=2, dtype=dtype)
         self.old = marginals(members, outputs, inputs, seed=3, dtype=dtype)
         self.kept = copied(self.old)
         self.a = marginals(members, rows, inputs, seed=4, dtype=dtype)
@@ -65,13 +65,13 @@ class Layer:
 
     def sent(self, kernels, with_old: bool = True, kept: bool = True) -> list[Tensor]:
         """Return all that an exchange of messages returns or changes."""
-        books = copied(self.weight), copied(self.total)
+        books = copied(self.weight), self.total and copied(self.total)
         room = copied(self.kept)
         sums = kernels.dense_messages(
             *books, self.moments, self.h, self.g, self.old if with_old else None,
             room if kept else None, 0.3,
         )  # fmt: skip
-        return [sums, *(part for m in (*books, room) for part in (m.tau, m.rho))]
+        return [sums, *(part for m in (*books, room) if m for part in (m.tau, m.rho))]
 
 
 @on_both
@@ -106,6 +106,20 @@ def test_a_first_message_joins_whatever_is_there(kernels):
     assert_close(marginal.rho, (before * new).rho)
     assert_close(marginal.tau, (before * new).tau)
     assert_close(total.tau, (others * new).tau)
+
+
+@on_both
+def test_a_total_that_nobody_asks_for_changes_nothing_else(kernels):
+    layer, without = Layer((2, 4, 21, 5)), Layer((2, 4, 21, 5))
+    sums, tau, rho, _, _, *kept = layer.sent(kernels)
+    without.total = None
+    found = without.sent(kernels)
+    assert all(torch.equal(a, b) for a, b in zip(found, (sums, tau, rho, *kept), strict=True))
+    marginal, alone = copied(layer.weight), copied(layer.weight)
+    kernels.exchange(marginal, copied(layer.total), layer.old, None, None, 1.0)
+    kernels.exchange(alone, None, layer.old, None, None, 1.0)
+    assert torch.equal(alone.tau, marginal.tau)
+    assert torch.equal(alone.rho, marginal.rho)
 
 
 @on_both
