@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
+from methods.message_passing.gaussian import Gaussian
 from methods.message_passing.heads import Head, Noise
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.weighted import Weights
@@ -16,6 +17,9 @@ MOST_REPLACED = 0.2
 """The share of replaced forward messages above which a visit has gone wrong."""
 WATCHED = 64
 """At most so many of a member's examples are watched."""
+HOPELESS = 30.0
+"""Where examples are predicted so many times worse than by knowing nothing, a visit has gone wrong,
+or in the end the fit has diverged."""
 MOST_LOST = 0.1
 """The rise of the watched examples' mean loss, in nats, above which a visit has gone wrong, and"""
 MOST_LOST_SHARE = 0.5
@@ -29,6 +33,11 @@ def sound_messages(network: Network, visit: Visit) -> Bool[Tensor, " members"]:
     if replaced is not None and not isinstance(visit.schedule, Sequential):
         sound &= replaced <= MOST_REPLACED * visit.sent
     return sound
+
+
+def is_hopeless(head: Head, z: Gaussian, loss: Tensor) -> Bool[Tensor, " members"]:
+    """Return which members predict all examples of an open head absurdly; `loss` is theirs."""
+    return ~(head.misfit(z, loss) <= HOPELESS)  # as is what is not a number
 
 
 class Watch:
@@ -54,8 +63,7 @@ class Watch:
         """Find out, where it is not known, how all members predict with these weights."""
         if self.expected is None:
             self.network.start_from(weights)
-            everyone = torch.arange(len(self.targets), device=self.targets.device)
-            self.expected = self._loss(everyone, noise)
+            self.expected = self._loss(self._everyone, noise)
 
     def worse(
         self, index: Int[Tensor, " some"], noise: Noise | None, sound: Bool[Tensor, " some"]
@@ -72,9 +80,23 @@ class Watch:
         self.expected[index[kept]] = loss[kept]
         return worse
 
+    def hopeless(self, weights: Sequence[Weights], noise: Noise | None) -> Bool[Tensor, " members"]:
+        """Return which members predict absurdly with these weights."""
+        self.network.start_from(weights)
+        head, z = self._predict(self._everyone, noise)
+        return is_hopeless(head, z, head.loss(z, slice(None)))
+
     def _loss(self, index: Tensor, noise: Noise | None) -> Tensor:
         """Return the mean loss of some members' examples."""
+        head, z = self._predict(index, noise)
+        return head.loss(z, slice(None)).double() / self.targets.shape[1]
+
+    def _predict(self, index: Tensor, noise: Noise | None) -> tuple[Head, Gaussian]:
+        """Return the open head of some members, and messages to the outputs."""
         head = self.head.of_members(index)
         head.open(self.targets[index], noise, self.network.kernels)
-        z = self.network.predict(self.inputs[index])
-        return head.loss(z, slice(None)).double() / self.targets.shape[1]
+        return head, self.network.predict(self.inputs[index])
+
+    @property
+    def _everyone(self) -> Int[Tensor, " members"]:
+        return torch.arange(len(self.targets), device=self.targets.device)

@@ -1,6 +1,7 @@
 """What stands at the end of the network: messages from targets, and predictions."""
 
 from dataclasses import dataclass, replace
+from math import log
 from types import ModuleType
 from typing import Protocol, runtime_checkable
 
@@ -43,6 +44,13 @@ class Head(Protocol):
 
     def loss(self, z: Gaussian, rows: slice) -> Float[Tensor, " members"]:
         """Return the sum of -log p(target) before the targets' messages."""
+        ...
+
+    def misfit(self, z: Gaussian, loss: Float[Tensor, " members"]) -> Float[Tensor, " members"]:
+        """Return how many times worse all examples are predicted than by knowing nothing.
+
+        `loss` is theirs.
+        """
         ...
 
     def added(self) -> Noise | None:
@@ -97,6 +105,11 @@ class Classification:
         trained = replace(self, largest=False, predictive_variance=None)
         log_probs = trained.log_probabilities(z.mean, z.variance)
         return -log_probs.gather(-1, self._labels[:, rows].unsqueeze(-1)).sum((1, 2))
+
+    def misfit(self, z: Gaussian, loss: Tensor) -> Tensor:
+        """Return the log loss in units of that of equal probabilities."""
+        _, examples, classes = z.shape
+        return loss / (examples * log(classes))
 
     def added(self) -> None:
         """Nothing is learned."""
@@ -154,6 +167,15 @@ class Regression:
         variance = z.variance + self._variances(self._now)
         square = (self._targets[:, rows] - z.mean).square()
         return 0.5 * (square / variance + (2 * torch.pi * variance).log()).sum((1, 2))
+
+    def misfit(self, z: Gaussian, loss: Tensor) -> Tensor:
+        """Return the mean squared error in units of that of predicting 0.
+
+        Of targets about as large as standardised ones, or larger. The loss would depend on the
+        noise, and be large where that is small.
+        """
+        error = (self._targets - z.mean).square().mean((1, 2))
+        return error / self._targets.square().mean((1, 2)).clamp_min(1.0)
 
     def added(self) -> Noise | None:
         """Return what the batch adds to shape and rate."""

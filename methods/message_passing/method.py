@@ -177,6 +177,7 @@ class MessagePassing(Stacked):
         for epoch in checkpoint.epochs(epochs, trainer, *rngs):
             loss = trainer.epoch(epoch + 1, self.iterations[epoch], rngs)
             progress.report(epoch + 1, epochs, loss)
+        trainer.give_up()
         return [self._posterior(trainer, problem, k) for k, problem in enumerate(problems)]
 
     def _trainer(self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]) -> Trainer:
@@ -228,7 +229,7 @@ class MessagePassing(Stacked):
         index = torch.tensor([member], device=trainer.inputs.device)
         weights = tuple(own.of_members(index) for own in trainer.marginal)
         if trainer.lost[member] or not bool(all_proper(weights)):
-            return InferenceDiverged("messages that no calmer schedule keeps finite and plausible")
+            return InferenceDiverged("no calmer schedule keeps messages finite and plausible")
         noise_std = getattr(problem.likelihood, "noise_std", None)
         known = {} if noise_std is None else {"noise_std": noise_std}
         return MessagePassingPosterior(

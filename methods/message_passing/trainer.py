@@ -5,9 +5,11 @@ A visit divides the batch's own out, passes messages anew, and multiplies the ne
 Source: paper 000, section 4.
 
 A guard (guard.py) discards visits that go wrong, and repeats them with calmer schedules: those
-whose messages are unsound, and those after which a member predicts examples of other batches
-clearly worse than before. The latter ends, if no calmer schedule helps, with the batch's old
-aggregate; the former with the published schedule, and if even that fails, with the member.
+whose messages are unsound, or whose examples, when their turn comes, are predicted absurdly; and
+those after which a member predicts examples of other batches clearly worse than before. The latter
+end, if no calmer schedule helps, with the batch's old aggregate; the former with the published
+schedule, whose predictions are not judged. If even its messages are unsound, or the last epoch
+ends with absurd predictions, the member is lost.
 """
 
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Generator, Tensor
 
 from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.guard import WATCHED, Watch, sound_messages
+from methods.message_passing.guard import WATCHED, Watch, is_hopeless, sound_messages
 from methods.message_passing.heads import Head, Noise
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.weighted import Weights
@@ -47,7 +49,7 @@ class Attempt:
     noise: Noise | None
     """What the batch says of it."""
     sound: Bool[Tensor, " members"]
-    """Whose messages are sound."""
+    """Whose messages are sound, and no examples predicted absurdly before they sent theirs."""
     loss: Float[Tensor, " members"]
     """Summed over the examples of the last iteration."""
 
@@ -180,6 +182,10 @@ class Trainer:
                     total = total * converted(aggregate[layer], like.dtype, str(like.device))
             self.marginal[layer] = converted(total, prior.weight.rho.dtype, None)
 
+    def give_up(self) -> None:
+        """Lose the members that predict absurdly."""
+        self.lost |= self.watch.hopeless(self.marginal, self.noise)
+
     def diagnostics(self, member: int) -> dict[str, float]:
         """Return what happened in a member's fit, and the median precisions of its weights."""
         tally = self.tally
@@ -280,7 +286,10 @@ class Trainer:
                 outputs.append(self.network.forward(inputs[:, visit.rows], visit))
                 self.network.backward(head.message(outputs[-1], visit.rows), visit)
             if visit.is_last:
-                loss += head.loss(_joined(outputs), slice(None)).double()
+                z = _joined(outputs)
+                loss += head.loss(z, slice(None))
+                if not isinstance(schedule, Sequential):
+                    sound &= ~is_hopeless(head, z, loss)
             found = [layer.refresh() for layer in self.network.weighted]
             sound &= sound_messages(self.network, visit)
             self._count(visit, index)

@@ -5,8 +5,13 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from methods.base import InferenceDiverged
+from methods.message_passing.gaussian import Gaussian
+from methods.message_passing.guard import is_hopeless
+from methods.message_passing.heads import Regression
+from methods.message_passing.kernels import reference
 from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import Coupled, Schedule, Sequential
+from methods.message_passing.schedule import Coupled, GroupSequential, Schedule, Sequential
 from methods.message_passing.trainer import Attempt, Trainer
 from tests.methods.message_passing.test_learning import MLP, splits
 from tests.methods.problems import stream
@@ -131,3 +136,41 @@ def test_a_loss_may_rise_by_a_tenth_of_a_nat_or_by_half(before, bearable, too_mu
     worse = watch.worse(everyone, None, torch.ones(3, dtype=torch.bool))
     assert worse.tolist() == [False, True, True]
     assert watch.expected.tolist() == [bearable, before, before]
+
+
+def test_a_visit_whose_examples_are_predicted_absurdly_is_repeated_more_calmly():
+    # Groups of 32 without coupling diverge in the first visit: 180 nats an example, then 4,000.
+    problem, test = splits(MLP, 512)
+    method = MessagePassing(schedule=GroupSequential(32), iterations=(1, 1, 1))
+    fit = method.fit(problem, stream(0))
+    assert fit.diagnostics["guard_events"] > 0
+    log_loss = -fit.predict(test.inputs, stream(1)).log_prob(test.targets).mean()
+    assert log_loss < 5
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("wrong", [1e6, float("nan")])
+def test_a_fit_that_predicts_absurdly_in_the_end_has_diverged(wrong, monkeypatch):
+    epoch = Trainer.epoch
+
+    def spoiled(self, *arguments) -> float:
+        loss = epoch(self, *arguments)
+        self.marginal[-1].bias.tau[1, 0] = wrong  # of one class of one member
+        return loss
+
+    monkeypatch.setattr(Trainer, "epoch", spoiled)
+    problems = [splits(MLP, 128)[0] for _ in range(3)]
+    fits = METHOD.fit_many(problems, [stream(seed) for seed in range(3)])
+    assert [isinstance(fit, InferenceDiverged) for fit in fits] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("error", "absurd"), [(0.0, False), (5.4, False), (5.6, True), (float("nan"), True)]
+)
+def test_regression_is_judged_by_errors_beside_those_of_predicting_0(error, absurd):
+    targets = torch.tensor([[[1.0], [-1.0]]])
+    for scale in (1.0, 1e6):
+        head = Regression(torch.full((1, 1), 1e-12), None)
+        head.open(scale * targets, None, reference)
+        z = Gaussian.of(scale * (targets + error), torch.ones_like(targets))
+        assert is_hopeless(head, z, torch.tensor([1e30])).tolist() == [absurd]
