@@ -1,6 +1,6 @@
 """The map of a convolution, by convolutions of the library.
 
-Members, or the three tensors that a sum takes together, are groups of its channels: they lie side
+Members, or the tensors that a sum takes together, are groups of its channels: they lie side
 by side in every pixel, channels last, and one call makes the products of all.
 """
 
@@ -113,7 +113,7 @@ class Convolution:
         return found.view(members, outputs, *found.shape[1:])
 
     def adjoints(self, z: Values, x: Inputs, w: Weights) -> tuple[Inputs, Weights]:
-        if z.is_cuda and z.shape[0] > 1:
+        if z.is_cuda or z.shape[0] == 1:
             return self.to_inputs(z, w), self.to_weights(z, x)
         inputs, weights = self._gradients(z, self._padded(x), w.flatten(0, 1), True, True)
         return self._cropped(inputs, w.shape[0]), weights.view(w.shape)
@@ -161,7 +161,11 @@ def one_by_one(product: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor
 
 
 def _as_groups(x: Tensor) -> Tensor:
-    """Return images whose channels are those of all members."""
+    """Return images whose channels are those of all members.
+
+    With the strides of channels last also where there is one image, whose own stride tells nothing:
+    the library's gradient of weights in float64, and of 1 x 1 kernels, reads others amiss.
+    """
     members, examples, channels, *sides = x.shape
     if members > 1 and x.stride(0) != channels * x.stride(2):
         return _last(x.transpose(0, 1).flatten(1, 2))

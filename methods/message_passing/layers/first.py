@@ -27,7 +27,7 @@ class FirstLayer(WeightedLayer):
 
     def forward(self, message: Tensor, visit: Visit) -> Gaussian:
         """Return the messages to the pre-activations."""
-        self._x, self._powers = message, self._with_square(message)
+        self._x = message
         self._bias = self._cavity_of_bias(visit)
         mean, variance = self._weights_part(visit)
         self._z = self.kernels.output_messages(mean, variance, None, *self._bias)
@@ -47,7 +47,7 @@ class FirstLayer(WeightedLayer):
         self._send_to_weights(self._messages(pulls, visit, known), visit)
         self._send_to_bias(self._bias, g, h, visit, known)
         self._keep_pull(g, h, visit)
-        del self._x, self._powers, self._moments, self._z
+        del self._x, self._z
 
     def predict(self, message: Tensor) -> Gaussian:
         """Return the messages of new examples to the pre-activations."""
@@ -66,15 +66,16 @@ class FirstLayer(WeightedLayer):
         """Return mean and variance of Σ w x under the cavities."""
         self._moments = self._weight_moments()
         g, h = self._old(visit)
-        if g is None or h is None:
-            return self._sums(self._powers, self._moments)
-        if self.order == "exact":
-            weights, units = self._weight_rows(), self._rows(g, h)
+        if self.order == "exact" and g is not None and h is not None:
+            weights, units = self._weight_rows(self._moments), self._rows(g, h)
             sums = self.kernels.exact_first_forward(self.map.rows(self._x), *weights, *units)
             mean, variance = (_as_outputs(part, g) for part in sums)
             return mean, variance
-        variance = self._moments.chunk(3)[1]
+        self._powers = self._with_square(self._x)
         sums = self._sums(self._powers, self._moments)
+        if g is None or h is None:
+            return sums
+        variance = self._moments.chunk(3)[1]
         return first_layer_cavities(self.map, self._powers, variance, *sums, g, h)
 
     def _with_square(self, x: Tensor) -> Tensor:
@@ -101,7 +102,7 @@ class FirstLayer(WeightedLayer):
             mean, variance, _ = self._moments.chunk(3)
             return first_layer_messages(self.map, self._powers, mean, variance, old_h, pulls)
         h, g = pulls.chunk(2)
-        rows, weights = self.map.rows(self._x), self._weight_rows()
+        rows, weights = self.map.rows(self._x), self._weight_rows(self._moments)
         if old_g is None or old_h is None:
             new = self.kernels.exact_weight_sums(rows, None, *weights, *self._rows(g, h))
         else:
@@ -109,8 +110,9 @@ class FirstLayer(WeightedLayer):
             new = self.kernels.exact_first_weight_sums(rows, *weights, *units)
         return Gaussian(self.map.from_rows(new.tau), self.map.from_rows(new.rho))
 
-    def _weight_rows(self) -> tuple[Tensor, Tensor]:
-        mean, variance, _ = self._moments.chunk(3)
+    def _weight_rows(self, moments: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means and variances by rows."""
+        mean, variance, _ = moments.chunk(3)
         return self.map.weight_rows(mean), self.map.weight_rows(variance)
 
     def _rows(self, *values: Tensor) -> tuple[Tensor, ...]:
@@ -125,10 +127,10 @@ class FirstLayerOfExamples(FirstLayer):
 
     def _weights_part(self, visit: Visit) -> tuple[Tensor, Tensor]:
         weight, old = self.marginal.weight, self.slots.message("weight", visit)
-        self._moments = self._weight_moments()
         if old is None:  # one cavity of all examples
-            self._cavity = [part[:, None] for part in self._weight_rows()]
-            return self._sums(self._powers, self._moments)
+            moments = self._weight_moments()
+            self._cavity = [part[:, None] for part in self._weight_rows(moments)]
+            return self._sums(self._with_square(self._x), moments)
         tau, rho = (self.map.weight_rows(part)[:, None] for part in (weight.tau, weight.rho))
         cavity = Gaussian(tau, rho) / old
         rho = cavity.rho.clamp_min(LEAST_PRECISION)

@@ -104,15 +104,21 @@ class WeightedLayer(ABC):
         """Return the messages of new examples to the pre-activations."""
 
     def aggregate(self) -> Weights:
-        """Return the product of all messages of the visit."""
+        """Return the product of all messages of the visit.
+
+        In a first iteration to rounding of the marginal, not of the product: half a unit in the
+        marginal's last place for every group. That is 0.3 % of a message in float32 where it is
+        one of 50,000 equal ones, and less of later iterations, which replace it.
+        """
         if self._total is None:
             return self.marginal / self.prior
         return Weights(self._total, None if self.prior.bias is None else _product(self.bias_sums))
 
     def refresh(self) -> Weights:
-        """Return `aggregate`, and renew the marginal by it: increments drift in float32."""
+        """Return `aggregate`, and renew the marginal by it: what comes and goes leaves rounding."""
         found = self.aggregate()
-        self.marginal = self.prior * found
+        if self._total is not None:
+            self.marginal = self.prior * found
         return found
 
     def _weight_moments(self) -> Tensor:

@@ -13,6 +13,8 @@ MAPS = {
     "dense": Dense(Linear(4), 6),
     "convolution": Convolution(Conv2d(4, 3), (2, 7, 6)),
     "padded, of a stride": Convolution(Conv2d(4, 3, stride=2, padding=1), (2, 7, 6)),
+    "of one channel": Convolution(Conv2d(1, 3), (3, 5, 5)),
+    "of single pixels": Convolution(Conv2d(4, 1), (8, 5, 6)),
     "padded on one side": Convolution(Conv2d(4, 2, padding=(0, 1)), (2, 5, 6)),
 }
 each_map = pytest.mark.parametrize("map", MAPS.values(), ids=MAPS)
@@ -23,13 +25,13 @@ def normal(*shape: int, seed: int) -> torch.Tensor:
     return torch.randn(shape, generator=rng, dtype=torch.float64)
 
 
-def tensors(map, members):
-    """Return inputs, weights and values of five examples."""
+def tensors(map, members, examples=5):
+    """Return inputs, weights and values of examples."""
     inputs = map.input_shape if isinstance(map, Convolution) else (map.inputs,)
     return (
-        normal(members, 5, *inputs, seed=1),
+        normal(members, examples, *inputs, seed=1),
         normal(members, *map.weight_shape, seed=2),
-        normal(members, 5, *map.output_shape, seed=3),
+        normal(members, examples, *map.output_shape, seed=3),
     )
 
 
@@ -61,6 +63,25 @@ def test_both_adjoints_have_the_same_products(map):
     whole = (map.forward(x, w) * z).sum()
     assert_close((map.to_inputs(z, w) * x).sum(), whole)
     assert_close((map.to_weights(z, x) * w).sum(), whole)
+
+
+@each_map
+@pytest.mark.parametrize("examples", [1, 5])
+@pytest.mark.parametrize("members", [1, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_sums_of_laid_tensors_are_products_of_rows(map, examples, members, dtype):
+    x, w, z = tensors(map, members, examples)
+    laid = (
+        room(t[:1].to(dtype), members).copy_(t)
+        for room, t in ((map.values_room, x), (map.weights_room, w), (map.values_room, z))
+    )
+    x, w, z = (t.to(dtype).double() for t in (x, w, z))
+    truth = [
+        map.from_rows(map.output_rows(own).mT @ map.rows(each))
+        for each, own in zip(x.split(1), z.split(1), strict=True)
+    ]
+    x, w, z = laid
+    assert_close(map.to_weights(z, x).double(), torch.cat(truth), rtol=1e-4, atol=1e-4)
 
 
 @each_map

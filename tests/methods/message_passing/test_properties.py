@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from methods.architectures import Conv2d, Flatten, LeakyReLU, Linear
 from methods.message_passing.convolution import Convolution
 from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
-from methods.message_passing.kernels import reference
+from methods.message_passing.kernels import compiled, reference
 from methods.message_passing.layers.base import Visit
 from methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
 from methods.message_passing.layers.later import LaterLayer
@@ -261,3 +261,35 @@ def test_a_kernel_of_one_pixel_is_a_linear_layer_on_every_pixel(kind):
     if kind is LaterLayer:
         assert_close(pixels(found[0][1].tau), found[1][1].tau)
         assert_close(pixels(found[0][1].rho), found[1][1].rho)
+
+
+def test_all_members_are_themselves_and_some_are_copies():
+    weights = Weights(Gaussian(torch.randn(3, 4, 5), torch.rand(3, 4, 5)), None)
+    assert weights.of_members(torch.arange(3)) is weights
+    some = weights.of_members(torch.tensor([0, 2]))
+    assert torch.equal(some.weight.rho, weights.weight.rho[[0, 2]])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("schedule", [Sequential(), GroupSequential(4), Coupled(4)])
+def test_what_a_single_round_says_is_right_to_rounding_of_the_marginals(schedule):
+    rng, found = np.random.default_rng(0), []
+    numbers = [rng.normal(size=(1, *shape)) for shape in ((2, 3), (2,), (64, 3), (64, 2))]
+    for dtype in (torch.float32, torch.float64):
+        mean, bias, x, tau = (tensor(part).float().to(dtype) for part in numbers)
+        layer = FirstLayer(Dense(Linear(2), 3), "zeroth", compiled)
+        prior = [Gaussian(1e3 * part, torch.full_like(part, 1e3)) for part in (mean, bias)]
+        visit = Visit(schedule, 1, 64, iterations=1)
+        layer.start_from(Weights(*prior))
+        layer.open(visit)
+        for group in range(visit.groups):
+            visit.group = group
+            layer.forward(x[:, visit.rows], visit)
+            layer.backward(Gaussian(tau, torch.ones_like(tau))[:, visit.rows], visit)
+        assert (layer.refresh().weight.rho > 0).all()
+        found.append((layer.aggregate().weight, layer.marginal.weight))
+    (rounded, _), (exact, whole) = found
+    for name in ("tau", "rho"):
+        error = (getattr(rounded, name) - getattr(exact, name)).abs()
+        unit = torch.finfo(torch.float32).eps * getattr(whole, name).abs()
+        assert (error <= visit.groups * unit + 1e-5 * getattr(exact, name).abs()).all()
