@@ -9,10 +9,14 @@ from html import escape
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
+from jaxtyping import Shaped
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 INK, FAINT, PAPER = "#010203", "#040506", "#070809"
 """Stand for the page's colours, which differ by day and night."""
@@ -78,6 +82,21 @@ def diagonal(axes: Axes) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 
 
+def dots(
+    axes: Axes, x: Shaped[np.ndarray, " points"], y: Shaped[np.ndarray, " points"],
+    size: float, alpha: float = 1.0, zorder: float = 2,
+) -> None:  # fmt: skip
+    """Draw points in the page's ink, as wide as `size`, as one path of dashes without length.
+
+    Markers would be an element each, ten times as long. Limits of the axes stay as they are.
+    """
+    ends = np.column_stack([x, y]).repeat(2, axis=0)
+    path = Path(ends, np.tile([Path.MOVETO, Path.LINETO], len(ends) // 2))
+    path.should_simplify = False  # it would leave such dashes out
+    axes.add_artist(PathPatch(path, facecolor="none", edgecolor=INK, linewidth=size,
+                              capstyle="round", alpha=alpha, zorder=zorder))  # fmt: skip
+
+
 def svg(figure: Figure, identifier: str, description: str) -> Markup:
     """Return the figure as an SVG element that scales, speaks and shares no id.
 
@@ -99,6 +118,7 @@ def svg(figure: Figure, identifier: str, description: str) -> Markup:
         text = text.replace(stand_in, colour)
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), text)
     text = re.sub(r"\n\s*", "\n", text)
+    text = re.sub(r"M (\S+ \S+) \nL \1 (?=\n)", r"M \1h0", text)
     viewed = re.search(r'viewBox="[^"]+"', text)
     assert viewed, "matplotlib writes a viewBox"
     opening = f'<svg {viewed[0]} role="img" aria-label="{escape(description)}">'

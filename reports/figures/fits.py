@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from reports.figures.canvas import INK, Drawing, drawing, svg
+from reports.figures.canvas import INK, Drawing, dots, drawing, svg
 from reports.palette import Style
 from suites.engine.curves import Curve
 
@@ -60,8 +60,7 @@ def draw(
         if curve.truth is not None:
             axes.plot(x, curve.truth, color=INK, linewidth=0.9)
         axes.plot(x, band.mean, color=style.colour)
-        axes.plot(curve.train_inputs, curve.train_targets, color=INK, linestyle="", marker="o",
-                  markersize=2.2)  # fmt: skip
+        dots(axes, curve.train_inputs, curve.train_targets, 3.2)
         axes.set(xlabel="x", ylabel="y", xlim=(x.min(), x.max()), ylim=ylim)
         axes.locator_params(axis="both", nbins=5)
         said = (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reports.figures.canvas import INK, Drawing, drawing, svg
+from reports.figures.canvas import INK, Drawing, dots, drawing, svg
 from reports.figures.fits import DEVIATIONS, Band
 from reports.palette import Style
 from suites.engine.curves import Curve
@@ -39,8 +39,7 @@ def draw(
         for axes, panel in zip(row, panels, strict=True):
             if curve.truth is not None:
                 axes.plot(x, curve.truth, color=INK, linewidth=0.7, zorder=3)
-            axes.plot(curve.train_inputs, curve.train_targets, color=INK, linestyle="", marker="o",
-                      markersize=1.8, markeredgewidth=0, alpha=0.45, zorder=1)  # fmt: skip
+            dots(axes, curve.train_inputs, curve.train_targets, 1.8, alpha=0.8, zorder=1)
             if panel.band is not None:
                 axes.fill_between(x, *panel.band.ends, color=style.colour, alpha=0.25, linewidth=0)
                 axes.plot(x, panel.band.mean, color=style.colour, linewidth=1.1, zorder=2)

@@ -97,3 +97,11 @@ def test_panels_share_their_range_and_a_missing_band_leaves_one_empty():
     assert drawing.svg.count("#123456") == 2  # a band and a mean
     for text in ("one", "two", "failed"):
         assert text in drawing.svg
+
+
+def test_training_points_are_one_path_in_every_panel():
+    x, inputs = np.linspace(-1, 1, 9), np.random.default_rng(0).uniform(-1, 1, 200)
+    panels = [Panel(name, None, "") for name in ("one", "two")]
+    curve = Curve(inputs, inputs, x, x**2)
+    drawing = draw("A", curve, panels, Style("#123456"), "a", (-2.0, 2.0))
+    assert [path.count("h0") for path in drawing.svg.split("<path") if "h0" in path] == [200, 200]
