@@ -70,10 +70,8 @@ class Convolution:
         height, width = (side + more for side in self.input_shape[1:])
         return examples, channels, height, width
 
-    def _gradients(
-        self, z: Values, x: Tensor, w: Tensor, of_inputs: bool, of_weights: bool
-    ) -> list[Tensor]:
-        """Return what the library calls gradients, as far as they are asked for."""
+    def _gradient(self, z: Values, x: Tensor, w: Tensor, of_weights: bool) -> Tensor:
+        """Return what the library calls the gradient of the weights, or of the inputs."""
         found = torch.ops.aten.convolution_backward.default(
             _as_groups(z),
             x,
@@ -85,9 +83,9 @@ class Convolution:
             False,  # not transposed
             [0, 0],
             z.shape[0],
-            [of_inputs, of_weights, False],
+            [not of_weights, of_weights, False],
         )
-        return [gradient for gradient in found if gradient is not None]
+        return found[of_weights]
 
     def forward(self, x: Inputs, w: Weights) -> Values:
         if x.is_cuda and x.shape[0] > 1:
@@ -101,22 +99,15 @@ class Convolution:
             return one_by_one(self.to_inputs, z, w)
         members, _, channels = w.shape[:3]
         x = _room(self._padded_size(z.shape[1], members * channels), z)
-        (found,) = self._gradients(z, x, w.flatten(0, 1), True, False)
-        return self._cropped(found, members)
+        return self._cropped(self._gradient(z, x, w.flatten(0, 1), False), members)
 
     def to_weights(self, z: Values, x: Inputs) -> Weights:
         if z.is_cuda and z.shape[0] > 1:
             return one_by_one(self.to_weights, z, x)
         members, outputs, channels = z.shape[0], z.shape[2], x.shape[2]
         w = _room((members * outputs, channels, *self.weight_shape[2:]), z)
-        (found,) = self._gradients(z, self._padded(x), w, False, True)
+        found = self._gradient(z, self._padded(x), w, True)
         return found.view(members, outputs, *found.shape[1:])
-
-    def adjoints(self, z: Values, x: Inputs, w: Weights) -> tuple[Inputs, Weights]:
-        if z.is_cuda or z.shape[0] == 1:
-            return self.to_inputs(z, w), self.to_weights(z, x)
-        inputs, weights = self._gradients(z, self._padded(x), w.flatten(0, 1), True, True)
-        return self._cropped(inputs, w.shape[0]), weights.view(w.shape)
 
     def per_example(self, z: Values) -> Biases:
         return z.sum((-2, -1))

@@ -61,10 +61,6 @@ class LinearMap(Protocol):
         """Return the sum of z x over all examples and positions."""
         ...
 
-    def adjoints(self, z: Values, x: Inputs, w: Weights) -> tuple[Inputs, Weights]:
-        """Return `to_inputs(z, w)` and `to_weights(z, x)`, which may cost less together."""
-        ...
-
     def per_example(self, z: Values) -> Biases:
         """Return the sum over positions."""
         ...
@@ -124,9 +120,6 @@ class Dense:
         if z.shape[1] % 4 or z.shape[2] % 4 or x.shape[2] == 1:
             return affine(z.mT, x.mT)
         return torch.bmm(z.mT, x)  # `affine` would compute a large one transposed, and copy it
-
-    def adjoints(self, z: Values, x: Inputs, w: Weights) -> tuple[Inputs, Weights]:
-        return self.to_inputs(z, w), self.to_weights(z, x)
 
     def per_example(self, z: Values) -> Biases:
         return z

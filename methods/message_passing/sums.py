@@ -60,9 +60,9 @@ def messages(
     if order == "exact":
         weights, inputs = _exact(map, m, pulls, kernels)
         return weights, inputs.floored()
-    sums, weight_sums = map.adjoints(pulls, m.inputs, m.weights)
-    force, of_square, of_variance = weight_sums.chunk(3)
+    force, of_square, of_variance = map.to_weights(pulls, m.inputs).chunk(3)
     weights = Gaussian(force.addcmul(m.of_weights[0], of_square), of_square + of_variance)
+    sums = map.to_inputs(pulls, m.weights)
     if order == "first":
         more_weights, more_inputs = _first(map, m, pulls)
         weights = weights * more_weights

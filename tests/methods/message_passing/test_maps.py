@@ -85,20 +85,6 @@ def test_sums_of_laid_tensors_are_products_of_rows(map, examples, members, dtype
 
 
 @each_map
-@pytest.mark.parametrize("members", [1, 3])
-def test_both_adjoints_may_be_found_together(map, members):
-    x, w, z = (
-        room(t[:1], members).copy_(t)
-        for room, t in zip(
-            (map.values_room, map.weights_room, map.values_room), tensors(map, members), strict=True
-        )
-    )
-    inputs, weights = map.adjoints(z, x, w)
-    assert_close(inputs, map.to_inputs(z, w))
-    assert_close(weights, map.to_weights(z, x))
-
-
-@each_map
 def test_products_of_rows_are_the_sums(map):
     x, w, z = tensors(map, 1)
     rows, weights = map.rows(x), map.weight_rows(w)
