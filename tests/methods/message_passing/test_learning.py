@@ -46,18 +46,19 @@ def scores(architecture, **settings) -> tuple[float, float]:
 
 
 def test_six_epochs_reach_the_prototypes_accuracy_and_log_loss():
-    accuracy, loss = scores(MLP, schedule=Coupled(64))  # measured: .980, .075
+    # Eight seeds: .9765 ± .0013, .080 ± .003; this one .973, .076.
+    accuracy, loss = scores(MLP, schedule=Coupled(64))
     assert accuracy >= 0.965
     assert loss <= 0.09
 
 
 def test_whole_batches_at_once_learn_in_twenty_steps():
-    accuracy, _ = scores(MLP, schedule=Coupled(128), iterations=(1, 1))  # .961 to .971
+    accuracy, _ = scores(MLP, schedule=Coupled(128), iterations=(1, 1))  # .977
     assert accuracy > 0.95
 
 
 def test_convolutions_learn_in_groups_of_32():
-    accuracy, loss = scores(CONVOLUTIONAL, schedule=Coupled(32), iterations=(1, 1))  # .97
+    accuracy, loss = scores(CONVOLUTIONAL, schedule=Coupled(32), iterations=(1, 1))  # .983
     assert accuracy > 0.95
     assert loss < 0.12
 
