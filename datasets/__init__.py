@@ -1,68 +1,78 @@
 """Data sources by name. Paths are resolved on use."""
 
+if __name__ == "datasets":  # `bnnbench data`, in a checkout
+    from bnnbench.checkout import run_as_bnnbench
+
+    run_as_bnnbench(__name__)
+
 import dataclasses
 import difflib
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from datasets.base import DataSource
-from datasets.files import FileSet
+if TYPE_CHECKING:
+    from bnnbench.datasets.base import DataSource
+    from bnnbench.datasets.reading.files import FileSet
+
+Policy = Literal["auto", "original", "stand-in"]
+"""`auto`: the source, downloaded if need be, else its first usable fallback.
+`original`: the source or an error. `stand-in`: data that need no files."""
 
 SOURCES = {
-    "cifar10": "datasets.cifar10:Cifar10",
-    "cifar100": "datasets.cifar100:Cifar100",
-    "svhn": "datasets.svhn:Svhn",
-    "svhn_first1083": "datasets.svhn_first1083:SvhnFirst1083",
-    "mnist": "datasets.mnist:Mnist",
-    "fashion_mnist": "datasets.fashion_mnist:FashionMnist",
-    "stl10": "datasets.stl10:Stl10",
-    "boston": "datasets.uci:Uci",
-    "concrete": "datasets.uci:Uci",
-    "energy": "datasets.uci:Uci",
-    "kin8nm": "datasets.uci:Uci",
-    "naval": "datasets.uci:Uci",
-    "power": "datasets.uci:Uci",
-    "protein": "datasets.uci:Uci",
-    "wine_red": "datasets.uci:Uci",
-    "yacht": "datasets.uci:Uci",
-    "year": "datasets.uci:Uci",
-    "elevators": "datasets.uci_large:UciLarge",
-    "keggdirected": "datasets.uci_large:UciLarge",
-    "keggundirected": "datasets.uci_large:UciLarge",
-    "pol": "datasets.uci_large:UciLarge",
-    "protein_large": "datasets.uci_large:UciLarge",
-    "skillcraft": "datasets.uci_large:UciLarge",
-    "digits_as_mnist": "datasets.stand_ins:DigitsAsMnist",
-    "digits_as_cifar10": "datasets.stand_ins:DigitsAsCifar10",
-    "photograph_crops": "datasets.stand_ins:PhotographCrops",
-    "diabetes": "datasets.stand_ins:DiabetesAsUci",
-    "cubic": "datasets.toys:Cubic",
-    "cubic_gap": "datasets.toys:CubicGap",
-    "sine": "datasets.sine:Sine",
-    "sine_far": "datasets.sine:SineFar",
+    "cifar10": "bnnbench.datasets.official.cifar10:Cifar10",
+    "cifar100": "bnnbench.datasets.official.cifar100:Cifar100",
+    "svhn": "bnnbench.datasets.official.svhn:Svhn",
+    "svhn_first1083": "bnnbench.datasets.official.svhn_first1083:SvhnFirst1083",
+    "mnist": "bnnbench.datasets.official.mnist:Mnist",
+    "fashion_mnist": "bnnbench.datasets.official.fashion_mnist:FashionMnist",
+    "stl10": "bnnbench.datasets.official.stl10:Stl10",
+    "boston": "bnnbench.datasets.official.uci:Uci",
+    "concrete": "bnnbench.datasets.official.uci:Uci",
+    "energy": "bnnbench.datasets.official.uci:Uci",
+    "kin8nm": "bnnbench.datasets.official.uci:Uci",
+    "naval": "bnnbench.datasets.official.uci:Uci",
+    "power": "bnnbench.datasets.official.uci:Uci",
+    "protein": "bnnbench.datasets.official.uci:Uci",
+    "wine_red": "bnnbench.datasets.official.uci:Uci",
+    "yacht": "bnnbench.datasets.official.uci:Uci",
+    "year": "bnnbench.datasets.official.uci:Uci",
+    "elevators": "bnnbench.datasets.official.uci_large:UciLarge",
+    "keggdirected": "bnnbench.datasets.official.uci_large:UciLarge",
+    "keggundirected": "bnnbench.datasets.official.uci_large:UciLarge",
+    "pol": "bnnbench.datasets.official.uci_large:UciLarge",
+    "protein_large": "bnnbench.datasets.official.uci_large:UciLarge",
+    "skillcraft": "bnnbench.datasets.official.uci_large:UciLarge",
+    "digits_as_mnist": "bnnbench.datasets.stand_ins:DigitsAsMnist",
+    "digits_as_cifar10": "bnnbench.datasets.stand_ins:DigitsAsCifar10",
+    "photograph_crops": "bnnbench.datasets.stand_ins:PhotographCrops",
+    "diabetes": "bnnbench.datasets.stand_ins:DiabetesAsUci",
+    "cubic": "bnnbench.datasets.generated.cubic:Cubic",
+    "cubic_gap": "bnnbench.datasets.generated.cubic:CubicGap",
+    "sine": "bnnbench.datasets.generated.sine:Sine",
+    "sine_far": "bnnbench.datasets.generated.sine:SineFar",
 }
 """A class that stands for several sets is given the entry's name."""
 
 FILE_SETS = {
-    "cifar10_c": "datasets.corruptions.official:CIFAR10_C_FILES",
-    "cifar100_c": "datasets.corruptions.official:CIFAR100_C_FILES",
-    "frost": "datasets.corruptions.textures:FILE_SET",
+    "cifar10_c": "bnnbench.datasets.corruptions.official:CIFAR10_C_FILES",
+    "cifar100_c": "bnnbench.datasets.corruptions.official:CIFAR100_C_FILES",
+    "frost": "bnnbench.datasets.corruptions.textures:FILE_SET",
 }
 """What test conditions use and no method learns; fetched by name like a source."""
 
 
-def source(name: str) -> DataSource:
+def source(name: str) -> "DataSource":
     """Return a source by its name in `SOURCES`; raises ValueError with the nearest name."""
     if name not in SOURCES:
         near = difflib.get_close_matches(name, (*SOURCES, *FILE_SETS), 1)
-        hint = f"do you mean {near[0]}?" if near else "`python -m datasets` lists them all"
+        hint = f"do you mean {near[0]}?" if near else "`bnnbench data` lists them all"
         raise ValueError(f"no data set {name!r}: {hint}")
     kind = _imported(SOURCES[name])
     named = any(field.name == "name" for field in dataclasses.fields(kind))
     return kind(name.removesuffix("_large")) if named else kind()
 
 
-def fetchable(name: str) -> DataSource | FileSet:
+def fetchable(name: str) -> "DataSource | FileSet":
     """Return a source or a set of files by its name; raises ValueError with the nearest name."""
     return _imported(FILE_SETS[name]) if name in FILE_SETS else source(name)
 

@@ -1,14 +1,15 @@
-"""`python -m datasets`: list the sources, download some, or tell the facts of one."""
+"""`bnnbench data`: list the sources, download some, or tell the facts of one."""
 
 import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from datasets import FILE_SETS, SOURCES, fetchable, files, source
-from datasets.base import DataDamaged, DataSource, DataUnavailable, ImageSource
-from datasets.facts import of_source
-from datasets.files import FileSet
+from bnnbench.datasets import FILE_SETS, SOURCES, fetchable, source
+from bnnbench.datasets.base import DataDamaged, DataSource, DataUnavailable, ImageSource
+from bnnbench.datasets.facts import of_source
+from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading.files import FileSet
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
         default=argparse.SUPPRESS,
         help="never touch the network",
     )
-    parser = argparse.ArgumentParser("python -m datasets", description=__doc__, parents=[shared])
+    parser = argparse.ArgumentParser("bnnbench data", description=__doc__, parents=[shared])
     parser.set_defaults(data_dir=None, offline=False)
     commands = parser.add_subparsers(dest="command")
     commands.add_parser("list", help="list every source (the default)", parents=[shared])
@@ -98,7 +99,7 @@ def _fetch(name: str, item: DataSource | FileSet) -> int:
 
 
 def _facts(one: DataSource, fold: int) -> int:
-    """Print what `datasets.facts` knows of a fold."""
+    """Print what `bnnbench.datasets.facts` knows of a fold."""
     try:
         data = one.load(fold)
     except (DataUnavailable, DataDamaged) as error:

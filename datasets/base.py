@@ -105,7 +105,7 @@ class Target:
 class Dataset:
     """One fold of one source, standardised with statistics of its training rows.
 
-    `facts` are plain values for the record and the report; `datasets.facts` lists them.
+    `facts` are plain values for the record and the report; `bnnbench.datasets.facts` lists them.
     """
 
     train: Split

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from torch import Tensor
 
-from datasets.base import Categorical, Dataset, DataSource
+from bnnbench.datasets.base import Categorical, Dataset, DataSource
 
 Rows = tuple[np.ndarray, np.ndarray]
 """Raw inputs and targets, before standardisation."""

@@ -1,13 +1,8 @@
 """From the source a suite names to one that can be read here."""
 
-from typing import Literal
-
-from datasets.base import DataSource, DataUnavailable, Part
-from datasets.files import unavailable
-
-Policy = Literal["auto", "original", "stand-in"]
-"""`auto`: the source, downloaded if need be, else its first usable fallback.
-`original`: the source or an error. `stand-in`: data that need no files."""
+from bnnbench.datasets import Policy
+from bnnbench.datasets.base import DataSource, DataUnavailable, Part
+from bnnbench.datasets.reading.files import unavailable
 
 
 def resolve(

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from datasets import images, tables
-from datasets.base import Dataset, Origin, Part, Table
-from datasets.cache import cached
-from datasets.images import Labelled
+from bnnbench.datasets.base import Dataset, Origin, Part, Table
+from bnnbench.datasets.reading import images, tables
+from bnnbench.datasets.reading.cache import cached
+from bnnbench.datasets.reading.images import Labelled
 
 DIGITS_TRAIN = 1437
 """The first rows of scikit-learn's digits are for training, the other 360 for testing."""

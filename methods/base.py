@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Categorical, Likelihood, Split
-from methods.architectures import Architecture
-from methods.predictive import Predictive
+from bnnbench.datasets.base import Categorical, Likelihood, Split
+from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.predictions.predictive import Predictive
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def differentiable(posterior: Posterior) -> Differentiable:
     if not isinstance(posterior, Differentiable):
         raise NotDifferentiable(
             f"{type(posterior).__name__} has no log_probs, and so no gradient with respect to "
-            "the inputs (see methods.base.Differentiable)"
+            "the inputs (see bnnbench.methods.base.Differentiable)"
         )
     return posterior
 

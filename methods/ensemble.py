@@ -12,18 +12,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.adamw import AdamW
-from methods.base import (
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import (
     BatchedMethod,
     InferenceDiverged,
     Posterior,
     Problem,
     differentiable,
 )
-from methods.batched import Batched
-from methods.predictive import Predictive, mixture
-from methods.randomness import spawn
-from methods.settings import require_count
+from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.randomness import spawn
+from bnnbench.methods.fitting.settings import require_count
+from bnnbench.methods.predictions.predictive import Predictive, mixture
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.checkpoint_parts import Attributes, Part
-from methods.network_posterior import DiagonalGaussianPosterior
-from methods.randomness import normal
-from methods.settings import require_between, require_count, require_positive
-from methods.training import Schedule, Stack, check_descent, learning_rate_factor
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.checkpoints.parts import Attributes, Part
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
+from bnnbench.methods.fitting.training import Schedule, Stack, check_descent, learning_rate_factor
 
 
 @dataclass(frozen=True)

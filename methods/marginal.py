@@ -7,9 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Categorical
-from methods.base import NotDifferentiable, Posterior, Problem
-from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.base import NotDifferentiable, Posterior, Problem
+from bnnbench.methods.predictions.predictive import (
+    CategoricalPredictive,
+    GaussianPredictive,
+    Predictive,
+)
 
 
 @dataclass(frozen=True)

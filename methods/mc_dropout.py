@@ -10,16 +10,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.adamw import AdamW
-from methods.architectures import Architecture, Dropout, Layer, Linear, Residual
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.network_posterior import NetworkPosterior
-from methods.point_estimate import descend
-from methods.predictive import Predictive
-from methods.randomness import spawn
-from methods.settings import require_between, require_count, require_positive
-from methods.sgd import Sgd
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.point_estimate import descend
+from bnnbench.methods.fitting.randomness import spawn
+from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
+from bnnbench.methods.networks.architectures import Architecture, Dropout, Layer, Linear, Residual
+from bnnbench.methods.predictions.predictive import Predictive
+from bnnbench.methods.sgd import Sgd
 
 
 @dataclass(frozen=True)

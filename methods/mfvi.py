@@ -15,15 +15,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.architectures import AnalyticNorm, BatchNorm, Conv2d, FeatureResponseNorm, Linear
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.network_posterior import DiagonalGaussianPosterior
-from methods.randomness import normal
-from methods.settings import require_between, require_count, require_positive
-from methods.torch_layers import RULES, Parameters, Pass, Rule
-from methods.torch_network import TorchNetwork
-from methods.training import Schedule, Stack, check_descent
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
+from bnnbench.methods.fitting.training import Schedule, Stack, check_descent
+from bnnbench.methods.networks.architectures import (
+    AnalyticNorm,
+    BatchNorm,
+    Conv2d,
+    FeatureResponseNorm,
+    Linear,
+)
+from bnnbench.methods.networks.torch_layers import RULES, Parameters, Pass, Rule
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)

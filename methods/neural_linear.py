@@ -27,15 +27,15 @@ from scipy.optimize import minimize
 from torch import Tensor
 from torch.nn import functional
 
-from datasets.base import Gaussian
-from methods.adamw import AdamW
-from methods.architectures import Architecture, Linear
-from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem, Unsupported
-from methods.batched import Batched
-from methods.network_posterior import NetworkPosterior, outputs
-from methods.settings import require_positive
-from methods.student import StudentPredictive
-from methods.torch_network import TorchNetwork
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior, outputs
+from bnnbench.methods.fitting.settings import require_positive
+from bnnbench.methods.networks.architectures import Architecture, Linear
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.predictions.student import StudentPredictive
 
 PRECISIONS = 1e-8, 1e8
 """The least and the largest of the weights', in those of the noise."""

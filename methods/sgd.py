@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.point_estimate import fit_point
-from methods.settings import require_between
-from methods.training import Schedule, check_descent
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.point_estimate import fit_point
+from bnnbench.methods.fitting.settings import require_between
+from bnnbench.methods.fitting.training import Schedule, check_descent
 
 
 @dataclass(frozen=True)

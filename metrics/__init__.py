@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from metrics import (
+from bnnbench.metrics import (
     calibration,
     coverage,
     crps,
@@ -19,9 +19,9 @@ from metrics import (
     separation,
     uncertainty,
 )
-from metrics.base import Metric, value
-from metrics.separation import by
-from metrics.uncertainty import entropy, mutual_information, one_minus_confidence
+from bnnbench.metrics.base import Metric, value
+from bnnbench.metrics.separation import by
+from bnnbench.metrics.uncertainty import entropy, mutual_information, one_minus_confidence
 
 __all__ = [
     "ATTACKED",

@@ -1,7 +1,7 @@
 r"""Whether probabilities are frequencies: calibration errors of categorical predictions.
 
 All are weighted distances between confidence and accuracy within bins; they differ in how
-the bins are found. `metrics.partition` finds the two that follow the predictions.
+the bins are found. `bnnbench.metrics.partition` finds the two that follow the predictions.
 """
 
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float64, Int
 from torch import Tensor
 
-from methods.predictive import ClassPredictive
-from metrics.partition import minimum_variance_bins, simplex_bins
-from metrics.scores import accuracy
-from metrics.uncertainty import confidence
+from bnnbench.methods.predictions.predictive import ClassPredictive
+from bnnbench.metrics.partition import minimum_variance_bins, simplex_bins
+from bnnbench.metrics.scores import accuracy
+from bnnbench.metrics.uncertainty import confidence
 
 BINS = 15
 

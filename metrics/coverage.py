@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.predictive import GaussianPredictive, RealPredictive
+from bnnbench.methods.predictions.predictive import GaussianPredictive, RealPredictive
 
 MOST_STEPS = 200
 CALIBRATION_LEVELS = torch.arange(11, dtype=torch.float64) / 10

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.predictive import GaussianPredictive, RealPredictive
-from metrics.coverage import quantile
+from bnnbench.methods.predictions.predictive import GaussianPredictive, RealPredictive
+from bnnbench.metrics.coverage import quantile
 
 CHUNK_VALUES = 2**18
 PANELS, NODES = 40, 8

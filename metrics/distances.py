@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from methods.predictive import GaussianPredictive, RealPredictive
+from bnnbench.methods.predictions.predictive import GaussianPredictive, RealPredictive
 
 NODES, REACH = 512, 9.0
 CHUNK_VALUES, POINTS_AT_ONCE = 2**14, 128

@@ -3,8 +3,8 @@
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from methods.predictive import ClassPredictive
-from metrics.scores import accuracy
+from bnnbench.methods.predictions.predictive import ClassPredictive
+from bnnbench.metrics.scores import accuracy
 
 
 def log_odds(

@@ -4,8 +4,13 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from methods.function_space.dirichlet import smoothed
-from methods.predictive import ClassPredictive, GaussianPredictive, Predictive, RealPredictive
+from bnnbench.methods.predictions.dirichlet import smoothed
+from bnnbench.methods.predictions.predictive import (
+    ClassPredictive,
+    GaussianPredictive,
+    Predictive,
+    RealPredictive,
+)
 
 SMALLEST_PROBABILITY = torch.finfo(torch.float64).tiny
 

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float64, Int
 from torch import Tensor
 
-from methods.predictive import ClassPredictive
-from metrics.scores import accuracy
-from metrics.uncertainty import confidence
+from bnnbench.methods.predictions.predictive import ClassPredictive
+from bnnbench.metrics.scores import accuracy
+from bnnbench.metrics.uncertainty import confidence
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from methods.predictive import ClassPredictive
+from bnnbench.methods.predictions.predictive import ClassPredictive
 
 TRUE_POSITIVE_RATE = 0.95
 Criterion = Callable[[Tensor, Tensor], Tensor]

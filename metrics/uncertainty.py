@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from methods.function_space.dirichlet import fitted_precision, smoothed
-from methods.function_space.dirichlet import mutual_information as information_of_dirichlet
-from methods.predictive import ClassPredictive
+from bnnbench.methods.predictions.dirichlet import fitted_precision, smoothed
+from bnnbench.methods.predictions.dirichlet import mutual_information as information_of_dirichlet
+from bnnbench.methods.predictions.predictive import ClassPredictive
 
 PRECISIONS = (1e-3, 1e6)
 """The least and the largest precision of a Dirichlet fitted to draws; a single draw has the latter.

@@ -1,7 +1,7 @@
-"""`python -m reports results/`."""
+"""`bnnbench report results/`."""
 
 import sys
 
-from reports.cli import main
+from bnnbench.reports.write.cli import main
 
 sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,106 @@
+"""Benchmarks: each module declares one as a table of profiles, `SUITES`."""
+
+if __name__ == "suites":  # `python -m suites.cifar10`, in a checkout
+    from bnnbench.checkout import run_as_bnnbench
+
+    run_as_bnnbench(__name__)
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A suite as its `--help` and the list of suites show it, before anything is imported."""
+
+    title: str
+    profiles: tuple[str, ...]
+    sampled: bool = False
+    """Whether a number of samples can be chosen, by `--samples`."""
+
+
+SUITES: Mapping[str, Entry] = {
+    "active_learning": Entry(
+        "Active learning: rows chosen by predictive variance against rows chosen at random",
+        ("quick", "paper"),
+    ),
+    "active_learning_mnist": Entry(
+        "Active learning of digits: BALD and predictive entropy against random acquisition",
+        ("quick", "full"),
+    ),
+    "cifar10": Entry(
+        "CIFAR-10: accuracy, calibration and out-of-distribution detection",
+        (
+            "quick",
+            "paper",
+            "paper_002_vgg16",
+            "paper_002_preresnet164",
+            "paper_002_wideresnet28_10",
+            "ablation",
+            "analytic_dropout",
+            "analytic_dropout_quick",
+        ),
+    ),
+    "cifar10_shift": Entry(
+        "CIFAR under corruption and attack: inference in function space and in weight space",
+        ("quick", "paper", "cifar100"),
+    ),
+    "few_samples": Entry(
+        "Draws that a posterior predictive takes, by Monte Carlo and by integrals over a box",
+        ("quick",),
+    ),
+    "mnist": Entry(
+        "MNIST: a perceptron and a LeNet learn from few and from many images",
+        ("quick", "paper", "schedules"),
+    ),
+    "moment_accuracy": Entry(
+        "Moments propagated through trained networks, beside samples",
+        ("quick", "paper", "cifar10", "cifar10_quick", "statistics"),
+        sampled=True,
+    ),
+    "rotated_mnist": Entry(
+        "Rotated MNIST: variational inference in function space and in weight space",
+        ("quick", "paper", "index_sets"),
+    ),
+    "stability": Entry(
+        "MNIST under noise and attack: sigmoid, batch norm, Bernoulli units by moments",
+        ("quick", "paper"),
+    ),
+    "stl10_transfer": Entry(
+        "Transfer from CIFAR-10 to the nine classes of STL-10 that both have",
+        ("quick", "paper", "paper_preresnet164", "paper_wideresnet28_10"),
+    ),
+    "toy": Entry(
+        "Noisy cubics: distance to the posterior predictive of HMC",
+        ("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),
+    ),
+    "two_moons": Entry("Two moons: priors on functions and on weights", ("quick", "paper")),
+    "uci": Entry(
+        "UCI regression: error, likelihood and intervals of small networks",
+        ("quick", "paper", "paper_002", "large", "paper_002_large", "gap", "deduplicated"),
+    ),
+    "searches.cifar10": Entry(
+        "Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",
+        ("quick",),
+    ),
+    "searches.mnist": Entry(
+        "Held-out scores of candidate settings for the MNIST suite", ("quick", "schedules")
+    ),
+    "searches.sine": Entry(
+        "Held-out scores of candidate settings for the noisy sines of the toy suite", ("quick",)
+    ),
+    "searches.uci": Entry(
+        "Held-out scores of candidate settings for the UCI suite",
+        ("quick", "trajectories", "laplace", "variational", "large", "large_faster"),
+    ),
+}
+"""Module in this folder → what it declares."""
+
+
+def unknown(name: str, commands: Iterable[str]) -> str:
+    """Return a sentence that says what there is instead of a suite or command `name`."""
+    names = [*SUITES, *commands]
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"{name!r} is no suite and no command. {hint.capitalize()}There is {', '.join(names)}."

@@ -1,54 +1,44 @@
-"""`python -m suites`: what there is."""
+"""`bnnbench list`: suites and methods."""
 
+import argparse
 import importlib
-import pkgutil
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-import suites
-from methods import METHODS, method_type
-
-COMMANDS = ("store", "reproduce")
-"""Modules beside the suites that are none."""
+from bnnbench.methods import METHODS, method_type
+from bnnbench.suites import SUITES
 
 SHOWN = 12
 """How many names of a kind are listed; a search has hundreds."""
 
 
-def main() -> None:
-    """Print every suite, method and command; one that cannot be imported says why."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print every suite and method; one that cannot be imported says why. Returns 0."""
+    argparse.ArgumentParser("bnnbench list", description=__doc__).parse_args(arguments)
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)
     _show(console, "Suites", ("suite", "title", "profiles", "data sets", "methods"), _suites())
-    _show(console, "Commands", ("command", "summary"), _commands())
     _show(console, "Methods", ("--methods", "class", "summary"), _methods())
+    return 0
 
 
 def _suites() -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    for module in pkgutil.iter_modules(suites.__path__):
-        if module.ispkg or module.name in ("__main__", *COMMANDS):
-            continue
+    for name, suite in SUITES.items():
         try:
-            declared = importlib.import_module(f"suites.{module.name}").SUITES
+            declared = importlib.import_module(f"bnnbench.suites.{name}").SUITES
         except Exception as error:
-            rows.append((module.name, f"cannot be imported: {error!r}", "", "", ""))
+            rows.append((name, f"cannot be imported: {error!r}", "", "", ""))
             continue
-        first = next(iter(declared.values()))
-        datasets = dict.fromkeys(s.name for suite in declared.values() for s in suite.sources)
-        labels = dict.fromkeys(label for suite in declared.values() for label in suite.methods)
-        lists = (declared, datasets, labels)
-        rows.append((module.name, first.title, *(_some(list(names)) for names in lists)))
+        datasets = dict.fromkeys(s.name for one in declared.values() for s in one.sources)
+        labels = dict.fromkeys(label for one in declared.values() for label in one.methods)
+        lists = (list(suite.profiles), list(datasets), list(labels))
+        rows.append((name, suite.title, *map(_some, lists)))
     return rows
-
-
-def _commands() -> list[tuple[str, ...]]:
-    docs = ((importlib.import_module(f"suites.{name}").__doc__ or "").strip() for name in COMMANDS)
-    rows = (doc.partition("\n")[0].partition(": ") for doc in docs)
-    return [(command.strip("`"), summary) for command, _, summary in rows]
 
 
 def _some(names: list[str]) -> str:
@@ -64,7 +54,7 @@ def _methods() -> list[tuple[str, ...]]:
             summary = (method_type(path).__doc__ or "").strip().partition("\n")[0]
         except Exception as error:
             summary = f"cannot be imported: {error!r}"
-        rows.append((name, path, summary))
+        rows.append((name, path.partition(":")[2], summary))
     return rows
 
 

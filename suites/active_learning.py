@@ -1,19 +1,19 @@
 """Active learning of paper 004, section 5.4: twenty labelled rows, nine more chosen one by one."""
 
-from datasets.conditions import Clean
-from datasets.pool import ActivePool
-from datasets.uci import Uci
-from methods.architectures import Tanh
-from methods.hmc.method import Hmc
-from methods.laplace_diagonal import LaplaceDiagonal
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import GroupSequential
-from methods.mfvi import Mfvi
-from methods.networks import mlp
-from methods.pbp.method import Pbp
-from suites.engine.acquisition import Acquisition
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Reproduces, Suite
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.cuts.pool import ActivePool
+from bnnbench.datasets.official.uci import Uci
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import GroupSequential
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.architectures import Tanh
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.pbp.method import Pbp
+from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 TITLE = "Active learning: rows chosen by predictive variance against rows chosen at random"
 

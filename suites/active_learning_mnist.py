@@ -1,18 +1,18 @@
 """Active learning of digits: batches chosen by BALD or by entropy against random ones."""
 
-from datasets.conditions import Clean
-from datasets.limited import Limited
-from datasets.mnist import Mnist
-from datasets.pool import ActivePool
-from methods.adamw import AdamW
-from methods.architectures import Flatten
-from methods.ensemble import Ensemble
-from methods.mc_dropout import McDropout
-from methods.networks import mlp
-from metrics import CLASSIFICATION
-from suites.engine.acquisition import Acquisition
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Suite
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.cuts.pool import ActivePool
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.networks.architectures import Flatten
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.metrics import CLASSIFICATION
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 TITLE = "Active learning of digits: BALD and predictive entropy against random acquisition"
 

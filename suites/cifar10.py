@@ -2,43 +2,49 @@
 
 from dataclasses import replace
 
-from datasets.augmented import Augmented
-from datasets.cifar10 import Cifar10
-from datasets.cifar100 import Cifar100
-from datasets.conditions import Clean, OutOfDistribution
-from datasets.held_out import HeldOut
-from datasets.limited import Limited
-from datasets.svhn import Svhn
-from methods.adamw import AdamW
-from methods.ciber.method import Ciber
-from methods.ensemble import Ensemble
-from methods.ivon import Ivon
-from methods.laplace.kfac import Kfac
-from methods.laplace.method import Laplace
-from methods.laplace.structures import Full
-from methods.marginal import Marginal
-from methods.mc_dropout import McDropout
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.network import Precision
-from methods.message_passing.priors import SpectralPrior
-from methods.message_passing.schedule import Coupled, GroupSequential, ramp
-from methods.mfvi import Mfvi
-from methods.moment_propagation.method import MomentPropagation
-from methods.networks import allconv_001, cnn_000, preresnet164, vgg16, wideresnet28_10
-from methods.sgd import Sgd
-from methods.trajectory.collector import Descent
-from methods.trajectory.last_iterate import LastIterate
-from methods.trajectory.schedules import HighThenLow
-from methods.trajectory.sgld import Sgld
-from methods.trajectory.swa import Swa
-from methods.trajectory.swag import Swag
-from metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Reproduces, Suite
+from bnnbench.datasets.conditions.base import Clean, OutOfDistribution
+from bnnbench.datasets.cuts.augmented import Augmented
+from bnnbench.datasets.cuts.held_out import HeldOut
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.official.cifar100 import Cifar100
+from bnnbench.datasets.official.svhn import Svhn
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ciber.method import Ciber
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.laplace.kfac import Kfac
+from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.laplace.structures import Full
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.network import MessageAccuracy
+from bnnbench.methods.message_passing.priors import SpectralPrior
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, ramp
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.networks.catalogue import (
+    allconv_001,
+    cnn_000,
+    preresnet164,
+    vgg16,
+    wideresnet28_10,
+)
+from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.trajectory.collector import Descent
+from bnnbench.methods.trajectory.last_iterate import LastIterate
+from bnnbench.methods.trajectory.schedules import HighThenLow
+from bnnbench.methods.trajectory.sgld import Sgld
+from bnnbench.methods.trajectory.swa import Swa
+from bnnbench.methods.trajectory.swag import Swag
+from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 TITLE = "CIFAR-10: accuracy, calibration and out-of-distribution detection"
 
-# Settings with the best held-out log loss in suites.cifar10_search; all its scores are in
+# Settings with the best held-out log loss in suites.searches.cifar10; all its scores are in
 # suites/searches/cifar10.csv. MFVI is the best of those with the whole KL term. IVON is 0.09 nats
 # short of its best, SWA and SWAG 0.03: the better settings diverge on the stand-in digits in one
 # seed of a few. SGLD is the best at temperature 1; a colder one is 0.03 nats better.
@@ -168,9 +174,9 @@ ABLATION = replace(
         "MP plain 4": replace(MP, schedule=GroupSequential(4)),
         "MP coupled 16": replace(MP, schedule=Coupled(16)),
         "MP coupled 64": replace(MP, schedule=Coupled(64)),
-        "MP exact sums": replace(MP, precision=Precision("exact", "example")),
-        "MP first order": replace(MP, precision=Precision("first")),
-        "MP cavities of rows": replace(MP, precision=Precision(cavity="row")),
+        "MP exact sums": replace(MP, accuracy=MessageAccuracy("exact", "example")),
+        "MP first order": replace(MP, accuracy=MessageAccuracy("first")),
+        "MP cavities of rows": replace(MP, accuracy=MessageAccuracy(cavity="row")),
         "MP batch 512": replace(MP, batch_size=512),
     },
     evaluations=(Evaluation(Clean(), CLASSIFICATION),),

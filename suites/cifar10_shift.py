@@ -6,29 +6,29 @@ those of intensities between 0 and 1, which the attacked images then keep to.
 
 from dataclasses import replace
 
-from datasets.augmented import Augmented
-from datasets.cifar10 import Cifar10
-from datasets.cifar100 import Cifar100
-from datasets.conditions import Clean
-from datasets.corrupted import ALL_19
-from datasets.limited import Limited
-from datasets.perturbations import SignNoise
-from methods.ensemble import Ensemble
-from methods.function_space.method import FunctionSpace, WeightSpace
-from methods.function_space.models import Dropout, Map, MeanField, Members
-from methods.function_space.radial import Radial
-from methods.function_space.rank1 import Rank1
-from methods.marginal import Marginal
-from methods.mc_dropout import McDropout
-from methods.mfvi import Mfvi
-from methods.networks import cnn_000, resnet18
-from methods.sgd import Sgd
-from metrics import DIRICHLET
-from suites import cifar10
-from suites.engine.attacks import Fgsm, Pgd
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Reproduces, Suite
-from suites.engine.transfer import Surrogate
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.corrupted import ALL_19
+from bnnbench.datasets.conditions.perturbations import SignNoise
+from bnnbench.datasets.cuts.augmented import Augmented
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.official.cifar100 import Cifar100
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
+from bnnbench.methods.function_space.models import Dropout, Map, MeanField, Members
+from bnnbench.methods.function_space.radial import Radial
+from bnnbench.methods.function_space.rank1 import Rank1
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.catalogue import cnn_000, resnet18
+from bnnbench.methods.sgd import Sgd
+from bnnbench.metrics import DIRICHLET
+from bnnbench.suites import cifar10
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.suites.engine.declare.surrogate import Surrogate
 
 TITLE = "CIFAR under corruption and attack: inference in function space and in weight space"
 

@@ -7,14 +7,14 @@ of the function of 1.5 times the noise's, are ours. The box knows nothing of cor
 posterior has none, or those that neighbouring features of correlation 0.5 and 0.9 leave.
 """
 
-from datasets.conditions import Clean
-from datasets.linear import PRIOR_STD, LinearTruth
-from methods.architectures import Linear
-from methods.linear.integrals import Collapsed, MonteCarlo
-from methods.linear.method import LinearFromDraws
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Reproduces, Suite
-from suites.probes.few_samples import FewSamples
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.generated.linear import PRIOR_STD, LinearTruth
+from bnnbench.methods.exact_linear_regression.integrals import Collapsed, MonteCarlo
+from bnnbench.methods.exact_linear_regression.method import LinearFromDraws
+from bnnbench.methods.networks.architectures import Linear
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.suites.probes.few_samples import FewSamples
 
 QUICK = Suite(
     name="few_samples",

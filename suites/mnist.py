@@ -2,25 +2,25 @@
 
 from dataclasses import replace
 
-from datasets.conditions import Clean, OutOfDistribution
-from datasets.fashion_mnist import FashionMnist
-from datasets.limited import Limited
-from datasets.mnist import Mnist
-from datasets.renamed import Renamed
-from methods.adamw import AdamW
-from methods.architectures import Flatten
-from methods.ensemble import Ensemble
-from methods.ivon import Ivon
-from methods.marginal import Marginal
-from methods.mc_dropout import McDropout
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import Coupled, GroupSequential, Sequential, ramp
-from methods.mfvi import Mfvi
-from methods.networks import LEAKY, lenet_000, mlp
-from methods.sgd import Sgd
-from metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Suite
+from bnnbench.datasets.conditions.base import Clean, OutOfDistribution
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.cuts.renamed import Renamed
+from bnnbench.datasets.official.fashion_mnist import FashionMnist
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Sequential, ramp
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.architectures import Flatten
+from bnnbench.methods.networks.catalogue import LEAKY, lenet_000, mlp
+from bnnbench.methods.sgd import Sgd
+from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 TITLE = "MNIST: a perceptron and a LeNet learn from few and from many images"
 
@@ -37,7 +37,7 @@ SCHEDULE_NETWORKS = {
     "mnist-5120-mlp2": (Flatten(), *mlp([100, 100], 10, LEAKY)),
 }
 
-# Settings with the best held-out log loss, averaged over both networks, in suites.mnist_search:
+# Settings with the best held-out log loss, averaged over both networks, in suites.searches.mnist:
 # 2,560 images and 20 epochs of batches of 64. All its scores are in suites/searches/mnist.csv.
 ADAMW = AdamW(learning_rate=1e-2, weight_decay=1e-1, epochs=20, batch_size=64)
 IVON = Ivon(learning_rate=0.3, initial_hessian=0.5, epochs=20, batch_size=64, draws=32)
@@ -59,7 +59,7 @@ METHODS = {
 }
 
 # Passes and damping of each schedule with the best held-out log loss in the schedules profile of
-# suites.mnist_search: 1,280 images, two seeds; suites/searches/mnist_schedules.csv has all scores.
+# suites.searches.mnist: 1,280 images, two seeds; mnist_schedules.csv beside it has all scores.
 # The published schedule takes a step for each image: from 5,120 of them 102,400, a quarter of an
 # hour a fit on one core; 1,280 images let all schedules take part with all seeds (`--datasets`).
 # Plain groups keep an image's own force, as the published equations do, coupled ones remove it:

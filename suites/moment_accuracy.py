@@ -2,23 +2,23 @@
 
 from dataclasses import replace
 
-from datasets.cifar10 import Cifar10
-from datasets.conditions import First
-from datasets.limited import Limited
-from datasets.mnist import Mnist
-from datasets.renamed import Renamed
-from methods.architectures import GaussianNoise, LogisticBernoulli, Sigmoid
-from methods.moment_propagation.approximation import Approximation
-from methods.moment_propagation.covariance import Covariances
-from methods.moment_propagation.initialisation import Rescaling
-from methods.moment_propagation.method import MomentPropagation
-from methods.moment_propagation.rules import Formulas
-from methods.moment_propagation.untrained import Untrained
-from methods.networks import allconv_001, lenet_001
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Reproduces, Suite
-from suites.probes.dataset_statistics import DatasetStatistics
-from suites.probes.moment_accuracy import MomentAccuracy
+from bnnbench.datasets.conditions.base import First
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.cuts.renamed import Renamed
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.methods.moment_propagation.approximation import Approximation
+from bnnbench.methods.moment_propagation.initialisation import Rescaling
+from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.moment_propagation.untrained import Untrained
+from bnnbench.methods.moments.covariances.covariance import Covariances
+from bnnbench.methods.moments.rules import Formulas
+from bnnbench.methods.networks.architectures import GaussianNoise, LogisticBernoulli, Sigmoid
+from bnnbench.methods.networks.catalogue import allconv_001, lenet_001
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.suites.probes.dataset_statistics import DatasetStatistics
+from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
 
 TITLE = "Moments propagated through trained networks, beside samples"
 

@@ -2,26 +2,26 @@
 
 from dataclasses import replace
 
-from datasets.conditions import Clean, Rotated
-from datasets.limited import Limited
-from datasets.mnist import Mnist
-from datasets.signed import Signed
-from methods.adamw import AdamW
-from methods.architectures import Flatten
-from methods.ensemble import Ensemble
-from methods.function_space.index_sets import RotatedCopies, TrainingData
-from methods.function_space.method import FunctionSpace, WeightSpace
-from methods.function_space.models import Dropout, Map, MeanField, Members
-from methods.function_space.radial import Radial
-from methods.function_space.rank1 import Rank1
-from methods.marginal import Marginal
-from methods.mc_dropout import McDropout
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import Coupled, ramp
-from methods.mfvi import Mfvi
-from methods.networks import mlp
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Reproduces, Suite
+from bnnbench.datasets.conditions.base import Clean, Rotated
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.cuts.signed import Signed
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.function_space.index_sets import RotatedCopies, TrainingData
+from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
+from bnnbench.methods.function_space.models import Dropout, Map, MeanField, Members
+from bnnbench.methods.function_space.radial import Radial
+from bnnbench.methods.function_space.rank1 import Rank1
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled, ramp
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.architectures import Flatten
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 # Learning rate, batch, epochs, dropout rate, 10 members and weight decay 5e-4 without fVI: paper
 # 003, appendix B.2. It names Adam for the toy problem alone, and the kind of decay nowhere:
@@ -31,7 +31,7 @@ DECAYED = replace(ADAM, weight_decay=5e-4)
 RATE, MEMBERS, DRAWS = 0.2, 10, 10
 
 # The paper has the first six here, and the next on CIFAR alone, whose settings these are. Message
-# passing is not in it, and has the settings of suites.mnist.
+# passing is not in it, and has the settings of bnnbench.suites.mnist.
 METHODS = {
     "Class frequency": Marginal(),
     "MAP": DECAYED,

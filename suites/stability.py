@@ -6,18 +6,18 @@ Paper 001 shows figures and prints no numbers.
 
 from dataclasses import replace
 
-from datasets.conditions import Clean
-from datasets.limited import Limited
-from datasets.mnist import Mnist
-from datasets.perturbations import GaussianNoise, SignNoise
-from methods.adamw import AdamW
-from methods.architectures import BatchNorm, Flatten, LogisticBernoulli, Sigmoid
-from methods.moment_propagation.method import MomentPropagation
-from methods.networks import mlp
-from metrics import CLASSIFICATION, ROBUSTNESS
-from suites.engine.attacks import Fgsm, Pgd
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Suite
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.perturbations import GaussianNoise, SignNoise
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.networks.architectures import BatchNorm, Flatten, LogisticBernoulli, Sigmoid
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.metrics import CLASSIFICATION, ROBUSTNESS
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 TITLE = "MNIST under noise and attack: sigmoid, batch norm, Bernoulli units by moments"
 

@@ -5,20 +5,20 @@ Nine classes are in both. Predictions stay those over CIFAR-10's ten classes.
 
 from dataclasses import replace
 
-from datasets.augmented import Augmented
-from datasets.cifar10 import Cifar10
-from datasets.conditions import Clean
-from datasets.limited import Limited
-from datasets.stl10_shared import Stl10Shared
-from datasets.transfer import Transfer
-from methods.ciber.method import Ciber
-from methods.marginal import Marginal
-from methods.trajectory.last_iterate import LastIterate
-from methods.trajectory.schedules import HighThenLow
-from metrics import CLASSIFICATION
-from suites import cifar10
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Reproduces, Suite
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.transfer import Transfer
+from bnnbench.datasets.cuts.augmented import Augmented
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.cuts.stl10_shared import Stl10Shared
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.methods.ciber.method import Ciber
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.trajectory.last_iterate import LastIterate
+from bnnbench.methods.trajectory.schedules import HighThenLow
+from bnnbench.metrics import CLASSIFICATION
+from bnnbench.suites import cifar10
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 TITLE = "Transfer from CIFAR-10 to the nine classes of STL-10 that both have"
 
@@ -55,7 +55,7 @@ PAPER_WIDERESNET = replace(
     reproduces=(Reproduces("002", "10", cifar10.CIFAR_DEPARTURES),),
 )
 
-# The narrow network and the descent of suites.cifar10's quick profile.
+# The narrow network and the descent of bnnbench.suites.cifar10's quick profile.
 DESCENT = cifar10.QUICK_TRAJECTORY
 KNOWN = cifar10.QUICK.methods
 QUICK = Suite(

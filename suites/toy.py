@@ -13,46 +13,46 @@ coverage and coverage_paper).
 
 from dataclasses import replace
 
-from datasets.conditions import Clean, Inside
-from datasets.sine import Sine, SineFar
-from datasets.toys import Cubic, CubicGap
-from methods.adamw import AdamW
-from methods.backprop import Backprop
-from methods.ciber.collapse import SecondLayer
-from methods.ciber.from_draws import CiberOfHmc
-from methods.ciber.method import Ciber
-from methods.dvi.method import Dvi
-from methods.ensemble import Ensemble
-from methods.graves_vi import GravesVi
-from methods.hmc.method import Hmc
-from methods.ivon import Ivon
-from methods.laplace.method import Laplace
-from methods.laplace.structures import Full
-from methods.laplace_diagonal import LaplaceDiagonal
-from methods.marginal import Marginal
-from methods.mc_dropout import McDropout
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import GroupSequential, Sequential
-from methods.mfvi import Mfvi
-from methods.moment_propagation.method import MomentPropagation
-from methods.networks import LEAKY, mlp
-from methods.neural_linear import NeuralLinear
-from methods.pbp.method import Pbp
-from methods.sgd import Sgd
-from methods.trajectory.collector import Descent
-from methods.trajectory.cyclical_sgld import CyclicalSgld
-from methods.trajectory.last_iterate import LastIterate
-from methods.trajectory.pca_slices import PcaSlices
-from methods.trajectory.pca_vi import PcaVi
-from methods.trajectory.sgld import Sgld
-from methods.trajectory.swa import Swa
-from methods.trajectory.swag import Swag
-from methods.vsd.method import Vsd
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Reproduces, Suite
+from bnnbench.datasets.conditions.base import Clean, Inside
+from bnnbench.datasets.generated.cubic import Cubic, CubicGap
+from bnnbench.datasets.generated.sine import Sine, SineFar
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ciber.collapse import SecondLayer
+from bnnbench.methods.ciber.from_draws import CiberOfHmc
+from bnnbench.methods.ciber.method import Ciber
+from bnnbench.methods.dvi.method import Dvi
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.laplace.structures import Full
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import GroupSequential, Sequential
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.networks.catalogue import LEAKY, mlp
+from bnnbench.methods.neural_linear import NeuralLinear
+from bnnbench.methods.pbp.method import Pbp
+from bnnbench.methods.row_by_row.backprop import Backprop
+from bnnbench.methods.row_by_row.graves_vi import GravesVi
+from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
+from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.trajectory.collector import Descent
+from bnnbench.methods.trajectory.cyclical_sgld import CyclicalSgld
+from bnnbench.methods.trajectory.last_iterate import LastIterate
+from bnnbench.methods.trajectory.pca_slices import PcaSlices
+from bnnbench.methods.trajectory.pca_vi import PcaVi
+from bnnbench.methods.trajectory.sgld import Sgld
+from bnnbench.methods.trajectory.swa import Swa
+from bnnbench.methods.trajectory.swag import Swag
+from bnnbench.methods.vsd.method import Vsd
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 # 40 epochs: paper 004, section 5.3. One row an update, as in its methods; learning rates and
-# the like are those of suites.uci, not chosen for these data.
+# the like are those of bnnbench.suites.uci, not chosen for these data.
 ADAMW = AdamW(learning_rate=1e-2, weight_decay=1e-2, epochs=40, batch_size=1)
 # The prior of the noise precision weighs as much as half a row. Paper 004 does not print its
 # own; under the Gamma(6, 6) of PBP, which weighs as much as 12 rows, HMC hardly bends towards
@@ -138,7 +138,7 @@ GAP = replace(
     seeds=3,
 )
 
-# Settings of the sines: the best mean held-out log likelihood in suites.sine_search over three
+# Settings of the sines: the best mean held-out log likelihood in suites.searches.sine over three
 # networks, on rows inside the range of the training inputs; suites/searches/sine.csv has all.
 # IVON's better ones diverge on all 200 rows in some seeds. HMC, PBP, BP, VI, LA, SGLD, DVI, VSD and
 # moment propagation were not searched for; methods on SGD's trajectory have SGD's settings, and

@@ -2,19 +2,24 @@
 
 from dataclasses import replace
 
-from datasets.conditions import Clean
-from datasets.plane import Plane
-from datasets.two_moons import TwoMoons
-from methods.adamw import AdamW
-from methods.ensemble import Ensemble
-from methods.function_space.index_sets import Grid
-from methods.function_space.method import FunctionSpace
-from methods.function_space.models import Dropout, Map, Members
-from methods.mc_dropout import McDropout
-from methods.networks import mlp
-from metrics import CLASSIFICATION, DIRICHLET, DIRICHLET_OUT_OF_DISTRIBUTION, OUT_OF_DISTRIBUTION
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Suite
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.plane import Plane
+from bnnbench.datasets.generated.two_moons import TwoMoons
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.function_space.index_sets import Grid
+from bnnbench.methods.function_space.method import FunctionSpace
+from bnnbench.methods.function_space.models import Dropout, Map, Members
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.metrics import (
+    CLASSIFICATION,
+    DIRICHLET,
+    DIRICHLET_OUT_OF_DISTRIBUTION,
+    OUT_OF_DISTRIBUTION,
+)
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 # Network, learning rate, epochs of the whole data, dropout and members: paper 003, appendix B.2.
 ADAM = AdamW(learning_rate=5e-3, weight_decay=0.0, epochs=1000, batch_size=100, schedule="constant")

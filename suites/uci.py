@@ -2,64 +2,64 @@
 
 from dataclasses import replace
 
-from datasets.conditions import Clean
-from datasets.deduplicated import Deduplicated
-from datasets.gap import Gap
-from datasets.uci import Uci
-from datasets.uci_large import UciLarge
-from methods.adamw import AdamW
-from methods.backprop import Backprop
-from methods.ciber.collapse import SecondLayer
-from methods.ciber.method import Ciber
-from methods.dvi.method import Dvi
-from methods.dvi.prior import InverseGamma
-from methods.ensemble import Ensemble
-from methods.gp.deep import DeepGp
-from methods.gp.deep_kernel import DeepKernel
-from methods.gp.orthogonal import OrthogonalGp
-from methods.gp.training import GpTraining
-from methods.graves_vi import GravesVi
-from methods.hmc.method import Hmc
-from methods.ivon import Ivon
-from methods.laplace.kfac import Kfac
-from methods.laplace.method import Laplace
-from methods.laplace.structures import Diagonal, Full, Subnetwork
-from methods.marginal import Marginal
-from methods.mc_dropout import McDropout
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import Coupled
-from methods.mfvi import Mfvi
-from methods.networks import mlp
-from methods.neural_linear import NeuralLinear
-from methods.pbp.method import Pbp
-from methods.sgd import Sgd
-from methods.trajectory.collector import Descent
-from methods.trajectory.last_iterate import LastIterate
-from methods.trajectory.pca_slices import PcaSlices
-from methods.trajectory.pca_vi import PcaVi
-from methods.trajectory.schedules import Constant, HighThenLow
-from methods.trajectory.sgld import Sgld
-from methods.trajectory.swa import Swa
-from methods.trajectory.swag import Swag
-from methods.vsd.method import Vsd
-from metrics import REGRESSION
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Reproduces, Suite
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.cuts.deduplicated import Deduplicated
+from bnnbench.datasets.cuts.gap import Gap
+from bnnbench.datasets.official.uci import Uci
+from bnnbench.datasets.official.uci_large import UciLarge
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ciber.collapse import SecondLayer
+from bnnbench.methods.ciber.method import Ciber
+from bnnbench.methods.dvi.method import Dvi
+from bnnbench.methods.dvi.prior import InverseGamma
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.gp.deep import DeepGp
+from bnnbench.methods.gp.deep_kernel import DeepKernel
+from bnnbench.methods.gp.orthogonal import OrthogonalGp
+from bnnbench.methods.gp.training import GpTraining
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.laplace.kfac import Kfac
+from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.laplace.structures import Diagonal, Full, Subnetwork
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.neural_linear import NeuralLinear
+from bnnbench.methods.pbp.method import Pbp
+from bnnbench.methods.row_by_row.backprop import Backprop
+from bnnbench.methods.row_by_row.graves_vi import GravesVi
+from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.trajectory.collector import Descent
+from bnnbench.methods.trajectory.last_iterate import LastIterate
+from bnnbench.methods.trajectory.pca_slices import PcaSlices
+from bnnbench.methods.trajectory.pca_vi import PcaVi
+from bnnbench.methods.trajectory.schedules import Constant, HighThenLow
+from bnnbench.methods.trajectory.sgld import Sgld
+from bnnbench.methods.trajectory.swa import Swa
+from bnnbench.methods.trajectory.swag import Swag
+from bnnbench.methods.vsd.method import Vsd
+from bnnbench.metrics import REGRESSION
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 # 40 epochs: paper 004, section 5.1. Other settings: one for all sets, the best mean held-out log
-# likelihood in suites.uci_search among those that never diverge; suites/searches/uci.csv has all.
+# likelihood in suites.searches.uci among those that never diverge; suites/searches/uci.csv has all.
 ADAMW = AdamW(learning_rate=1e-2, weight_decay=1e-2, epochs=40, batch_size=32)
 IVON = Ivon(
     learning_rate=0.1, initial_hessian=30.0, beta2=0.9999, epochs=40, batch_size=32, draws=100
 )
 # The trajectory of SGD, 100 epochs: searched for on five sets alone, in the trajectories profile
-# of suites.uci_search; suites/searches/uci_trajectories.csv has all scores. SGLD is the best of
+# of suites.searches.uci; suites/searches/uci_trajectories.csv has all scores. SGLD is the best of
 # them too, which is colder than the posterior.
 TRAJECTORY = Descent(
     learning_rate=1e-2, weight_decay=1e-2, epochs=100, batch_size=32, schedule=HighThenLow(0.1)
 )
 # Around AdamW's weights: searched for on the same five sets, in the laplace profile of
-# suites.uci_search; suites/searches/uci_laplace.csv has all scores. KFAC predicts by draws of
+# suites.searches.uci; suites/searches/uci_laplace.csv has all scores. KFAC predicts by draws of
 # weights, the others of Laplace by the linearised network; the prior of the last layer and the
 # weights' prior of NL are those of most evidence.
 CURVATURES = {
@@ -70,7 +70,7 @@ CURVATURES = {
     "KFAC": Laplace(ADAMW, Kfac(), prior_precisions=(100.0,), prediction="mc"),
     "NL": NeuralLinear(ADAMW, noise_rate=5e-2),
 }
-# Searched for on the same five sets, in the variational profile of suites.uci_search;
+# Searched for on the same five sets, in the variational profile of suites.searches.uci;
 # suites/searches/uci_variational.csv has all scores.
 DVI = Dvi(hyperprior=InverseGamma(1.0, 100.0), initial_std=0.003, epochs=300, batch_size=32)
 METHODS = {
@@ -227,7 +227,7 @@ PAPER_002 = Suite(
 
 # The large sets of paper 002 in networks of its depth, without the two units at their end, and a
 # tenth of its width: minutes. The descents have the best mean of SWAG's and CIBER's held-out
-# scores in the profiles large (the kegg sets) and large_faster (the others) of suites.uci_search:
+# scores in the profiles large (the kegg sets) and large_faster (the others) of suites.searches.uci:
 # suites/searches/uci_large.csv. Not searched for: NL and the Gaussian processes.
 LARGE_SETS = (
     UciLarge("elevators"), UciLarge("keggdirected"), UciLarge("keggundirected"),

@@ -11,7 +11,7 @@ import jaxtyping
 import pytest
 import torch
 
-PACKAGES = ["datasets", "methods", "metrics", "suites", "reports"]
+PACKAGES = ["bnnbench"]
 
 # An int is a float here, as it is to every type checker.
 CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets.corruptions import blur, digital, extra, noise, weather
-from datasets.corruptions.constants import CONSTANTS, SEVERITIES
-from datasets.corruptions.levels import SIDE, Images
+from bnnbench.datasets.corruptions import blur, digital, extra, noise, weather
+from bnnbench.datasets.corruptions.constants import CONSTANTS, SEVERITIES
+from bnnbench.datasets.corruptions.levels import SIDE, Images
 
 CHUNK = 100
 """Images corrupted at a time, which the processor's cache holds."""

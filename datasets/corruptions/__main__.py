@@ -1,4 +1,4 @@
-"""`python -m datasets.corruptions`: write corrupted test sets as files, or look at one image."""
+"""`bnnbench corruptions`: write corrupted test sets as files, or look at one image."""
 
 import argparse
 import os
@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets import files, source
-from datasets.base import DataDamaged, DataUnavailable, ImageSource
-from datasets.corruptions import CORRUPTIONS, check, official
-from datasets.corruptions.contact_sheet import contact_sheet
-from datasets.corruptions.generation import make_cifar_c
-from datasets.corruptions.textures import textures
+from bnnbench.datasets import source
+from bnnbench.datasets.base import DataDamaged, DataUnavailable, ImageSource
+from bnnbench.datasets.corruptions import CORRUPTIONS, check, official
+from bnnbench.datasets.corruptions.contact_sheet import contact_sheet
+from bnnbench.datasets.corruptions.generation import make_cifar_c
+from bnnbench.datasets.corruptions.textures import textures
+from bnnbench.datasets.reading import files
 
 SOURCES = ("cifar10", "cifar100", "digits_as_cifar10")
 
@@ -53,7 +54,7 @@ def _make(images: np.ndarray, labels: np.ndarray, options: argparse.Namespace) -
     reserved = [files.folder() / Path(o.files.files[0].path).parent for o in official.OFFICIAL]
     if options.out.absolute() in [place.absolute() for place in reserved]:
         raise ValueError(
-            f"{options.out} is kept for the official files: `python -m datasets fetch` puts them "
+            f"{options.out} is kept for the official files: `bnnbench data fetch` puts them "
             "there; choose another folder by --out"
         )
     start, total = time.perf_counter(), 1 + len(options.only)
@@ -65,7 +66,7 @@ def _make(images: np.ndarray, labels: np.ndarray, options: argparse.Namespace) -
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("python -m datasets.corruptions", description=__doc__)
+    parser = argparse.ArgumentParser("bnnbench corruptions", description=__doc__)
     add = parser.add_argument
     add("--out", type=Path, metavar="DIR", help="write NAME.npy and labels.npy here: 2.9 GB")
     add("--contact-sheet", type=Path, metavar="FILE", help="write a PNG of one image here")

@@ -11,11 +11,11 @@ import PIL
 import scipy
 from PIL import features
 
-from datasets import files
-from datasets.base import Origin
-from datasets.corruptions import corrupt, official
-from datasets.corruptions.levels import Images
-from datasets.corruptions.textures import textures
+from bnnbench.datasets.base import Origin
+from bnnbench.datasets.corruptions import corrupt, official
+from bnnbench.datasets.corruptions.levels import Images
+from bnnbench.datasets.corruptions.textures import textures
+from bnnbench.datasets.reading import files
 
 FOLDER = "corrupted"
 """Of the data folder; whatever is in it can be removed at any time."""

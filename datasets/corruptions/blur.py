@@ -3,9 +3,9 @@
 import numpy as np
 from jaxtyping import Float, Int
 
-from datasets.corruptions import filters, motion
-from datasets.corruptions.levels import SIDE, Images, intensities, levels
-from datasets.corruptions.zoom import zoomed
+from bnnbench.datasets.corruptions import filters, motion
+from bnnbench.datasets.corruptions.levels import SIDE, Images, intensities, levels
+from bnnbench.datasets.corruptions.zoom import zoomed
 
 
 def gaussian_blur(images: Images, std: float) -> Images:

@@ -4,9 +4,9 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image, ImageDraw
 
-from datasets.corruptions import CORRUPTIONS, corrupt
-from datasets.corruptions.constants import SEVERITIES
-from datasets.corruptions.levels import SIDE
+from bnnbench.datasets.corruptions import CORRUPTIONS, corrupt
+from bnnbench.datasets.corruptions.constants import SEVERITIES
+from bnnbench.datasets.corruptions.levels import SIDE
 
 ENLARGED = 3
 MARGIN = 4

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from PIL import Image
 
-from datasets.corruptions import filters, warp
-from datasets.corruptions.levels import SIDE, Images, intensities, levels
+from bnnbench.datasets.corruptions import filters, warp
+from bnnbench.datasets.corruptions.levels import SIDE, Images, intensities, levels
 
 
 def contrast(images: Images, factor: float) -> Images:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from datasets.corruptions import filters, water
-from datasets.corruptions.colour import from_hsv, hue_saturation_value
-from datasets.corruptions.levels import SIDE, Images, Planes, intensities, levels
+from bnnbench.datasets.corruptions import filters, water
+from bnnbench.datasets.corruptions.colour import from_hsv, hue_saturation_value
+from bnnbench.datasets.corruptions.levels import SIDE, Images, Planes, intensities, levels
 
 WATER = np.array([175, 238, 238]) / 255
 MUD = np.array([63, 42, 20]) / 255

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from datasets.corruptions.levels import SIDE, Planes
+from bnnbench.datasets.corruptions.levels import SIDE, Planes
 
 HEIGHT = 100.0
 """Of the first scale."""

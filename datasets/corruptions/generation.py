@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets import files
-from datasets.base import Origin
-from datasets.corruptions import blocks, corrupt, official
-from datasets.corruptions.constants import SEVERITIES
-from datasets.corruptions.levels import Images
+from bnnbench.datasets.base import Origin
+from bnnbench.datasets.corruptions import blocks, corrupt, official
+from bnnbench.datasets.corruptions.constants import SEVERITIES
+from bnnbench.datasets.corruptions.levels import Images
+from bnnbench.datasets.reading import files
 
 MANIFEST = "manifest.json"
 

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 
-from datasets.corruptions.levels import Images, intensities, levels
+from bnnbench.datasets.corruptions.levels import Images, intensities, levels
 
 Normal = Float[np.ndarray, "points 32 32 3"]
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import UInt8
 
-from datasets import files
-from datasets.base import ImageSource
-from datasets.cifar10 import Cifar10
-from datasets.cifar100 import Cifar100
-from datasets.corruptions import checksums
-from datasets.corruptions.constants import SEVERITIES
-from datasets.corruptions.levels import SIDE, Images
-from datasets.files import DataFile, FileSet
+from bnnbench.datasets.base import ImageSource
+from bnnbench.datasets.corruptions import checksums
+from bnnbench.datasets.corruptions.constants import SEVERITIES
+from bnnbench.datasets.corruptions.levels import SIDE, Images
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.official.cifar100 import Cifar100
+from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading.files import DataFile, FileSet
 
 ROWS = 10_000
 """Of each severity, in the order of the official test images."""

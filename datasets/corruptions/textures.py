@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
-from datasets import files
-from datasets.cache import cached
-from datasets.files import DataFile, FileSet
+from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading.cache import cached
+from bnnbench.datasets.reading.files import DataFile, FileSet
 
 REDUCTION = 5
 MIDDLE = 2

@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Float, Int
 
-from datasets.corruptions.filters import Border
-from datasets.corruptions.levels import SIDE
+from bnnbench.datasets.corruptions.filters import Border
+from bnnbench.datasets.corruptions.levels import SIDE
 
 POINTS = np.array([(26, 26), (26, 6), (6, 6)], np.float32)
 """Column and row of the points that an affine map is given by."""

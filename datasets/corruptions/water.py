@@ -4,8 +4,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 from scipy import ndimage
 
-from datasets.corruptions.filters import correlated
-from datasets.corruptions.levels import SIDE
+from bnnbench.datasets.corruptions.filters import correlated
+from bnnbench.datasets.corruptions.levels import SIDE
 
 Levels = UInt8[np.ndarray, "points 32 32"]
 

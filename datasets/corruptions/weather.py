@@ -3,11 +3,11 @@
 import numpy as np
 from jaxtyping import Float
 
-from datasets.corruptions import fractal, motion
-from datasets.corruptions.colour import from_hsv, hue_saturation_value
-from datasets.corruptions.levels import SIDE, Images, Planes, intensities, levels
-from datasets.corruptions.textures import textures
-from datasets.corruptions.zoom import zoomed
+from bnnbench.datasets.corruptions import fractal, motion
+from bnnbench.datasets.corruptions.colour import from_hsv, hue_saturation_value
+from bnnbench.datasets.corruptions.levels import SIDE, Images, Planes, intensities, levels
+from bnnbench.datasets.corruptions.textures import textures
+from bnnbench.datasets.corruptions.zoom import zoomed
 
 RED, GREEN, BLUE = np.array([0.299, 0.587, 0.114], np.float32)
 """The shares of a grey."""

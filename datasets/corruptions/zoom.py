@@ -5,7 +5,7 @@ import math
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from datasets.corruptions.levels import SIDE
+from bnnbench.datasets.corruptions.levels import SIDE
 
 
 def zoomed(

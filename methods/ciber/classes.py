@@ -11,13 +11,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.base import Unsupported
-from methods.ciber.samples import Dense, Samples
-from methods.integration.integrals import mean_weight
-from methods.integration.logistic import log_mean_logistic
-from methods.integration.sums import SumOfUniforms
-from methods.integration.weights import SMOOTHSTEP_REACH, smoothstep
-from methods.settings import require_choice
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.ciber.samples import Dense, Samples
+from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.integration.integrals import mean_weight
+from bnnbench.methods.integration.logistic import log_mean_logistic
+from bnnbench.methods.integration.sums import SumOfUniforms
+from bnnbench.methods.integration.weights import SMOOTHSTEP_REACH, smoothstep
 
 Logistic = Literal["exact", "cubic"]
 

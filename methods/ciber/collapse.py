@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.ciber.predictive import AffinePredictive, RectifiedPredictive
-from methods.ciber.samples import Dense, Samples
-from methods.settings import require_count
+from bnnbench.methods.ciber.predictive import AffinePredictive, RectifiedPredictive
+from bnnbench.methods.ciber.samples import Dense, Samples
+from bnnbench.methods.fitting.settings import require_count
 
 NO_FLOOR = (0.0, 0.0, 0.0, 0.0)
 

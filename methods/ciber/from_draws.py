@@ -9,18 +9,18 @@ from typing import get_args
 
 import torch
 
-from datasets.base import Gaussian
-from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
-from methods.ciber.boxes import Bounds, sides
-from methods.ciber.classes import ClassWeights
-from methods.ciber.collapse import Collapse, LastLayer, SecondLayer
-from methods.ciber.method import EQUAL_VARIANCE
-from methods.ciber.posterior import CollapsedPosterior
-from methods.ciber.samples import Samples, require_layers
-from methods.hmc.method import Hmc
-from methods.hmc.posterior import HmcPosterior
-from methods.settings import require_choice, require_positive
-from methods.torch_network import TorchNetwork
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.ciber.boxes import Bounds, sides
+from bnnbench.methods.ciber.classes import ClassWeights
+from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer
+from bnnbench.methods.ciber.method import EQUAL_VARIANCE
+from bnnbench.methods.ciber.posterior import CollapsedPosterior
+from bnnbench.methods.ciber.samples import Samples, require_layers
+from bnnbench.methods.fitting.settings import require_choice, require_positive
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.hmc.posterior import HmcPosterior
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,24 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from datasets.base import Categorical, Split
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.ciber.boxes import Bounds, sides
-from methods.ciber.classes import ClassWeights, require_few_classes
-from methods.ciber.collapse import Collapse, LastLayer, SecondLayer, collapsed
-from methods.ciber.posterior import CollapsedPosterior
-from methods.ciber.samples import Samples, require_layers
-from methods.settings import require_between, require_choice, require_count, require_positive
-from methods.training import Stack
-from methods.trajectory.collector import Descent, collect, require_iterates
-from methods.trajectory.schedules import HighThenLow, Plateau
-from methods.validation_search import held_out
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.ciber.boxes import Bounds, sides
+from bnnbench.methods.ciber.classes import ClassWeights, require_few_classes
+from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer, collapsed
+from bnnbench.methods.ciber.posterior import CollapsedPosterior
+from bnnbench.methods.ciber.samples import Samples, require_layers
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.settings import (
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.trajectory.collector import Descent, collect, require_iterates
+from bnnbench.methods.trajectory.schedules import HighThenLow, Plateau
 
 NEAREST = 2.297003764578613
 """r/σ of the triangle that is nearest to a Gaussian in L2."""

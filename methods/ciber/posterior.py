@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Categorical
-from methods.base import require_classifier
-from methods.ciber.classes import ClassWeights, log_probabilities
-from methods.ciber.collapse import NO_FLOOR, Collapse, collapsed
-from methods.ciber.samples import Samples
-from methods.predictive import CategoricalPredictive, Predictive
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.base import require_classifier
+from bnnbench.methods.ciber.classes import ClassWeights, log_probabilities
+from bnnbench.methods.ciber.collapse import NO_FLOOR, Collapse, collapsed
+from bnnbench.methods.ciber.samples import Samples
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, Predictive
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.integration.rectified import RectifiedSum
-from methods.integration.sums import SumOfUniforms
+from bnnbench.methods.integration.rectified import RectifiedSum
+from bnnbench.methods.integration.sums import SumOfUniforms
 
 Kind = TypeVar("Kind", bound="_Collapsed")
 CHUNK_VALUES = 2**22

@@ -7,14 +7,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Categorical, Likelihood
-from methods.architecture_shapes import ParameterSlice
-from methods.architectures import Linear, ReLU
-from methods.base import Problem, Unsupported
-from methods.ciber.boxes import Sides
-from methods.heteroscedastic import softplus
-from methods.network_posterior import POINTS_AT_ONCE, draws_at_once
-from methods.torch_network import TorchNetwork
+from bnnbench.datasets.base import Categorical, Likelihood
+from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.ciber.boxes import Sides
+from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, draws_at_once
+from bnnbench.methods.networks.architectures import Linear, ReLU
+from bnnbench.methods.networks.heteroscedastic import softplus
+from bnnbench.methods.networks.shapes import ParameterSlice
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.moment_propagation.correlated import CorrelatedMoments
-from methods.moment_propagation.moments import Moments
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.covariances.correlated import CorrelatedMoments
 
 LOG_TWO_PI = math.log(2 * math.pi)
 

@@ -3,7 +3,7 @@ r"""Deterministic variational inference (DVI): no weight is ever drawn.
 The posterior of every weight is an independent Gaussian. Means and covariances of all units
 follow from those of the weights, and with them the expected log likelihood of each target, so
 that the evidence lower bound of a batch is a number, and its gradient no estimate. The prior
-variance of each layer is the best one for the posterior (`methods.dvi.prior`).
+variance of each layer is the best one for the posterior (`bnnbench.methods.dvi.prior`).
 
 Units of the first layer are independent given the input, and what passes its rectifiers is
 exact; units further on count as jointly normal where they enter a rectifier.
@@ -21,18 +21,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Gaussian
-from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
-from methods.batched import Stacked
-from methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
-from methods.dvi.posterior import DviPosterior
-from methods.dvi.prior import InverseGamma, LayerwisePrior
-from methods.dvi.propagation import Covariance, propagation_rules, require_covered
-from methods.heteroscedastic import widened
-from methods.moment_propagation.moments import Moments
-from methods.settings import require_choice, require_count, require_positive
-from methods.torch_network import TorchNetwork
-from methods.training import Schedule, Stack, check_descent
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
+from bnnbench.methods.dvi.posterior import DviPosterior
+from bnnbench.methods.dvi.prior import InverseGamma, LayerwisePrior
+from bnnbench.methods.dvi.propagation import Covariance, propagation_rules, require_covered
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
+from bnnbench.methods.fitting.training import Schedule, Stack, check_descent
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.networks.heteroscedastic import widened
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.dvi.likelihood import MeanAndLogVariance
-from methods.dvi.propagation import Covariance, propagation_rules
-from methods.moment_propagation.moments import Moments
-from methods.network_posterior import POINTS_AT_ONCE
-from methods.predictive import GaussianPredictive
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.dvi.likelihood import MeanAndLogVariance
+from bnnbench.methods.dvi.propagation import Covariance, propagation_rules
+from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.predictions.predictive import GaussianPredictive
 
 
 @dataclass(frozen=True)

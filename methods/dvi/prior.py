@@ -18,8 +18,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.architecture_shapes import ParameterSlice
-from methods.settings import require_positive
+from bnnbench.methods.fitting.settings import require_positive
+from bnnbench.methods.networks.shapes import ParameterSlice
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,19 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from methods.architectures import Architecture, Flatten, Layer, LeakyReLU, Linear, ReLU, Tanh
-from methods.base import Unsupported
-from methods.moment_propagation.covariance import Covariances, covariance_rules
-from methods.moment_propagation.rules import moment_rules
-from methods.torch_layers import Rule
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.moments.covariances.covariance import Covariances, covariance_rules
+from bnnbench.methods.moments.rules import moment_rules
+from bnnbench.methods.networks.architectures import (
+    Architecture,
+    Flatten,
+    Layer,
+    LeakyReLU,
+    Linear,
+    ReLU,
+    Tanh,
+)
+from bnnbench.methods.networks.torch_layers import Rule
 
 Covariance = Literal["full", "diagonal"]
 """All covariances between the units of a layer (DVI), or variances alone (dDVI)."""

@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from methods.architectures import Architecture, Layer
-from methods.base import Posterior
-from methods.network_posterior import NetworkPosterior
-from methods.predictive import Predictive
-from methods.torch_layers import Rule
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.base import Posterior
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.networks.architectures import Architecture, Layer
+from bnnbench.methods.networks.torch_layers import Rule
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.predictions.predictive import Predictive
 
 Numbers = Float[Tensor, "problems numbers"]
 Rngs = Sequence[torch.Generator]

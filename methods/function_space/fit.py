@@ -8,16 +8,16 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from datasets.base import Categorical
-from methods.adamw import AdamW
-from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
-from methods.function_space.base import Model
-from methods.function_space.objective import LogProbs, expected_loss
-from methods.network_posterior import NetworkPosterior
-from methods.randomness import spawn
-from methods.sgd import Sgd
-from methods.torch_network import TorchNetwork
-from methods.training import Stack
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.randomness import spawn
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.function_space.base import Model
+from bnnbench.methods.function_space.objective import LogProbs, expected_loss
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.sgd import Sgd
 
 Training = AdamW | Sgd
 

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import DataSource
-from datasets.conditions import rotate
-from methods.base import Problem, Unsupported
+from bnnbench.datasets.base import DataSource
+from bnnbench.datasets.conditions.base import rotate
+from bnnbench.methods.base import Problem, Unsupported
 
 Points = Callable[[Float[Tensor, "problems batch *features"], Sequence[torch.Generator]], Tensor]
 """From a batch of each problem, and the problems' streams, to `problems points *features`."""

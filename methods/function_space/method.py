@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from methods.adamw import AdamW
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.function_space.base import Model
-from methods.function_space.fit import Step, Training, fit_model
-from methods.function_space.index_sets import IndexSet, TrainingData
-from methods.function_space.models import Map
-from methods.function_space.objective import DirichletPrior, IndexPoints
-from methods.function_space.radial import Radial
-from methods.settings import require_between
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.settings import require_between
+from bnnbench.methods.function_space.base import Model
+from bnnbench.methods.function_space.fit import Step, Training, fit_model
+from bnnbench.methods.function_space.index_sets import IndexSet, TrainingData
+from bnnbench.methods.function_space.models import Map
+from bnnbench.methods.function_space.objective import DirichletPrior, IndexPoints
+from bnnbench.methods.function_space.radial import Radial
 
 
 def _without_decay() -> AdamW:

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from methods.architectures import Architecture
-from methods.base import Posterior, Unsupported
-from methods.function_space.base import At, Numbers, Rngs
-from methods.function_space.weights import repeated, softplus
-from methods.mc_dropout import McDropoutPosterior, has_dropout, with_dropout
-from methods.mfvi import SAMPLING_RULES, kl_to_prior
-from methods.network_posterior import DiagonalGaussianPosterior
-from methods.randomness import spawn
-from methods.settings import require_between, require_count, require_positive
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.base import Posterior, Unsupported
+from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
+from bnnbench.methods.fitting.randomness import spawn
+from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
+from bnnbench.methods.function_space.base import At, Numbers, Rngs
+from bnnbench.methods.function_space.weights import repeated, softplus
+from bnnbench.methods.mc_dropout import McDropoutPosterior, has_dropout, with_dropout
+from bnnbench.methods.mfvi import SAMPLING_RULES, kl_to_prior
+from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)

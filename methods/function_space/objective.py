@@ -15,10 +15,10 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor
 from torch.nn import functional
 
-from datasets.base import Categorical
-from methods.base import Problem, Unsupported
-from methods.function_space.dirichlet import kl_estimate, mean_of
-from methods.function_space.index_sets import IndexSet, TrainingData
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.function_space.index_sets import IndexSet, TrainingData
+from bnnbench.methods.predictions.dirichlet import kl_estimate, mean_of
 
 LogProbs = Float64[Tensor, "draws problems points classes"]
 

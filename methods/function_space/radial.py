@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from methods.base import Posterior
-from methods.function_space.base import At, Numbers, Rngs, SampledPosterior
-from methods.function_space.models import Map
-from methods.function_space.weights import hidden_weights, replaced, softplus
-from methods.mfvi import kl_to_prior
-from methods.randomness import normal
-from methods.settings import require_count, require_positive
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.base import Posterior
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.settings import require_count, require_positive
+from bnnbench.methods.function_space.base import At, Numbers, Rngs, SampledPosterior
+from bnnbench.methods.function_space.models import Map
+from bnnbench.methods.function_space.weights import hidden_weights, replaced, softplus
+from bnnbench.methods.mfvi import kl_to_prior
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)

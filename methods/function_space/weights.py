@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.architecture_shapes import ParameterSlice
-from methods.architectures import Conv2d, Linear
-from methods.base import Unsupported
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.networks.architectures import Conv2d, Linear
+from bnnbench.methods.networks.shapes import ParameterSlice
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 def repeated(stacked: Tensor, times: int) -> Tensor:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import torch
 
-from methods.architectures import Linear
-from methods.base import Posterior, Problem, Unsupported
-from methods.gp.package import import_models, lacking
-from methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
-from methods.settings import require_count
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.base import Posterior, Problem, Unsupported
+from bnnbench.methods.fitting.settings import require_count
+from bnnbench.methods.gp.package import import_models, lacking
+from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
+from bnnbench.methods.networks.architectures import Linear
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from methods.gp.package import import_gpytorch
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.gp.package import import_gpytorch
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 gpytorch = import_gpytorch()
 linear_operator = gpytorch.linear_operator

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import torch
 
-from methods.base import Posterior, Problem
-from methods.gp.package import import_models, lacking
-from methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
-from methods.settings import require_count
+from bnnbench.methods.base import Posterior, Problem
+from bnnbench.methods.fitting.settings import require_count
+from bnnbench.methods.gp.package import import_models, lacking
+from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import importlib.util
 import warnings
 from types import ModuleType
 
-from methods.base import PackageMissing
+from bnnbench.methods.base import PackageMissing
 
 CURE = "pip install bnnbench[gp]"
 
@@ -27,6 +27,6 @@ def import_gpytorch() -> ModuleType:
 
 
 def import_models() -> ModuleType:
-    """Return `methods.gp.models`; raises `PackageMissing` without gpytorch."""
+    """Return `bnnbench.methods.gp.models`; raises `PackageMissing` without gpytorch."""
     import_gpytorch()
-    return importlib.import_module("methods.gp.models")
+    return importlib.import_module("bnnbench.methods.gp.models")

@@ -10,15 +10,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Gaussian
-from methods import checkpoint, progress
-from methods.base import InferenceDiverged, Problem, Unsupported
-from methods.gp.package import import_gpytorch
-from methods.minibatches import Minibatches, require_unaugmented
-from methods.network_posterior import POINTS_AT_ONCE
-from methods.predictive import GaussianPredictive
-from methods.randomness import normal
-from methods.training import Schedule, check_descent, learning_rate_factor
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.minibatches import Minibatches, require_unaugmented
+from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.training import Schedule, check_descent, learning_rate_factor
+from bnnbench.methods.gp.package import import_gpytorch
+from bnnbench.methods.predictions.predictive import GaussianPredictive
 
 
 @dataclass(frozen=True)

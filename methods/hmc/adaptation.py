@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.checkpoint_parts import Attributes, Part
-from methods.hmc.chains import Chains
+from bnnbench.methods.checkpoints.parts import Attributes, Part
+from bnnbench.methods.hmc.chains import Chains
 
 Mass = Literal["identity", "diagonal"]
 """`identity`: all weights have one mass. `diagonal`: the weights of one parameter share theirs,

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from datasets.base import Categorical
-from methods.base import Problem
-from methods.checkpoint_parts import Attributes, Part
-from methods.hmc.precisions import GammaPrior, PrecisionDraws
-from methods.hmc.scaled_networks import Loss, ScaledNetwork
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.base import Problem
+from bnnbench.methods.checkpoints.parts import Attributes, Part
+from bnnbench.methods.hmc.precisions import GammaPrior, PrecisionDraws
+from bnnbench.methods.hmc.scaled_networks import Loss, ScaledNetwork
 
 DIVERGENCE = 1000.0
 """The energy error beyond which a trajectory counts as divergent."""

@@ -17,19 +17,25 @@ from typing import get_args
 
 import torch
 
-from datasets.base import Categorical, Likelihood
-from methods import checkpoint, progress
-from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
-from methods.batched import Stacked
-from methods.hmc.adaptation import Mass, Warmup
-from methods.hmc.chains import Chains
-from methods.hmc.posterior import Traces
-from methods.hmc.precisions import GammaPrior
-from methods.hmc.scaled_networks import AnyScaledNetwork, ScaledNetwork
-from methods.hmc.scaled_perceptron import ScaledPerceptron
-from methods.minibatches import require_unaugmented
-from methods.settings import require_between, require_choice, require_count, require_positive
-from methods.targets import require_output_per_target
+from bnnbench.datasets.base import Categorical, Likelihood
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.minibatches import require_unaugmented
+from bnnbench.methods.fitting.settings import (
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
+from bnnbench.methods.fitting.targets import require_output_per_target
+from bnnbench.methods.hmc.adaptation import Mass, Warmup
+from bnnbench.methods.hmc.chains import Chains
+from bnnbench.methods.hmc.posterior import Traces
+from bnnbench.methods.hmc.precisions import GammaPrior
+from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork, ScaledNetwork
+from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,17 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from datasets.base import Categorical, Likelihood
-from methods.base import InferenceDiverged, Posterior
-from methods.checkpoint_parts import Part
-from methods.convergence import LEAST_DRAWS, ess_bulk, ess_tail, split_r_hat
-from methods.hmc.chains import Chains, Transition
-from methods.hmc.scaled_networks import ScaledNetwork
-from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+from bnnbench.datasets.base import Categorical, Likelihood
+from bnnbench.methods.base import InferenceDiverged, Posterior
+from bnnbench.methods.checkpoints.parts import Part
+from bnnbench.methods.hmc.chains import Chains, Transition
+from bnnbench.methods.hmc.convergence import LEAST_DRAWS, ess_bulk, ess_tail, split_r_hat
+from bnnbench.methods.hmc.scaled_networks import ScaledNetwork
+from bnnbench.methods.predictions.predictive import (
+    CategoricalPredictive,
+    GaussianPredictive,
+    Predictive,
+)
 
 CONVERGED = 1.05
 """The largest split R-hat of predictions that passes."""

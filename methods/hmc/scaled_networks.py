@@ -16,9 +16,10 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from datasets.base import Categorical, Likelihood
-from methods.architecture_shapes import parameter_slices, walk
-from methods.architectures import (
+from bnnbench.datasets.base import Categorical, Likelihood
+from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.fitting.network_posterior import outputs
+from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     Architecture,
     BatchNorm,
@@ -26,9 +27,8 @@ from methods.architectures import (
     GaussianNoise,
     LogisticBernoulli,
 )
-from methods.base import Problem, Unsupported
-from methods.network_posterior import outputs
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.networks.shapes import parameter_slices, walk
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 STATE_MULTIPLE = 32
 """States are as long as a multiple of it: two vector registers of the widest processors."""

@@ -9,11 +9,11 @@ import torch.nn.functional as F
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from datasets.base import Categorical, Likelihood
-from methods.architectures import Layer, LeakyReLU, ReLU, Tanh
-from methods.base import Problem, Unsupported
-from methods.hmc.scaled_networks import STATE_MULTIPLE, padded
-from methods.perceptron import as_perceptron
+from bnnbench.datasets.base import Categorical, Likelihood
+from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.hmc.scaled_networks import STATE_MULTIPLE, padded
+from bnnbench.methods.networks.architectures import Layer, LeakyReLU, ReLU, Tanh
+from bnnbench.methods.networks.perceptron import as_perceptron
 
 ALIGNMENT = 4
 """Rows and columns of all matrices, so that members lie on boundaries of 16 bytes."""

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.integration.rectified import RectifiedSum
-from methods.integration.region import Affine, Box, Rectified
-from methods.integration.sums import SumOfUniforms, antiderivative
-from methods.integration.weights import PiecewisePolynomial
+from bnnbench.methods.integration.rectified import RectifiedSum
+from bnnbench.methods.integration.region import Affine, Box, Rectified
+from bnnbench.methods.integration.sums import SumOfUniforms, antiderivative
+from bnnbench.methods.integration.weights import PiecewisePolynomial
 
 
 def volume(box: Box, positive: Affine | None = None) -> Float64[Tensor, "*batch"]:

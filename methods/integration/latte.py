@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from methods.base import PackageMissing
-from methods.integration.problems import Piece, Polynomial, Problem
+from bnnbench.methods.base import PackageMissing
+from bnnbench.methods.integration.problems import Piece, Polynomial, Problem
 
 ANSWER = "Answer:"
 EMPTY = re.compile(r"Empty polytope|Ax = b, given as .*\n=+\n\[-?\d")

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.integration.sums import antiderivative
+from bnnbench.methods.integration.sums import antiderivative
 
 NARROW = 1e-3
 """Differences of the closed form over this share of a unit's range leave some 1e-10."""

@@ -1,6 +1,6 @@
 """Antiderivatives of the density of a sum of uniforms in plain PyTorch: differentiable.
 
-What `methods.kernels.uniform_sums` computes row by row, with a fixed number of harmonics.
+What `uniform_sums.py` computes row by row, with a fixed number of harmonics.
 """
 
 import math
@@ -11,7 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.kernels.uniform_sums import MOMENTS_UP_TO, MOST_PEELED, NEGLIGIBLE, PEELED
+from bnnbench.methods.integration.kernels.uniform_sums import (
+    MOMENTS_UP_TO,
+    MOST_PEELED,
+    NEGLIGIBLE,
+    PEELED,
+)
 
 HARMONICS = 128
 FEW = 8

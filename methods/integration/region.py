@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.integration.rectified import RectifiedSum
-from methods.integration.sums import SumOfUniforms
+from bnnbench.methods.integration.rectified import RectifiedSum
+from bnnbench.methods.integration.sums import SumOfUniforms
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.integration import reference
-from methods.kernels import uniform_sums
+from bnnbench.methods.integration import reference
+from bnnbench.methods.integration.kernels import uniform_sums
 
 MOST_ORDERS = 4
 KEPT_BYTES = 2**27

@@ -15,12 +15,12 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.base import InferenceDiverged, Unsupported
-from methods.laplace.likelihood import hessian_root
-from methods.laplace.tape import Entry, Tape
-from methods.network_posterior import NetworkPosterior
-from methods.settings import require_choice
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.base import InferenceDiverged, Unsupported
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.laplace.layer_recorder import Entry, LayerRecorder
+from bnnbench.methods.laplace.likelihood import hessian_root
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Layers = Literal["all", "last"]
 POINTS_AT_ONCE = 250
@@ -36,7 +36,7 @@ class Spectrum(Protocol):
     """
 
     @property
-    def tape(self) -> Tape: ...
+    def tape(self) -> LayerRecorder: ...
 
     @property
     def eigenvalues(self) -> Float64[Tensor, " directions"]: ...
@@ -66,7 +66,7 @@ class Spectrum(Protocol):
 class Structure(Protocol):
     """An approximation of the Gauss-Newton matrix: which weights, and how they depend."""
 
-    def tape(self, network: TorchNetwork) -> Tape:
+    def tape(self, network: TorchNetwork) -> LayerRecorder:
         """Return the tape of the layers; raises `Unsupported` for a network not covered."""
         ...
 
@@ -86,25 +86,25 @@ class OfLayers:
     def __post_init__(self) -> None:
         require_choice(self, "layers", get_args(Layers))
 
-    def tape(self, network: TorchNetwork) -> Tape:
+    def tape(self, network: TorchNetwork) -> LayerRecorder:
         """Return the tape of the layers; raises `Unsupported` for a network not covered."""
-        return Tape(network, self.layers == "last")
+        return LayerRecorder(network, self.layers == "last")
 
 
-def values_per_point(tape: Tape, outputs: int) -> int:
+def values_per_point(tape: LayerRecorder, outputs: int) -> int:
     """Return how many numbers the tape's Jacobian and its factors of one point have."""
     return sum(
         b.positions * (b.features + outputs * b.units) + outputs * b.size for b in tape.blocks
     )
 
 
-def points_at_once(tape: Tape, outputs: int) -> int:
+def points_at_once(tape: LayerRecorder, outputs: int) -> int:
     """Return the number of points to take together."""
     return min(POINTS_AT_ONCE, max(1, VALUES_AT_ONCE // values_per_point(tape, outputs)))
 
 
 def gauss_newton_entries(
-    tape: Tape, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+    tape: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
 ) -> Iterator[list[Entry]]:
     r"""Yield entries, of some points at a time, whose Jacobians G give $H = \sum G^T G$."""
     for points in inputs.split(points_at_once(tape, mode.network.output_shape[0])):

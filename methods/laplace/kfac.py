@@ -21,9 +21,14 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from methods.laplace.gauss_newton import OfLayers, Spectrum, eigensystem, gauss_newton_entries
-from methods.laplace.tape import Entry, Tape
-from methods.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.laplace.gauss_newton import (
+    OfLayers,
+    Spectrum,
+    eigensystem,
+    gauss_newton_entries,
+)
+from bnnbench.methods.laplace.layer_recorder import Entry, LayerRecorder
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Kfac(OfLayers):
 class Kronecker:
     """Eigenvectors of every layer's matrix, as products of those of its factors."""
 
-    tape: Tape
+    tape: LayerRecorder
     eigenvalues: Float64[Tensor, " directions"]
     of_units: tuple[Float64[Tensor, "_ _"], ...]
     of_features: tuple[Float64[Tensor, "_ _"], ...]
@@ -97,7 +102,7 @@ class Kronecker:
 
 
 def kronecker_factors(
-    tape: Tape, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+    tape: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
 ) -> tuple[list[Float64[Tensor, "_ _"]], list[Float64[Tensor, "_ _"]]]:
     """Return each layer's mean product of what units see, and its sum of gradients' products."""
     of_inputs = [inputs.new_zeros(b.features, b.features).double() for b in tape.blocks]

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from datasets.base import Categorical, Likelihood
+from bnnbench.datasets.base import Categorical, Likelihood
 
 
 def hessian_root(

@@ -18,12 +18,16 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from datasets.base import Categorical
-from methods.base import require_classifier
-from methods.laplace.gauss_newton import Spectrum, points_at_once
-from methods.network_posterior import NetworkPosterior
-from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
-from methods.randomness import normal
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.base import require_classifier
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.laplace.gauss_newton import Spectrum, points_at_once
+from bnnbench.methods.predictions.predictive import (
+    CategoricalPredictive,
+    GaussianPredictive,
+    Predictive,
+)
 
 
 @dataclass(frozen=True)

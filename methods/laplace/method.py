@@ -15,21 +15,26 @@ from typing import Any, Literal, get_args
 
 import torch
 
-from datasets.base import Categorical, Gaussian, Split
-from methods.adamw import AdamW
-from methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem, Unsupported
-from methods.batched import Batched
-from methods.laplace.evidence import Evidence, Precisions, most_evident
-from methods.laplace.gauss_newton import Spectrum, Structure
-from methods.laplace.kfac import Kfac
-from methods.laplace.likelihood import misfit
-from methods.laplace.linearised import LinearisedPosterior
-from methods.network_posterior import NetworkPosterior, outputs
-from methods.randomness import normal
-from methods.settings import require_between, require_choice, require_count, require_positive
-from methods.torch_network import TorchNetwork
-from methods.trajectory.running_statistics import recomputed
-from methods.validation_search import held_out
+from bnnbench.datasets.base import Categorical, Gaussian, Split
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior, outputs
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.settings import (
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
+from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.laplace.evidence import Evidence, Precisions, most_evident
+from bnnbench.methods.laplace.gauss_newton import Spectrum, Structure
+from bnnbench.methods.laplace.kfac import Kfac
+from bnnbench.methods.laplace.likelihood import misfit
+from bnnbench.methods.laplace.linearised import LinearisedPosterior
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.trajectory.running_statistics import recomputed
 
 Prediction = Literal["glm", "glm_mc", "mc"]
 """The network linearised in its weights, in closed form (a classifier's by probits) or, of a

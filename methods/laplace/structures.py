@@ -7,7 +7,9 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from methods.laplace.gauss_newton import (
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.settings import require_count
+from bnnbench.methods.laplace.gauss_newton import (
     OfLayers,
     Spectrum,
     eigensystem,
@@ -15,10 +17,8 @@ from methods.laplace.gauss_newton import (
     require_at_most,
     require_finite,
 )
-from methods.laplace.tape import Entry, Tape
-from methods.network_posterior import NetworkPosterior
-from methods.settings import require_count
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.laplace.layer_recorder import Entry, LayerRecorder
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Full(OfLayers):
         super().__post_init__()
         require_count(self, "most")
 
-    def tape(self, network: TorchNetwork) -> Tape:
+    def tape(self, network: TorchNetwork) -> LayerRecorder:
         """Return the tape of the layers; raises `Unsupported` for a network not covered."""
         tape = super().tape(network)
         require_at_most(self.most, tape.size)
@@ -75,9 +75,9 @@ class Subnetwork:
     def __post_init__(self) -> None:
         require_count(self, "size")
 
-    def tape(self, network: TorchNetwork) -> Tape:
+    def tape(self, network: TorchNetwork) -> LayerRecorder:
         """Return the tape of the layers; raises `Unsupported` for a network not covered."""
-        return Tape(network)
+        return LayerRecorder(network)
 
     def spectrum(
         self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
@@ -93,7 +93,7 @@ class Subnetwork:
 class SomeWeights:
     """A symmetric matrix over some of the tape's weights."""
 
-    tape: Tape
+    tape: LayerRecorder
     eigenvalues: Float64[Tensor, " directions"]
     places: Int[Tensor, " directions"]
     """Of the weights in flat vectors of all."""
@@ -138,7 +138,7 @@ class SomeWeights:
 
 
 def _among(
-    tape: Tape,
+    tape: LayerRecorder,
     mode: NetworkPosterior,
     inputs: Float[Tensor, "points *features"],
     chosen: Int[Tensor, " directions"] | None,
@@ -155,9 +155,11 @@ def _among(
     return SomeWeights(tape, eigenvalues, places, vectors, chosen)
 
 
-def _jacobian(tape: Tape, entries: Sequence[Entry]) -> Float[Tensor, "points directions weights"]:
+def _jacobian(
+    tape: LayerRecorder, entries: Sequence[Entry]
+) -> Float[Tensor, "points directions weights"]:
     return tape.flat([entry.jacobian() for entry in entries])
 
 
-def _rows(tape: Tape, entries: Sequence[Entry]) -> Float[Tensor, "rows weights"]:
+def _rows(tape: LayerRecorder, entries: Sequence[Entry]) -> Float[Tensor, "rows weights"]:
     return _jacobian(tape, entries).flatten(0, 1)

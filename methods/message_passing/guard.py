@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.heads import Head, Noise
-from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import Weights
-from methods.message_passing.network import Network, all_proper
-from methods.message_passing.schedule import Sequential
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.heads import Head, Noise
+from bnnbench.methods.message_passing.layers.base import Visit
+from bnnbench.methods.message_passing.layers.weighted import Weights
+from bnnbench.methods.message_passing.network import Network, all_proper
+from bnnbench.methods.message_passing.schedule import Sequential
 
 MOST_REPLACED = 0.2
 """The share of replaced forward messages above which a visit has gone wrong."""

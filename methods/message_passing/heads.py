@@ -9,9 +9,13 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from methods.message_passing.factors import argmax, regression, softmax
-from methods.message_passing.gaussian import Gaussian
-from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+from bnnbench.methods.message_passing.factors import argmax, regression, softmax
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.predictions.predictive import (
+    CategoricalPredictive,
+    GaussianPredictive,
+    Predictive,
+)
 
 Noise = Float[Tensor, "members outputs 2"]
 """Shape and rate of a Gamma, or what messages add to them."""

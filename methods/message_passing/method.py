@@ -11,27 +11,28 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Categorical, Gaussian, Likelihood, Split
-from methods import checkpoint, progress
-from methods.architectures import Architecture
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.message_passing.gaussian import Gaussian as Message
-from methods.message_passing.heads import Classification, Head, Noise, Regression
-from methods.message_passing.layers.weighted import Weights
-from methods.message_passing.network import Network, Precision, all_proper
-from methods.message_passing.priors import SpectralPrior
-from methods.message_passing.schedule import Coupled, Schedule, ramp
-from methods.message_passing.state import Storage
-from methods.message_passing.trainer import Trainer
-from methods.minibatches import Rows, require_unaugmented
-from methods.network_posterior import convolves, draws_at_once, outputs
-from methods.predictive import Predictive
-from methods.randomness import normal, spawn
-from methods.settings import require_choice, require_count, require_positive
-from methods.targets import require_output_per_target
-from methods.torch_network import TorchNetwork
-from methods.validation_search import held_out
+from bnnbench.datasets.base import Categorical, Gaussian, Likelihood, Split
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.minibatches import Rows, require_unaugmented
+from bnnbench.methods.fitting.network_posterior import convolves, draws_at_once, outputs
+from bnnbench.methods.fitting.randomness import normal, spawn
+from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
+from bnnbench.methods.fitting.targets import require_output_per_target
+from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.message_passing.gaussian import Gaussian as Message
+from bnnbench.methods.message_passing.heads import Classification, Head, Noise, Regression
+from bnnbench.methods.message_passing.layers.weighted import Weights
+from bnnbench.methods.message_passing.network import MessageAccuracy, Network, all_proper
+from bnnbench.methods.message_passing.priors import SpectralPrior
+from bnnbench.methods.message_passing.schedule import Coupled, Schedule, ramp
+from bnnbench.methods.message_passing.state import Storage
+from bnnbench.methods.message_passing.trainer import Trainer
+from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.predictions.predictive import Predictive
 
 Backend = Literal["compiled", "reference"]
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -105,7 +106,7 @@ class MessagePassing(Stacked):
     iterations: Sequence[int] = ramp(6)
     batch_size: int = 128
     schedule: Schedule = field(default_factory=Coupled)
-    precision: Precision = field(default_factory=Precision)
+    accuracy: MessageAccuracy = field(default_factory=MessageAccuracy)
     prior: SpectralPrior = field(default_factory=SpectralPrior)
     head: Literal["argmax", "softmax"] = "argmax"
     argmax_variance: float = 0.3
@@ -155,10 +156,10 @@ class MessagePassing(Stacked):
                     "MessagePassing needs predictive_variance=None where head='softmax', which "
                     f"has no such noise; got {self.predictive_variance!r}"
                 )
-        if self.schedule.joint_precisions and self.precision.cavity == "example":
+        if self.schedule.joint_precisions and self.accuracy.cavity == "example":
             raise ValueError(
                 "MessagePassing needs cavities of rows where precisions are joint, which are no "
-                "sums over examples: Precision(cavity='row'); got 'example'"
+                "sums over examples: MessageAccuracy(cavity='row'); got 'example'"
             )
         if not all(0 < std < math.inf for std in self.noise_stds):
             raise ValueError(f"MessagePassing needs noise_stds > 0; got {self.noise_stds!r}")
@@ -188,10 +189,10 @@ class MessagePassing(Stacked):
             [torch.randperm(rows.count, generator=rng, device=rng.device) for rng in rngs]
         )
         kernels = kernels_for(self.backend, rows.inputs.device)
-        precision = self.precision
-        if self.schedule.joint_precisions and precision.cavity == "by_fan_in":
-            precision = replace(precision, cavity="row")
-        network = Network(first.architecture, first.input_shape, kernels, precision)
+        accuracy = self.accuracy
+        if self.schedule.joint_precisions and accuracy.cavity == "by_fan_in":
+            accuracy = replace(accuracy, cavity="row")
+        network = Network(first.architecture, first.input_shape, kernels, accuracy)
         prior = self.prior.draw(network.weighted, rngs, rows.inputs)
         return Trainer(
             network,
@@ -306,4 +307,4 @@ def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float
 def kernels_for(backend: Backend, device: torch.device) -> ModuleType:
     """Return the module of kernels for data on a device."""
     name = backend if backend == "reference" or device.type == "cpu" else "cuda"
-    return importlib.import_module(f"methods.message_passing.kernels.{name}")
+    return importlib.import_module(f"bnnbench.methods.message_passing.kernels.{name}")

@@ -9,29 +9,29 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from methods import architectures as words
-from methods.architecture_shapes import output_shape
-from methods.architectures import Architecture
-from methods.base import Unsupported
-from methods.message_passing.convolution import Convolution
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.layers.base import Layer, Visit
-from methods.message_passing.layers.elementwise import Activation, Flatten, MaxPool
-from methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
-from methods.message_passing.layers.later import LaterLayer
-from methods.message_passing.layers.pooling import AveragePool
-from methods.message_passing.layers.residual import Residual
-from methods.message_passing.layers.weighted import WeightedLayer, Weights
-from methods.message_passing.maps import Dense
-from methods.message_passing.sums import Order
-from methods.settings import require_choice
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers.base import Layer, Visit
+from bnnbench.methods.message_passing.layers.elementwise import Activation, Flatten, MaxPool
+from bnnbench.methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
+from bnnbench.methods.message_passing.layers.later import LaterLayer
+from bnnbench.methods.message_passing.layers.pooling import AveragePool
+from bnnbench.methods.message_passing.layers.residual import Residual
+from bnnbench.methods.message_passing.layers.weighted import WeightedLayer, Weights
+from bnnbench.methods.message_passing.maps.base import Dense
+from bnnbench.methods.message_passing.maps.convolution import Convolution
+from bnnbench.methods.message_passing.maps.sums import Order
+from bnnbench.methods.networks import architectures as words
+from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.shapes import output_shape
 
 LARGE_FAN_IN = 64
 """From this fan-in on, a message's own share of a pre-activation's variance is neglected."""
 
 
 @dataclass(frozen=True)
-class Precision:
+class MessageAccuracy:
     """How exactly sums of messages are computed (sums.py, layers/first.py).
 
     `by_fan_in`: below a fan-in of 64 exactly, with stored messages of examples in a first layer;
@@ -64,9 +64,9 @@ class Network:
         architecture: Architecture,
         input_shape: tuple[int, ...],
         kernels: ModuleType,
-        precision: Precision = Precision(),
+        accuracy: MessageAccuracy = MessageAccuracy(),
     ) -> None:
-        self.kernels, self.precision = kernels, precision
+        self.kernels, self.accuracy = kernels, accuracy
         self.weighted: list[WeightedLayer] = []
         self.layers = self._layers(architecture, input_shape, observed=True)
         if not self.weighted:
@@ -113,7 +113,7 @@ class Network:
         )
 
     def _weighted(self, map: Dense | Convolution, observed: bool) -> WeightedLayer:
-        order, by_example = self.precision.of(prod(map.weight_shape[1:]))
+        order, by_example = self.accuracy.of(prod(map.weight_shape[1:]))
         first = FirstLayerOfExamples if by_example else FirstLayer
         kind = first if observed else LaterLayer
         layer = kind(map, order, self.kernels)

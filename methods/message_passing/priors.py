@@ -8,9 +8,9 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.layers.weighted import WeightedLayer, Weights
-from methods.settings import require_choice, require_positive
+from bnnbench.methods.fitting.settings import require_choice, require_positive
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers.weighted import WeightedLayer, Weights
 
 BIAS_VARIANCE = 0.5
 OUTPUT_VARIANCE = 1.5

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from math import exp
 from typing import ClassVar
 
-from methods.settings import require_between, require_count
+from bnnbench.methods.fitting.settings import require_between, require_count
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Coupled:
     joint_precisions: bool = False
     """Whether a group says of a weight what its joint posterior does, rather than the sum of
     what rows, a convolution's positions, say as if they were independent (joint.py). Needs
-    cavities of rows, which `Precision` then chooses."""
+    cavities of rows, which `MessageAccuracy` then chooses."""
 
     def __post_init__(self) -> None:
         require_count(self, "size", "solver_iterations")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.layers.weighted import Weights
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers.weighted import Weights
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Generator, Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.guard import WATCHED, Watch, is_hopeless, sound_messages
-from methods.message_passing.heads import Head, Noise
-from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import Weights
-from methods.message_passing.network import Network, members, with_members
-from methods.message_passing.schedule import Schedule, Sequential, calmer, published_step
-from methods.message_passing.state import (
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.guard import WATCHED, Watch, is_hopeless, sound_messages
+from bnnbench.methods.message_passing.heads import Head, Noise
+from bnnbench.methods.message_passing.layers.base import Visit
+from bnnbench.methods.message_passing.layers.weighted import Weights
+from bnnbench.methods.message_passing.network import Network, members, with_members
+from bnnbench.methods.message_passing.schedule import Schedule, Sequential, calmer, published_step
+from bnnbench.methods.message_passing.state import (
     AS_MARGINALS,
     Storage,
     Tally,

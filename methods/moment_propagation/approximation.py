@@ -12,20 +12,25 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.architectures import Architecture, GaussianNoise, Layer, LogisticBernoulli
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.last import Last, content
-from methods.moment_propagation.covariance import Covariances, covariance_rules
-from methods.moment_propagation.layerwise import Layerwise
-from methods.moment_propagation.method import MomentPropagation
-from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.posterior import MomentPosterior
-from methods.moment_propagation.rules import Formulas, moment_rules
-from methods.moment_propagation.softmax import log_probabilities
-from methods.network_posterior import POINTS_AT_ONCE, NetworkPosterior
-from methods.predictive import CategoricalPredictive
-from methods.settings import require_choice
-from methods.torch_layers import Rule
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.memo import Memo, content
+from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
+from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.moment_propagation.posterior import MomentPosterior
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.covariances.covariance import Covariances, covariance_rules
+from bnnbench.methods.moments.layerwise import Layerwise
+from bnnbench.methods.moments.rules import Formulas, moment_rules
+from bnnbench.methods.moments.units.softmax import log_probabilities
+from bnnbench.methods.networks.architectures import (
+    Architecture,
+    GaussianNoise,
+    Layer,
+    LogisticBernoulli,
+)
+from bnnbench.methods.networks.torch_layers import Rule
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
 
 Propagation = Literal["ap1", "ap2"]
 """Means alone; means and variances."""
@@ -145,7 +150,7 @@ class Approximation:
         return [_outcome(self, *pair) for pair in zip(problems, rngs, strict=True)]
 
 
-_last: Last[NetworkPosterior] = Last()
+_last: Memo[NetworkPosterior] = Memo()
 
 
 def _trained(method: MomentPropagation, problem: Problem, rng: torch.Generator) -> NetworkPosterior:
@@ -158,7 +163,7 @@ def _trained(method: MomentPropagation, problem: Problem, rng: torch.Generator) 
         assert isinstance(posterior, MomentPosterior)
         return posterior.at_mean
 
-    return _last.or_new((method, problem.architecture, problem.likelihood, data), fit)
+    return _last.get((method, problem.architecture, problem.likelihood, data), fit)
 
 
 def _outcome(

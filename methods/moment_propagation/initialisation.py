@@ -12,13 +12,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.architectures import Conv2d, Layer, Linear
-from methods.base import Problem
-from methods.minibatches import Minibatches
-from methods.moment_propagation.rules import Formulas
-from methods.moment_propagation.single_pixel import Pixel, single_pixel_rules
-from methods.torch_layers import RULES, Parameters, Pass, Rule, channel_moments, realigned
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.base import Problem
+from bnnbench.methods.fitting.minibatches import Minibatches
+from bnnbench.methods.moments.rules import Formulas
+from bnnbench.methods.moments.single_pixel import Pixel, single_pixel_rules
+from bnnbench.methods.networks.architectures import Conv2d, Layer, Linear
+from bnnbench.methods.networks.torch_layers import (
+    RULES,
+    Parameters,
+    Pass,
+    Rule,
+    channel_moments,
+    realigned,
+)
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Rescaling = Literal["none", "bn", "ap2"]
 """By what statistics weights are rescaled before training: by none, by those of a batch

@@ -13,19 +13,19 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from methods.architectures import Architecture, LogisticBernoulli
-from methods.base import InferenceDiverged, Posterior, Problem, Unsupported
-from methods.batched import Stacked
-from methods.moment_propagation.initialisation import Rescaling, rescale
-from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.networks import contains, with_analytic_norms, with_dropout
-from methods.moment_propagation.posterior import MomentPosterior
-from methods.moment_propagation.rules import Formulas, alone, moment_rules, with_variance
-from methods.moment_propagation.softmax import Softmax, log_probabilities
-from methods.randomness import normal
-from methods.settings import require_between, require_choice
-from methods.torch_network import TorchNetwork
-from methods.training import ObservationNoise, Schedule, Stack, check_descent
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.settings import require_between, require_choice
+from bnnbench.methods.fitting.training import ObservationNoise, Schedule, Stack, check_descent
+from bnnbench.methods.moment_propagation.initialisation import Rescaling, rescale
+from bnnbench.methods.moment_propagation.networks import contains, with_analytic_norms, with_dropout
+from bnnbench.methods.moment_propagation.posterior import MomentPosterior
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.rules import Formulas, alone, moment_rules, with_variance
+from bnnbench.methods.moments.units.softmax import Softmax, log_probabilities
+from bnnbench.methods.networks.architectures import Architecture, LogisticBernoulli
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Mode = Literal["ap2", "sample", "ap1"]
 """What flows through the network: moments, samples, or means alone."""

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from methods.architectures import (
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     Architecture,
     BatchNorm,
@@ -19,7 +20,6 @@ from methods.architectures import (
     Swish,
     Tanh,
 )
-from methods.base import Unsupported
 
 ACTIVATIONS = (ReLU, LeakyReLU, Swish, Tanh, Sigmoid, LogisticBernoulli)
 NORMS = (BatchNorm, FeatureResponseNorm, AnalyticNorm)

@@ -6,14 +6,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Categorical
-from methods.base import require_classifier
-from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.rules import Formulas, moment_rules, with_variance
-from methods.moment_propagation.softmax import log_probabilities
-from methods.network_posterior import POINTS_AT_ONCE, NetworkPosterior
-from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
-from methods.torch_network import TorchNetwork
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.base import require_classifier
+from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.rules import Formulas, moment_rules, with_variance
+from bnnbench.methods.moments.units.softmax import log_probabilities
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.predictions.predictive import (
+    CategoricalPredictive,
+    GaussianPredictive,
+    Predictive,
+)
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 import torch
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Batched
-from methods.graves_vi import GravesVi
-from methods.ivon import Ivon
-from methods.mfvi import Mfvi
-from methods.moment_propagation.posterior import MomentPosterior
-from methods.moment_propagation.rules import Formulas
-from methods.network_posterior import DiagonalGaussianPosterior
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.moment_propagation.posterior import MomentPosterior
+from bnnbench.methods.moments.rules import Formulas
+from bnnbench.methods.row_by_row.graves_vi import GravesVi
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import get_args
 
 import torch
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.moment_propagation.approximation import ApproximatePosterior
-from methods.moment_propagation.initialisation import Rescaling, rescale
-from methods.moment_propagation.rules import Formulas
-from methods.settings import require_choice
-from methods.training import Stack
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
+from bnnbench.methods.moment_propagation.initialisation import Rescaling, rescale
+from bnnbench.methods.moments.rules import Formulas
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.kernels import pbp as kernel
-from methods.kernels.pbp_layers import LAYER_ROWS, SHARED_ROWS
-from methods.pbp import multinomial
-from methods.pbp.state import State
+from bnnbench.methods.pbp import multinomial
+from bnnbench.methods.pbp.kernels import filtering as kernel
+from bnnbench.methods.pbp.kernels.layers import LAYER_ROWS, SHARED_ROWS
+from bnnbench.methods.pbp.state import State
 
 
 class Filter:

@@ -11,28 +11,33 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Categorical, Gaussian, Likelihood
-from methods import checkpoint, progress
-from methods.architectures import ReLU
-from methods.base import InferenceDiverged, PackageMissing, Posterior, Problem
-from methods.batched import Batched
-from methods.kernels.pbp_constants import (
+from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
+from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, Problem
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.members import in_threads
+from bnnbench.methods.fitting.settings import (
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
+from bnnbench.methods.fitting.targets import require_output_per_target
+from bnnbench.methods.networks.architectures import ReLU
+from bnnbench.methods.networks.perceptron import as_perceptron
+from bnnbench.methods.pbp import multinomial, reference
+from bnnbench.methods.pbp.kernels.constants import (
     KEPT_NOISE_UPDATES,
     REJECTED_UPDATES,
     SKIPPED_REFINEMENTS,
 )
-from methods.members import in_threads
-from methods.pbp import multinomial, reference
-from methods.pbp.state import (
-    Layout,
-    State,
-    initial,
-    with_bias,
+from bnnbench.methods.pbp.state import Layout, State, initial, with_bias
+from bnnbench.methods.predictions.predictive import (
+    CategoricalPredictive,
+    GaussianPredictive,
+    Predictive,
 )
-from methods.perceptron import as_perceptron
-from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
-from methods.settings import require_between, require_choice, require_count, require_positive
-from methods.targets import require_output_per_target
 
 Backend = Literal["compiled", "reference"]
 ROWS_AT_ONCE = 2**14
@@ -129,7 +134,7 @@ def _backend(backend: Backend) -> ModuleType:
     if backend == "reference":
         return reference
     try:
-        return importlib.import_module("methods.pbp.compiled")
+        return importlib.import_module("bnnbench.methods.pbp.compiled")
     except PackageMissing as missing:
         raise PackageMissing(f'{missing}; or use the slow Pbp(backend="reference")') from missing
 

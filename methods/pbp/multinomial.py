@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.kernels.pbp_constants import LOGIT_NOISE_VARIANCE
+from bnnbench.methods.pbp.kernels.constants import LOGIT_NOISE_VARIANCE
 
 NODES = 32
 POINTS_AT_ONCE = 2**20

@@ -15,15 +15,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.kernels.pbp_constants import (
+from bnnbench.methods.pbp import multinomial
+from bnnbench.methods.pbp.kernels.constants import (
     KEPT_NOISE_UPDATES,
     LARGEST_CAVITY_VARIANCE,
     REJECTED_UPDATES,
     SKIPPED_REFINEMENTS,
     SMALLEST_VARIANCE,
 )
-from methods.pbp import multinomial
-from methods.pbp.state import State
+from bnnbench.methods.pbp.state import State
 
 Head = tuple[float, Tensor, Tensor]
 Layers = Sequence[Float[Tensor, "_units _inputs"]]

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.kernels.pbp_constants import LANES
+from bnnbench.methods.compiled import LANES
 
 
 def padded(units: int) -> int:

@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.base import Problem
-from methods.network_posterior import NetworkPosterior
-from methods.training import Stack
-from methods.trajectory.collector import Descent, follow
-from methods.trajectory.moments import Moments
-from methods.trajectory.running_statistics import recomputed
+from bnnbench.methods.base import Problem
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.trajectory.collector import Descent, follow
+from bnnbench.methods.trajectory.moments import Moments
+from bnnbench.methods.trajectory.running_statistics import recomputed
 
 
 def averaged(

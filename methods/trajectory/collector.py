@@ -10,21 +10,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Split
-from methods.base import Problem
-from methods.checkpoint_parts import Part
-from methods.initialisation import Initialisation
-from methods.settings import (
+from bnnbench.datasets.base import Split
+from bnnbench.methods.base import Problem
+from bnnbench.methods.checkpoints.parts import Part
+from bnnbench.methods.fitting.settings import (
     LATER,
     require_between,
     require_choice,
     require_count,
     require_positive,
 )
-from methods.training import Stack
-from methods.trajectory.likelihood import row_losses
-from methods.trajectory.schedules import Constant, Plateau, PlateauFactors, Schedule
-from methods.validation_search import held_out
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.networks.initialisation import Initialisation
+from bnnbench.methods.trajectory.likelihood import row_losses
+from bnnbench.methods.trajectory.schedules import Constant, Plateau, PlateauFactors, Schedule
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from itertools import pairwise
 
 import torch
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.settings import require_between, require_count, require_positive
-from methods.training import Stack
-from methods.trajectory.langevin import Rate, chains, evenly, outcomes
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.trajectory.langevin import Rate, chains, evenly, outcomes
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods import checkpoint
-from methods.base import InferenceDiverged
+from bnnbench.methods.base import InferenceDiverged
+from bnnbench.methods.checkpoints import checkpoint
 
 
 def elliptical_slices(

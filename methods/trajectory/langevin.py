@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.randomness import normal
-from methods.training import Stack
-from methods.trajectory.averages import posterior_of
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.trajectory.averages import posterior_of
 
 Rate = Callable[[int], tuple[float, float]]
 """Learning rate and temperature of step 0, 1, ..."""

@@ -1,6 +1,6 @@
 """Stochastic gradient descent, of which the last iterate predicts: a point estimate.
 
-`methods.sgd` is the same for networks whose noise does not depend on the input; this one shares
+`Sgd` is the same for networks whose noise does not depend on the input; this one shares
 settings and networks with the methods that keep more of the iterates.
 """
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import torch
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.trajectory.collector import Descent, follow
-from methods.trajectory.schedules import HighThenLow
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.trajectory.collector import Descent, follow
+from bnnbench.methods.trajectory.schedules import HighThenLow
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ import math
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from datasets.base import Categorical, Likelihood
-from methods.heteroscedastic import gaussian_losses
+from bnnbench.datasets.base import Categorical, Likelihood
+from bnnbench.methods.networks.heteroscedastic import gaussian_losses
 
 
 def row_losses(

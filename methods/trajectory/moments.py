@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.checkpoint_parts import Attributes, Part
+from bnnbench.methods.checkpoints.parts import Attributes, Part
 
 
 class Moments:

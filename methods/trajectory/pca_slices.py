@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.settings import require_count, require_positive
-from methods.trajectory.collector import Descent, require_iterates
-from methods.trajectory.elliptical_slice import elliptical_slices
-from methods.trajectory.subspace import Task, in_subspaces, temperature_of, total_loss
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.settings import require_count, require_positive
+from bnnbench.methods.trajectory.collector import Descent, require_iterates
+from bnnbench.methods.trajectory.elliptical_slice import elliptical_slices
+from bnnbench.methods.trajectory.subspace import Task, in_subspaces, temperature_of, total_loss
 
 
 @dataclass(frozen=True)

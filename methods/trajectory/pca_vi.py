@@ -14,17 +14,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Split
-from methods import checkpoint
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.heteroscedastic import softplus
-from methods.mfvi import kl_to_prior
-from methods.minibatches import Minibatches
-from methods.randomness import normal
-from methods.settings import require_count, require_positive
-from methods.trajectory.collector import Descent, require_iterates
-from methods.trajectory.subspace import Task, in_subspaces, losses, temperature_of
+from bnnbench.datasets.base import Split
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.minibatches import Minibatches
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.settings import require_count, require_positive
+from bnnbench.methods.mfvi import kl_to_prior
+from bnnbench.methods.networks.heteroscedastic import softplus
+from bnnbench.methods.trajectory.collector import Descent, require_iterates
+from bnnbench.methods.trajectory.subspace import Task, in_subspaces, losses, temperature_of
 
 
 @dataclass(frozen=True)

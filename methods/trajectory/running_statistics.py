@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 @torch.no_grad()

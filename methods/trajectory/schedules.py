@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.checkpoint_parts import Attributes, Part
-from methods.settings import require_between, require_count, require_positive
+from bnnbench.methods.checkpoints.parts import Attributes, Part
+from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 
 
 @dataclass(frozen=True)

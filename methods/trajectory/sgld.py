@@ -10,18 +10,18 @@ from typing import get_args
 
 import torch
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.initialisation import Initialisation
-from methods.settings import (
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.settings import (
     LATER,
     require_between,
     require_choice,
     require_count,
     require_positive,
 )
-from methods.training import Stack
-from methods.trajectory.langevin import chains, evenly, outcomes
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.networks.initialisation import Initialisation
+from bnnbench.methods.trajectory.langevin import chains, evenly, outcomes
 
 
 @dataclass(frozen=True)

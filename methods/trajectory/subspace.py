@@ -14,12 +14,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Split
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.network_posterior import POINTS_AT_ONCE, NetworkPosterior
-from methods.trajectory.averages import averaged, posterior_of
-from methods.trajectory.collector import Descent
-from methods.trajectory.likelihood import row_losses
+from bnnbench.datasets.base import Split
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
+from bnnbench.methods.trajectory.averages import averaged, posterior_of
+from bnnbench.methods.trajectory.collector import Descent
+from bnnbench.methods.trajectory.likelihood import row_losses
 
 
 @dataclass(frozen=True)

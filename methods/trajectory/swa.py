@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import torch
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.trajectory.averages import averaged, posterior_of
-from methods.trajectory.collector import Descent, require_iterates
-from methods.trajectory.schedules import HighThenLow
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.trajectory.averages import averaged, posterior_of
+from bnnbench.methods.trajectory.collector import Descent, require_iterates
+from bnnbench.methods.trajectory.schedules import HighThenLow
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.randomness import normal
-from methods.settings import require_between, require_count
-from methods.trajectory.averages import averaged, posterior_of
-from methods.trajectory.collector import Descent, require_iterates
-from methods.trajectory.schedules import HighThenLow
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.fitting.settings import require_between, require_count
+from bnnbench.methods.trajectory.averages import averaged, posterior_of
+from bnnbench.methods.trajectory.collector import Descent, require_iterates
+from bnnbench.methods.trajectory.schedules import HighThenLow
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 r"""Variational structured dropout (VSD).
 
 Every dense layer multiplies its inputs by Gaussian factors that Householder reflections
-correlate (`methods.vsd.noise`). The factors are what is inferred, under the prior that is best
+correlate (`noise.py`). The factors are what is inferred, under the prior that is best
 for them; weights θ are learned beside. The evidence lower bound per training row is minus the
 mean expected loss minus KL / N.
 
@@ -22,15 +22,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.base import InferenceDiverged, Posterior, Problem
-from methods.batched import Stacked
-from methods.network_posterior import NetworkPosterior, draws_at_once
-from methods.predictive import Predictive, mixture
-from methods.settings import require_choice, require_count, require_positive
-from methods.torch_network import TorchNetwork
-from methods.training import Schedule, Stack, check_descent
-from methods.vsd.network import Sharing, StructuredNetwork, dense_weights, drawn_weights
-from methods.vsd.noise import RotatedNoise, initial_numbers, noises_of
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior, draws_at_once
+from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
+from bnnbench.methods.fitting.training import Schedule, Stack, check_descent
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.predictions.predictive import Predictive, mixture
+from bnnbench.methods.vsd.network import Sharing, StructuredNetwork, dense_weights, drawn_weights
+from bnnbench.methods.vsd.noise import RotatedNoise, initial_numbers, noises_of
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.architecture_shapes import ParameterSlice, Shape
-from methods.architectures import Architecture, Layer, Linear, Residual
-from methods.base import Unsupported
-from methods.randomness import normal
-from methods.torch_layers import RULES, Parameters, Pass, Rule
-from methods.torch_network import TorchNetwork
-from methods.vsd.noise import RotatedNoise, noises_of
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.networks.architectures import Architecture, Layer, Linear, Residual
+from bnnbench.methods.networks.shapes import ParameterSlice, Shape
+from bnnbench.methods.networks.torch_layers import RULES, Parameters, Pass, Rule
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.vsd.noise import RotatedNoise, noises_of
 
 Sharing = Literal["outputs", "none"]
 """Whether all outputs of a layer see the same factors of its inputs, or each has its own."""

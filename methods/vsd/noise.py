@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.randomness import normal
+from bnnbench.methods.fitting.randomness import normal
 
 
 @dataclass(frozen=True)

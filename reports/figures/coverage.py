@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from reports.figures.canvas import Drawing, diagonal, drawing, svg
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import Drawing, diagonal, drawing, svg
+from bnnbench.reports.style.palette import Style
 
 DASHES = {"negative": (3, 2), "positive": (None, None)}
 MARKERS = {"negative": "o", "positive": "s"}

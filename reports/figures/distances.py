@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reports.figures.canvas import FAINT, Drawing, drawing, svg
-from reports.figures.ticks import logarithmic
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import FAINT, Drawing, drawing, svg
+from bnnbench.reports.figures.ticks import logarithmic
+from bnnbench.reports.style.palette import Style
 
 
 @dataclass(frozen=True)

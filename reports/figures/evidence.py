@@ -8,20 +8,20 @@ from typing import cast
 import numpy as np
 import torch
 
-from methods.predictive import (
+from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     CategoricalSummary,
     ClassPredictive,
     Predictive,
     RealPredictive,
 )
-from metrics.calibration import BINS, reliability_curve
-from metrics.coverage import CALIBRATION_LEVELS, calibration_curve
-from metrics.selective import risk_coverage_curve
-from metrics.uncertainty import entropy
-from reports.merge import predictions_path
-from suites.engine.record import Record
-from suites.engine.store import Store
+from bnnbench.metrics.calibration import BINS, reliability_curve
+from bnnbench.metrics.coverage import CALIBRATION_LEVELS, calibration_curve
+from bnnbench.metrics.selective import risk_coverage_curve
+from bnnbench.metrics.uncertainty import entropy
+from bnnbench.reports.read.merge import predictions_path
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Store
 
 MOST_BYTES = 2**29
 """A method's figures pool runs until their predictions exceed this on disk."""

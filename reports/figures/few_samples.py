@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from reports.figures.canvas import FAINT, Drawing, drawing, svg
-from reports.figures.ticks import logarithmic
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import FAINT, Drawing, drawing, svg
+from bnnbench.reports.figures.ticks import logarithmic
+from bnnbench.reports.style.palette import Style
 
 
 def draw(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from reports.figures.canvas import INK, Drawing, dots, drawing, svg
-from reports.palette import Style
-from suites.engine.curves import Curve
+from bnnbench.reports.figures.canvas import INK, Drawing, dots, drawing, svg
+from bnnbench.reports.style.palette import Style
+from bnnbench.suites.engine.store.curves import Curve
 
 DEVIATIONS = 3
 """Half the width of the bands, in predictive standard deviations."""

@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from reports import labels
-from reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.palette import Style
 
 CROWDED = 8
 """From so many layers on, ticks bear the kind of a layer alone."""

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reports.figures.canvas import INK, Drawing, dots, drawing, svg
-from reports.figures.fits import DEVIATIONS, Band
-from reports.palette import Style
-from suites.engine.curves import Curve
+from bnnbench.reports.figures.canvas import INK, Drawing, dots, drawing, svg
+from bnnbench.reports.figures.fits import DEVIATIONS, Band
+from bnnbench.reports.style.palette import Style
+from bnnbench.suites.engine.store.curves import Curve
 
 PANEL, LEFT, HEIGHT = 1.55, 0.46, 1.75
 """Inches."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from reports.figures.canvas import Drawing, diagonal, drawing, svg
-from reports.figures.evidence import levels
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import Drawing, diagonal, drawing, svg
+from bnnbench.reports.figures.evidence import levels
+from bnnbench.reports.style.palette import Style
 
 
 def draw(

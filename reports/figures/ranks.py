@@ -6,10 +6,10 @@ are read as a list, with intervals of the ranks, and bars beside the rows.
 
 from collections.abc import Mapping, Sequence
 
-from reports import labels
-from reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
-from reports.palette import Style
-from reports.ranks import Ranks
+from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from bnnbench.reports.judge.ranks import Ranks
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.palette import Style
 
 WIDTH, ROW, LETTER = 4.6, 0.2, 0.062
 """Inches."""

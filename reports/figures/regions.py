@@ -4,9 +4,9 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.colors import to_rgb
 
-from reports.figures.canvas import INK, PAPER, Drawing, drawing, svg
-from reports.palette import BLUE, ORANGE
-from suites.engine.planes import PlanePoints
+from bnnbench.reports.figures.canvas import INK, PAPER, Drawing, drawing, svg
+from bnnbench.reports.style.palette import BLUE, ORANGE
+from bnnbench.suites.engine.store.planes import PlanePoints
 
 LEVELS = 20
 """Shades from one class to the other: bands of equal probability, and small files."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from reports.figures.canvas import FAINT, Drawing, diagonal, drawing, svg
-from reports.figures.evidence import Reliability
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import FAINT, Drawing, diagonal, drawing, svg
+from bnnbench.reports.figures.evidence import Reliability
+from bnnbench.reports.style.palette import Style
 
 
 def draw(method: str, pooled: Reliability, style: Style, identifier: str, where: str) -> Drawing:

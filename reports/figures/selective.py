@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from reports.figures.canvas import FAINT, Drawing, drawing, svg
-from reports.figures.evidence import COVERAGES
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import FAINT, Drawing, drawing, svg
+from bnnbench.reports.figures.evidence import COVERAGES
+from bnnbench.reports.style.palette import Style
 
 
 def draw(

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from reports.figures.canvas import FAINT, INK, Drawing, diagonal, drawing, svg
-from reports.figures.evidence import ENTROPY_BINS, FALSE_POSITIVE_RATES, Separation
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, diagonal, drawing, svg
+from bnnbench.reports.figures.evidence import ENTROPY_BINS, FALSE_POSITIVE_RATES, Separation
+from bnnbench.reports.style.palette import Style
 
 
 def draw_histogram(

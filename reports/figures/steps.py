@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from reports.figures.canvas import FAINT, Drawing, drawing, svg
-from reports.figures.ticks import logarithmic
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import FAINT, Drawing, drawing, svg
+from bnnbench.reports.figures.ticks import logarithmic
+from bnnbench.reports.style.palette import Style
 
 Runs = Mapping[str, Sequence[tuple[float, float]]]
 """method → serial steps and finite score of each run"""

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
-from reports.figures.ticks import logarithmic
-from reports.numbers import span
-from reports.palette import Style
+from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from bnnbench.reports.figures.ticks import logarithmic
+from bnnbench.reports.style.numbers import span
+from bnnbench.reports.style.palette import Style
 
 WIDTH, LEFT, LINE = 4.4, 1.45, 0.16
 """Inches."""

@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Dataset
-from methods.moment_propagation.approximation import ApproximatePosterior
-from methods.moment_propagation.layerwise import Layerwise, layer_names
-from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.single_pixel import Pixel, single_pixel_rules
-from metrics.moments import RunningMoments, SampledUnits
-from suites.probes.moment_accuracy import layer_scores, units
+from bnnbench.datasets.base import Dataset
+from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.layerwise import Layerwise, layer_names
+from bnnbench.methods.moments.single_pixel import Pixel, single_pixel_rules
+from bnnbench.metrics.moments import RunningMoments, SampledUnits
+from bnnbench.suites.probes.moment_accuracy import layer_scores, units
 
 ROWS_AT_ONCE = 500
 """To bound memory."""

@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from datasets.base import Dataset
-from methods.linear.integrals import Collapsed, Real
-from methods.linear.method import DrawsPosterior
-from methods.predictive import GaussianPredictive
-from metrics import PROBED
-from metrics.divergences import OnGrid
+from bnnbench.datasets.base import Dataset
+from bnnbench.methods.exact_linear_regression.integrals import Collapsed, Real
+from bnnbench.methods.exact_linear_regression.method import DrawsPosterior
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.metrics import PROBED
+from bnnbench.metrics.divergences import OnGrid
 
 NODES, REACH = 501, 9.0
 """Of the grid of targets, and how far it reaches on either side of both densities' means, in their

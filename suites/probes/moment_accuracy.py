@@ -10,14 +10,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from datasets.base import Dataset
-from methods.last import Last, content
-from methods.moment_propagation.approximation import ApproximatePosterior
-from methods.moment_propagation.layerwise import layer_names
-from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.softmax import Softmax, log_probabilities
-from metrics import PROBED
-from metrics.moments import RunningMoments, SampledUnits, Units
+from bnnbench.datasets.base import Dataset
+from bnnbench.methods.fitting.memo import Memo, content
+from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.layerwise import layer_names
+from bnnbench.methods.moments.units.softmax import Softmax, log_probabilities
+from bnnbench.metrics import PROBED
+from bnnbench.metrics.moments import RunningMoments, SampledUnits, Units
 
 ROWS_AT_ONCE = 512
 """Rows that pass through the network in one call, to bound memory: samples times images."""
@@ -71,7 +71,7 @@ class MomentAccuracy:
         trained = posterior.trained
         state = content(trained.weights, trained.buffers, images, rng.get_state())
         of = (self, posterior.architecture, state)
-        return _last.or_new(of, lambda: self._sampled(posterior, images, rng))
+        return _last.get(of, lambda: self._sampled(posterior, images, rng))
 
     def _sampled(
         self, posterior: ApproximatePosterior, images: Tensor, rng: torch.Generator
@@ -88,7 +88,7 @@ class MomentAccuracy:
         return {name: moments.units() for name, moments in running.items()}
 
 
-_last: Last[dict[str, SampledUnits]] = Last()
+_last: Memo[dict[str, SampledUnits]] = Memo()
 
 
 def in_parts(total: int, most: int) -> Iterator[int]:

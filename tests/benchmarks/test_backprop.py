@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import torch
 
-from datasets.base import Gaussian, Split
-from datasets.uci import Uci
-from methods.backprop import Backprop
-from methods.base import BatchedMethod, Problem
-from methods.graves_vi import GravesVi
-from methods.kernels.backprop import descend_epoch
-from methods.kernels.graves_vi import vary_epoch
-from methods.kernels.normal import fill_normal, initial_state
-from methods.laplace_diagonal import LaplaceDiagonal
-from methods.networks import mlp
-from methods.row_perceptron import RowPerceptron
+from bnnbench.datasets.base import Gaussian, Split
+from bnnbench.datasets.official.uci import Uci
+from bnnbench.methods.base import BatchedMethod, Problem
+from bnnbench.methods.compiled.normal import fill_normal, initial_state
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.row_by_row.backprop import Backprop
+from bnnbench.methods.row_by_row.graves_vi import GravesVi
+from bnnbench.methods.row_by_row.kernels.backprop import descend_epoch
+from bnnbench.methods.row_by_row.kernels.graves_vi import vary_epoch
+from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
+from bnnbench.methods.row_by_row.perceptron import RowPerceptron
 from tests.methods.problems import stream, streams
 
 ROWS = 400

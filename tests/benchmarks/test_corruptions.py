@@ -6,9 +6,9 @@
 import numpy as np
 import pytest
 
-from datasets.cifar100 import Cifar100
-from datasets.corruptions import CORRUPTIONS, checksums, corrupt
-from datasets.corruptions.constants import SEVERITIES
+from bnnbench.datasets.corruptions import CORRUPTIONS, checksums, corrupt
+from bnnbench.datasets.corruptions.constants import SEVERITIES
+from bnnbench.datasets.official.cifar100 import Cifar100
 from tests.datasets.corruptions.test_real_corruptions import official_sum
 
 IMAGES = 1000

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from suites.engine import cli, execute
-from suites.engine.store import Store
+from bnnbench.suites.engine.command import cli
+from bnnbench.suites.engine.run import execute
+from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Line, Mean
 from tests.suites.miniature import QUICK
 

@@ -1,6 +1,6 @@
 """Seconds of a fit and of a prediction: every registered method on problems of real shape.
 
-`python -m reports timing` reads what is noted here: the method, the problem, the device, how many
+`bnnbench report timing` reads what is noted here: the method, the problem, the device, how many
 examples a measured call takes, and what the first call took beyond the later ones, for it imports
 and compiles.
 """
@@ -15,10 +15,10 @@ import pytest
 import torch
 from sklearn.datasets import load_digits
 
-from datasets.base import Categorical, Split
-from methods import METHODS, method_type
-from methods.base import PackageMissing, Problem, Unsupported
-from methods.networks import mlp
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.methods import METHODS, method_type
+from bnnbench.methods.base import PackageMissing, Problem, Unsupported
+from bnnbench.methods.networks.catalogue import mlp
 from tests.benchmarks.test_methods import fold
 from tests.contracts.test_every_method import small
 

@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from datasets.conditions import Clean
-from datasets.stand_ins import DiabetesAsUci
-from methods.adamw import AdamW
-from methods.networks import mlp
-from suites.engine.execute import Task
-from suites.engine.executors import NEEDS, Settings, executor
-from suites.engine.executors.worker import Worker
-from suites.engine.grid import Evaluation, Run
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.stand_ins import DiabetesAsUci
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.suites.engine.declare.grid import Evaluation, Run
+from bnnbench.suites.engine.executors import NEEDS, Settings
+from bnnbench.suites.engine.executors.base import executor
+from bnnbench.suites.engine.executors.worker import Worker
+from bnnbench.suites.engine.run.execute import Task
 from tests.suites.fakes import Line, Mean
 from tests.suites.test_executors import Witness
 

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from datasets.base import Categorical, Split
-from methods.adamw import AdamW
-from methods.architectures import Flatten
-from methods.base import Problem
-from methods.ensemble import Ensemble
-from methods.function_space.method import FunctionSpace
-from methods.function_space.models import Map, Members
-from methods.networks import cnn_000, mlp
-from methods.training import Stack
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import Problem
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.function_space.method import FunctionSpace
+from bnnbench.methods.function_space.models import Map, Members
+from bnnbench.methods.networks.architectures import Flatten
+from bnnbench.methods.networks.catalogue import cnn_000, mlp
 from tests.methods.problems import stream
 
 STEPS = 12

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from datasets.base import Gaussian
-from methods.base import PackageMissing, Problem
-from methods.hmc.chains import Chains
-from methods.hmc.method import Hmc
-from methods.hmc.precisions import GammaPrior
-from methods.hmc.scaled_perceptron import ScaledPerceptron
-from methods.hmc_hamiltorch import import_hamiltorch, quiet_and_seeded
-from methods.networks import mlp
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.base import PackageMissing, Problem
+from bnnbench.methods.hmc.chains import Chains
+from bnnbench.methods.hmc.hamiltorch import import_hamiltorch, quiet_and_seeded
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.hmc.precisions import GammaPrior
+from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
+from bnnbench.methods.networks.catalogue import mlp
 from tests.benchmarks.test_methods import cpu_seconds, fold
 from tests.methods.problems import regression, stream, streams
 

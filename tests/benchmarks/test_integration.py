@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.integration.integrals import with_noise
-from methods.integration.region import Affine, Box
-from methods.integration.sums import SumOfUniforms
+from bnnbench.methods.integration.integrals import with_noise
+from bnnbench.methods.integration.region import Affine, Box
+from bnnbench.methods.integration.sums import SumOfUniforms
 from tests.methods.problems import stream
 
 POINTS, SAMPLES = 1000, 30

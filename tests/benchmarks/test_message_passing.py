@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from datasets.base import Categorical, Split
-from methods.adamw import AdamW
-from methods.base import Problem
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.network import Precision
-from methods.message_passing.schedule import Coupled, GroupSequential, Schedule, Sequential
-from methods.networks import cnn_000
-from suites.engine import memory
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import Problem
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.network import MessageAccuracy
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Schedule, Sequential
+from bnnbench.methods.networks.catalogue import cnn_000
+from bnnbench.suites.engine.run import memory
 from tests.methods.message_passing.peaks import growth
 from tests.methods.problems import stream
 
@@ -30,14 +30,14 @@ SCHEDULES: dict[str, Schedule] = {
     "coupled 32": Coupled(32),
     "coupled 64": Coupled(64),
 }
-PRECISIONS = {
-    "zeroth": Precision("zeroth", "row"),
-    "first": Precision("first", "row"),
-    "exact": Precision("exact"),
-    "by_fan_in": Precision(),
+ACCURACIES = {
+    "zeroth": MessageAccuracy("zeroth", "row"),
+    "first": MessageAccuracy("first", "row"),
+    "exact": MessageAccuracy("exact"),
+    "by_fan_in": MessageAccuracy(),
 }
 ROWS = [
-    *(("narrow", order, schedule) for order in PRECISIONS for schedule in SCHEDULES),
+    *(("narrow", order, schedule) for order in ACCURACIES for schedule in SCHEDULES),
     *(("full", order, schedule) for order in ("zeroth", "by_fan_in") for schedule in SCHEDULES),
 ]
 
@@ -58,8 +58,8 @@ def test_an_epoch_beside_one_of_adamw(network, order, schedule, benchmark):
     as workers keep it. Peaks of memory are those of visits of two rounds, in fresh processes.
     """
     memory.keep_freed()
-    images, precision = problem(network), PRECISIONS[order]
-    method = MessagePassing((1,), BATCH, SCHEDULES[schedule], precision)
+    images, accuracy = problem(network), ACCURACIES[order]
+    method = MessagePassing((1,), BATCH, SCHEDULES[schedule], accuracy)
     trainer = method._trainer([images], [stream(0)])
     places, examples = torch.arange(BATCH)[None], len(images.train.inputs)
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from datasets.base import Gaussian, Split
-from methods.adamw import AdamW
-from methods.architectures import Linear, ReLU
-from methods.base import BatchedMethod, Problem
-from methods.ensemble import Ensemble
-from methods.ivon import Ivon
-from methods.mc_dropout import McDropout
-from methods.mfvi import Mfvi
-from methods.sgd import Sgd
+from bnnbench.datasets.base import Gaussian, Split
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import BatchedMethod, Problem
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.architectures import Linear, ReLU
+from bnnbench.methods.sgd import Sgd
 from tests.methods.problems import streams
 
 FOLDS = 20

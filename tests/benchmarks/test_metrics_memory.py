@@ -9,8 +9,8 @@ import pytest
 
 CHILD = """
 import json, resource, sys, torch
-from methods.predictive import CategoricalPredictive
-from metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, value
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
+from bnnbench.metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, value
 
 def peak():
     unit = 1 if sys.platform == "darwin" else 1024

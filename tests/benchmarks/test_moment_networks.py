@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.architectures import Architecture
-from methods.moment_propagation.covariance import Covariances, covariance_rules
-from methods.moment_propagation.rules import moment_rules, with_variance
-from methods.moment_propagation.softmax import log_probabilities
-from methods.networks import lenet_001
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.moments.covariances.covariance import Covariances, covariance_rules
+from bnnbench.methods.moments.rules import moment_rules, with_variance
+from bnnbench.methods.moments.units.softmax import log_probabilities
+from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.catalogue import lenet_001
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import stream
 
 BATCH = 128

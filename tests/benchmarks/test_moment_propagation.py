@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.moment_propagation.maximum import max_pool
-from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.rectified import leaky_relu
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.units.maximum import max_pool
+from bnnbench.methods.moments.units.rectified import leaky_relu
 from tests.methods.problems import stream
 
 SHAPE = (1, 128, 32, 12, 12)

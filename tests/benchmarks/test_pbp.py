@@ -8,11 +8,11 @@ import time
 import pytest
 import torch
 
-from datasets.base import Categorical, Gaussian, Split
-from methods.base import Problem
-from methods.networks import mlp
-from methods.pbp.method import Pbp
-from methods.pbp.state import Layout, initial, with_bias
+from bnnbench.datasets.base import Categorical, Gaussian, Split
+from bnnbench.methods.base import Problem
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.pbp.method import Pbp
+from bnnbench.methods.pbp.state import Layout, initial, with_bias
 from tests.benchmarks.test_methods import cpu_seconds, fold
 from tests.methods.pbp.states import BACKENDS
 from tests.methods.problems import stream, streams
@@ -102,7 +102,7 @@ def seconds(work) -> float:
 
 FIRST_FIT = """
 import time
-from methods.pbp.method import Pbp
+from bnnbench.methods.pbp.method import Pbp
 from tests.methods.problems import regression, stream
 start = time.perf_counter()
 Pbp(epochs=1).fit(regression(), stream(0))

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from suites.engine.plan import plan
-from suites.engine.store import Store
-from suites.engine.tables import write_tables
+from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.store.store import Store
+from bnnbench.suites.engine.store.tables import write_tables
 from tests.suites.fakes import Line, Mean
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES

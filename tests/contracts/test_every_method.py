@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from datasets.base import Categorical, Split
-from methods import METHODS, method_type
-from methods.base import (
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.methods import METHODS, method_type
+from bnnbench.methods.base import (
     BatchedMethod,
     InferenceDiverged,
     Method,
@@ -26,19 +26,25 @@ from methods.base import (
     Unsupported,
     differentiable,
 )
-from methods.ciber.from_draws import CiberOfHmc
-from methods.ciber.method import CLEAN_SECOND, PAPER_LAST
-from methods.dvi.method import Dvi
-from methods.function_space.method import FunctionSpace, WeightSpace
-from methods.function_space.models import Dropout, MeanField, Members
-from methods.function_space.radial import Radial
-from methods.function_space.rank1 import Rank1
-from methods.laplace.method import Laplace
-from methods.laplace.structures import Diagonal, Full, Subnetwork
-from methods.marginal import MarginalPosterior
-from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
-from suites.engine.description import canonical_json, describe
-from suites.engine.packing import kept, pack, unpack, vars_of
+from bnnbench.methods.ciber.from_draws import CiberOfHmc
+from bnnbench.methods.ciber.method import CLEAN_SECOND, PAPER_LAST
+from bnnbench.methods.dvi.method import Dvi
+from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
+from bnnbench.methods.function_space.models import Dropout, MeanField, Members
+from bnnbench.methods.function_space.radial import Radial
+from bnnbench.methods.function_space.rank1 import Rank1
+from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.laplace.structures import Diagonal, Full, Subnetwork
+from bnnbench.methods.marginal import MarginalPosterior
+from bnnbench.methods.networks.architectures import Linear
+from bnnbench.methods.predictions.predictive import (
+    CategoricalPredictive,
+    GaussianPredictive,
+    Predictive,
+)
+from bnnbench.suites.engine.declare import names
+from bnnbench.suites.engine.declare.description import canonical_json, describe
+from bnnbench.suites.engine.run.packing import kept, pack, unpack, vars_of
 from tests import global_generators
 from tests.methods.problems import classification, images, regression, stream, streams
 
@@ -63,6 +69,7 @@ VARIANTS: dict[str, Method] = {
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "mlp regression": regression,
     "mlp classification": classification,
+    "linear regression": partial(regression, noise_std=0.5, architecture=(Linear(1, bias=False),)),
     "cnn regression": partial(images, real=True),
     "cnn classification": images,
 }
@@ -291,7 +298,7 @@ def rebuilt(description: Any) -> Any:
     if not isinstance(description, dict):
         return description
     fields = {name: rebuilt(value) for name, value in description.items() if name != "type"}
-    return method_type(description["type"])(**fields)
+    return names.kind_of(description["type"])(**fields)
 
 
 def test_a_method_compares_hashes_prints_and_travels_to_other_processes(method):

@@ -1,7 +1,7 @@
 """Packages import only from their left."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,32 +12,64 @@ FILES = [path for package in FLOW for path in sorted((ROOT / package).rglob("*.p
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Return line and package of every import, also of those inside functions."""
+    """Return line and name of every import, also of those inside functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
+            yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: imports are absolute"
-            yield node.lineno, (node.module or "").partition(".")[0]
+            yield node.lineno, node.module or ""
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_packages_import_only_from_their_left(path):
     place = FLOW.index(path.relative_to(ROOT).parts[0])
-    forbidden = {*FLOW[place + 1 :], "tests"}
+    forbidden = ("tests", *(f"bnnbench.{package}" for package in FLOW[place + 1 :]))
     found = [(line, name) for line, name in imported(ast.parse(path.read_text()))]
-    assert not [f"line {line}: {name}" for line, name in found if name in forbidden]
+    assert not [f"line {line}: {name}" for line, name in found if is_in(name, forbidden)]
 
 
-PREDICTIONS = ("methods.predictive", "methods.function_space.dirichlet")
-"""What a prediction is, and the mathematics of a distribution over predictions."""
+def is_in(name: str, packages: Iterable[str]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+SHARED = ("networks", "predictions", "fitting", "checkpoints", "compiled", "moments")
+"""Rooms of `methods` that no method owns."""
+SHARED_FILES = [
+    path
+    for path in FILES
+    if path.is_relative_to(ROOT / "methods")
+    and (path == ROOT / "methods" / "base.py" or path.relative_to(ROOT).parts[1] in SHARED)
+]
+
+
+@pytest.mark.parametrize("path", SHARED_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_methods_share_knows_none_of_them(path):
+    rooms = tuple(f"bnnbench.methods.{room}" for room in (*SHARED, "base", "source_code"))
+    names = [name for _, name in imported(ast.parse(path.read_text()))]
+    assert [n for n in names if is_in(n, ["bnnbench.methods"]) and not is_in(n, rooms)] == []
+
+
+def test_the_engine_and_the_datasets_know_no_method():
+    rooms = tuple(f"bnnbench.methods.{room}" for room in (*SHARED, "base", "names", "source_code"))
+    rooms += (
+        "bnnbench.methods.METHODS",
+        "bnnbench.methods.method_type",
+        "bnnbench.methods.own_files",
+    )
+    for path in FILES:
+        if path.is_relative_to(ROOT / "suites" / "engine"):
+            for line, name in imported(ast.parse(path.read_text())):
+                fine = name == "bnnbench.methods" or is_in(name, rooms)
+                assert fine or not is_in(name, ["bnnbench.methods"]), f"{path}:{line}: {name}"
 
 
 def test_metrics_know_of_methods_only_what_a_prediction_is():
     for path in (ROOT / "metrics").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("methods"):
-                assert node.module in PREDICTIONS, path
+        for line, name in imported(ast.parse(path.read_text())):
+            ours = is_in(name, ["bnnbench.methods"])
+            assert not ours or is_in(name, ["bnnbench.methods.predictions"]), f"{path}:{line}"
 
 
 def test_only_one_file_touches_the_network():
@@ -45,6 +77,6 @@ def test_only_one_file_touches_the_network():
     touching = {
         path.relative_to(ROOT).as_posix()
         for path in FILES
-        if network & {name for _, name in imported(ast.parse(path.read_text()))}
+        if network & {n.partition(".")[0] for _, n in imported(ast.parse(path.read_text()))}
     }
-    assert touching <= {"datasets/files.py"}
+    assert touching <= {"datasets/reading/files.py"}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from methods.base import Method
-from suites.engine.record import from_json
+from bnnbench.methods.base import Method
+from bnnbench.suites.engine.store.record import from_json
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()

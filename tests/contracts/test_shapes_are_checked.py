@@ -4,8 +4,8 @@ import jaxtyping
 import pytest
 import torch
 
-from datasets.base import Split
-from methods.predictive import CategoricalPredictive
+from bnnbench.datasets.base import Split
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
 
 
 def test_a_wrong_shape_is_an_error_under_pytest():

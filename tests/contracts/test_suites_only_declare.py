@@ -5,14 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.__main__ import COMMANDS
-
 SUITES = Path(__file__).resolve().parent.parent.parent / "suites"
-FILES = [
-    path
-    for path in sorted(SUITES.glob("*.py"))
-    if not path.name.startswith("__") and path.stem not in COMMANDS
-]
+FILES = [path for path in sorted(SUITES.glob("*.py")) if not path.name.startswith("__")]
 
 ACTIONS = (
     *(ast.For, ast.While, ast.AsyncFor, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),

@@ -10,9 +10,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from datasets.base import Categorical
-from methods.base import Posterior, Problem
-from methods.predictive import CategoricalPredictive, GaussianPredictive, Predictive
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.base import Posterior, Problem
+from bnnbench.methods.predictions.predictive import (
+    CategoricalPredictive,
+    GaussianPredictive,
+    Predictive,
+)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from datasets import files
+from bnnbench.datasets.reading import files
 
 
 @pytest.fixture(autouse=True)

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from datasets import SOURCES, source
-from datasets.__main__ import main
-from datasets.augmented import Augmented
-from datasets.base import Table
-from datasets.cifar10 import FILES, Cifar10
-from datasets.facts import facts_of, files_of, of_source, twins
-from datasets.images import standardised
-from datasets.limited import Limited
-from datasets.signed import Signed
-from datasets.stand_ins import DigitsAsCifar10
-from datasets.tables import standardised as rows_of
-from datasets.toys import Cubic
-from datasets.uci import SETS, Uci
+from bnnbench.datasets import SOURCES, source
+from bnnbench.datasets.__main__ import main
+from bnnbench.datasets.base import Table
+from bnnbench.datasets.cuts.augmented import Augmented
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.cuts.signed import Signed
+from bnnbench.datasets.facts import facts_of, files_of, of_source, twins
+from bnnbench.datasets.generated.cubic import Cubic
+from bnnbench.datasets.official.cifar10 import FILES, Cifar10
+from bnnbench.datasets.official.uci import SETS, Uci
+from bnnbench.datasets.reading.images import standardised
+from bnnbench.datasets.reading.tables import standardised as rows_of
+from bnnbench.datasets.stand_ins import DigitsAsCifar10
 
 
 def table(rng):

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import scipy.io
 
-from datasets import mnist, stl10, svhn, uci
-from datasets.base import DataDamaged
-from datasets.files import DataFile
-from datasets.mnist import Mnist
-from datasets.stl10 import Stl10
-from datasets.svhn import Svhn
-from datasets.svhn_first1083 import SvhnFirst1083
-from datasets.uci import Uci
+from bnnbench.datasets.base import DataDamaged
+from bnnbench.datasets.official import mnist, stl10, svhn, uci
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.datasets.official.stl10 import Stl10
+from bnnbench.datasets.official.svhn import Svhn
+from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
+from bnnbench.datasets.official.uci import Uci
+from bnnbench.datasets.reading.files import DataFile
 from tests.datasets.conftest import md5
 
 RNG = np.random.default_rng(0)

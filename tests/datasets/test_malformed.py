@@ -14,14 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets import cifar10, files, mnist, pickles, svhn, uci
-from datasets.base import DataDamaged
-from datasets.cache import forget
-from datasets.cifar10 import Cifar10
-from datasets.files import DataFile
-from datasets.mnist import Mnist
-from datasets.svhn import Svhn
-from datasets.uci import Uci
+from bnnbench.datasets.base import DataDamaged
+from bnnbench.datasets.official import cifar10, mnist, svhn, uci
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.datasets.official.svhn import Svhn
+from bnnbench.datasets.official.uci import Uci
+from bnnbench.datasets.reading import files, pickles
+from bnnbench.datasets.reading.cache import forget
+from bnnbench.datasets.reading.files import DataFile
 from tests.datasets.conftest import md5
 from tests.datasets.test_formats import idx, put
 from tests.suites.test_damage import hurt

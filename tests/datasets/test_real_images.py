@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from datasets.cifar10 import Cifar10
-from datasets.cifar100 import Cifar100
-from datasets.conditions import OutOfDistribution, Rotated
-from datasets.fashion_mnist import FashionMnist
-from datasets.limited import Limited
-from datasets.mnist import Mnist
-from datasets.svhn_first1083 import SvhnFirst1083
+from bnnbench.datasets.conditions.base import OutOfDistribution, Rotated
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.official.cifar100 import Cifar100
+from bnnbench.datasets.official.fashion_mnist import FashionMnist
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
 
 
 @pytest.fixture(autouse=True)

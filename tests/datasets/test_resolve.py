@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from datasets import SOURCES, source
-from datasets.base import DataUnavailable
-from datasets.cifar10 import Cifar10
-from datasets.resolve import resolve
-from datasets.stand_ins import DiabetesAsUci, DigitsAsCifar10, PhotographCrops
-from datasets.svhn import Svhn
-from datasets.svhn_first1083 import PATH, SvhnFirst1083
-from datasets.uci import Uci
+from bnnbench.datasets import SOURCES, source
+from bnnbench.datasets.base import DataUnavailable
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.official.svhn import Svhn
+from bnnbench.datasets.official.svhn_first1083 import PATH, SvhnFirst1083
+from bnnbench.datasets.official.uci import Uci
+from bnnbench.datasets.resolve import resolve
+from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsCifar10, PhotographCrops
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def test_auto_takes_the_stand_in_where_nothing_can_be_fetched():
 def test_original_refuses_stand_ins_and_says_how_to_get_the_files(offline, folder):
     with pytest.raises(DataUnavailable) as refusal:
         resolve(Cifar10(), "original", offline)
-    for hint in ("python -m datasets fetch cifar10", str(folder), "--data-dir", "--data auto"):
+    for hint in ("bnnbench data fetch cifar10", str(folder), "--data-dir", "--data auto"):
         assert hint in str(refusal.value)
 
 

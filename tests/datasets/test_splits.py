@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from datasets.base import DataSource, TableSource
-from datasets.deduplicated import Deduplicated
-from datasets.gap import Gap
-from datasets.held_out import HeldOut
-from datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
-from datasets.uci import Uci
+from bnnbench.datasets.base import DataSource, TableSource
+from bnnbench.datasets.cuts.deduplicated import Deduplicated
+from bnnbench.datasets.cuts.gap import Gap
+from bnnbench.datasets.cuts.held_out import HeldOut
+from bnnbench.datasets.official.uci import Uci
+from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
 from tests.suites.fakes import Line
 
 

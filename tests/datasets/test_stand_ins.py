@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_digits, load_sample_images
 
-from datasets.stand_ins import DiabetesAsUci, DigitsAsCifar10, DigitsAsMnist, PhotographCrops
+from bnnbench.datasets.stand_ins import (
+    DiabetesAsUci,
+    DigitsAsCifar10,
+    DigitsAsMnist,
+    PhotographCrops,
+)
 
 
 @pytest.mark.parametrize(

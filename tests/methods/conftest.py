@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from methods.architectures import Linear
-from methods.base import Problem
+from bnnbench.methods.base import Problem
+from bnnbench.methods.networks.architectures import Linear
 from tests.methods.problems import regression
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from methods import checkpoint, progress
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.fitting import progress
 
 
 class Killed(BaseException):

@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor
 
-from datasets.base import Categorical, Gaussian, Split
-from methods.architectures import (
+from bnnbench.datasets.base import Categorical, Gaussian, Split
+from bnnbench.methods.base import Problem
+from bnnbench.methods.networks.architectures import (
     Architecture,
     Conv2d,
     Flatten,
@@ -13,7 +14,6 @@ from methods.architectures import (
     MaxPool2d,
     ReLU,
 )
-from methods.base import Problem
 
 HIDDEN: Architecture = (Linear(7), ReLU())
 CONVOLUTIONAL: Architecture = (

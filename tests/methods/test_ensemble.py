@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from methods.adamw import AdamW
-from methods.base import InferenceDiverged
-from methods.ensemble import Ensemble
-from methods.ivon import Ivon
-from methods.marginal import Marginal
-from methods.randomness import spawn
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.fitting.randomness import spawn
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.marginal import Marginal
 from tests.methods.problems import classification, images, regression, stream, streams
 
 MEMBER = AdamW(epochs=3, batch_size=8)

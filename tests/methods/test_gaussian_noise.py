@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from methods.architectures import GaussianNoise, Linear, from_json, to_json
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.networks.architectures import GaussianNoise, Linear, from_json, to_json
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import stream
 
 WEIGHTS = torch.empty(1, 0)

@@ -9,8 +9,12 @@ import pytest
 import torch
 from pyro.infer import MCMC, NUTS
 
-from datasets.base import Categorical, Gaussian, Split
-from methods.architectures import (
+from bnnbench.datasets.base import Categorical, Gaussian, Split
+from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
+from bnnbench.methods.hmc.convergence import effective_sample_size
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork
+from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     BatchNorm,
     Dropout,
@@ -20,11 +24,7 @@ from methods.architectures import (
     ReLU,
     Tanh,
 )
-from methods.base import InferenceDiverged, Problem, Unsupported
-from methods.convergence import effective_sample_size
-from methods.hmc.method import Hmc
-from methods.hmc.scaled_networks import AnyScaledNetwork
-from methods.networks import mlp
+from bnnbench.methods.networks.catalogue import mlp
 from tests.methods.problems import design, exact_posterior, regression, stream, streams
 
 LONG = Hmc(draws=3200, thinning=1, warmup=300)
@@ -198,7 +198,7 @@ def test_written_out_and_automatic_gradients_sample_one_posterior(monkeypatch):
     problem = Problem(Split(inputs, inputs.square()), Gaussian(0.2), mlp([3], 1, activation=Tanh()))
     method = Hmc(draws=400, thinning=1, warmup=60)
     written = values(method.fit(problem, stream(0)), inputs)
-    monkeypatch.setattr("methods.hmc.method.scaled_network", AnyScaledNetwork)
+    monkeypatch.setattr("bnnbench.methods.hmc.method.scaled_network", AnyScaledNetwork)
     automatic = values(method.fit(problem, stream(1)), inputs)
     error = sum(v.var((0, 1)) / effective_sample_size(v) for v in (written, automatic)) ** 0.5
     assert (np.abs(written.mean((0, 1)) - automatic.mean((0, 1))) / error).max() < 4.5

@@ -5,15 +5,15 @@ from itertools import pairwise
 import pytest
 import torch
 
-from datasets.base import Gaussian, Split
-from methods.architectures import Tanh
-from methods.base import Problem
-from methods.hmc.adaptation import DualAveraging, RunningVariance, pooled, window_ends
-from methods.hmc.chains import leapfrog
-from methods.hmc.method import Hmc, van_der_corput
-from methods.hmc.precisions import GammaPrior, PrecisionDraws
-from methods.hmc.scaled_perceptron import ScaledPerceptron
-from methods.networks import mlp
+from bnnbench.datasets.base import Gaussian, Split
+from bnnbench.methods.base import Problem
+from bnnbench.methods.hmc.adaptation import DualAveraging, RunningVariance, pooled, window_ends
+from bnnbench.methods.hmc.chains import leapfrog
+from bnnbench.methods.hmc.method import Hmc, van_der_corput
+from bnnbench.methods.hmc.precisions import GammaPrior, PrecisionDraws
+from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
+from bnnbench.methods.networks.architectures import Tanh
+from bnnbench.methods.networks.catalogue import mlp
 from tests.methods.problems import stream, streams
 
 DATA, PRIOR = 4.0, 0.7

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from datasets.base import Categorical, Gaussian, Split
-from methods.architectures import Flatten, LeakyReLU, Linear, ReLU, Swish, Tanh
-from methods.base import Problem, Unsupported
-from methods.hmc.chains import leapfrog
-from methods.hmc.scaled_networks import AnyScaledNetwork
-from methods.hmc.scaled_perceptron import ScaledPerceptron
-from methods.networks import mlp
+from bnnbench.datasets.base import Categorical, Gaussian, Split
+from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.hmc.chains import leapfrog
+from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork
+from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
+from bnnbench.methods.networks.architectures import Flatten, LeakyReLU, Linear, ReLU, Swish, Tanh
+from bnnbench.methods.networks.catalogue import mlp
 from tests.methods.problems import stream
 
 NETWORKS = {

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from methods.ivon import Ivon, NaturalGradient
-from methods.randomness import normal
+from bnnbench.methods.fitting.randomness import normal
+from bnnbench.methods.ivon import Ivon, NaturalGradient
 from tests.methods.problems import exact_posterior, regression, stream, streams
 
 # Initial Hessians that float32 holds exactly, since ivon-opt rounds them to it.

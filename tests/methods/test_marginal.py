@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from datasets.base import Split
-from methods.marginal import Marginal
-from methods.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.datasets.base import Split
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from tests.methods.problems import classification, regression, stream
 
 

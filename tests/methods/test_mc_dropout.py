@@ -3,10 +3,17 @@
 import pytest
 import torch
 
-from methods.adamw import AdamW
-from methods.architectures import Dropout, Flatten, GlobalAvgPool2d, Linear, ReLU, Residual
-from methods.mc_dropout import McDropout, with_dropout
-from methods.network_posterior import POINTS_AT_ONCE
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE
+from bnnbench.methods.mc_dropout import McDropout, with_dropout
+from bnnbench.methods.networks.architectures import (
+    Dropout,
+    Flatten,
+    GlobalAvgPool2d,
+    Linear,
+    ReLU,
+    Residual,
+)
 from tests.methods.problems import classification, images, regression, stream
 
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from methods.architectures import BatchNorm, Conv2d, Linear
-from methods.mfvi import SAMPLING_RULES, Mfvi, kl_to_prior
-from methods.torch_layers import Pass
+from bnnbench.methods.mfvi import SAMPLING_RULES, Mfvi, kl_to_prior
+from bnnbench.methods.networks.architectures import BatchNorm, Conv2d, Linear
+from bnnbench.methods.networks.torch_layers import Pass
 from tests.methods.problems import exact_posterior, regression, stream, streams
 
 

@@ -10,14 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from methods.adamw import AdamW
-from methods.architectures import Linear, ReLU
-from methods.base import Unsupported
-from methods.ensemble import Ensemble
-from methods.network_posterior import NetworkPosterior
-from methods.neural_linear import PRECISIONS, NeuralLinear, NeuralLinearPosterior, Regression
-from methods.trajectory.collector import Descent
-from methods.trajectory.last_iterate import LastIterate
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.networks.architectures import Linear, ReLU
+from bnnbench.methods.neural_linear import (
+    PRECISIONS,
+    NeuralLinear,
+    NeuralLinearPosterior,
+    Regression,
+)
+from bnnbench.methods.trajectory.collector import Descent
+from bnnbench.methods.trajectory.last_iterate import LastIterate
 from tests.methods.problems import classification, design, regression, stream
 
 ADAMW = AdamW(learning_rate=1e-2, epochs=20, batch_size=8)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from methods.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 
 
 def _labelled() -> tuple[CategoricalPredictive, Tensor]:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from metrics.active_learning import area, final_value, share_of_wins
+from bnnbench.metrics.active_learning import area, final_value, share_of_wins
 
 CURVE = np.array([10, 9, 8.5, 7, 6.5, 6, 5.8, 5.5, 5.4, 5.3])
 

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from metrics.calibration import (
+from bnnbench.metrics.calibration import (
     adaptive_calibration_error,
     classwise_calibration_error,
     expected_calibration_error,
@@ -38,7 +38,7 @@ def test_confidence_1_is_in_the_last_bin_and_probability_0_in_the_first():
 
 @pytest.mark.parametrize("bins", [5, 10, 15, 20])
 def test_multiples_of_the_width_are_upper_edges_whatever_their_rounding(bins):
-    from metrics.calibration import _equal_width
+    from bnnbench.metrics.calibration import _equal_width
 
     edges = torch.tensor([i / bins for i in range(bins + 1)], dtype=torch.float64)
     assert _equal_width(edges, bins).tolist() == [0, *range(bins)]

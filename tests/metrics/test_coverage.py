@@ -9,8 +9,8 @@ from hypothesis import strategies as some
 from scipy import optimize, stats
 from torch import Tensor
 
-from methods.predictive import GaussianPredictive
-from metrics.coverage import (
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.metrics.coverage import (
     calibration_curve,
     calibration_error,
     central_interval,
@@ -21,7 +21,7 @@ from metrics.coverage import (
     root_sharpness,
     sharpness,
 )
-from metrics.crps import crps, crps_by_integration
+from bnnbench.metrics.crps import crps, crps_by_integration
 
 
 @dataclass(frozen=True)

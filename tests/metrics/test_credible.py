@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from metrics.credible import MASSES, credible_coverage, sigma_coverage
+from bnnbench.metrics.credible import MASSES, credible_coverage, sigma_coverage
 
 
 def _networks(cdf: np.ndarray, left: int = 3, right: int = 5):

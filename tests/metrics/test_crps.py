@@ -3,9 +3,9 @@ import pytest
 import torch
 from scipy import integrate, stats
 
-from methods.predictive import GaussianPredictive
-from metrics import crps as module
-from metrics.crps import crps, crps_of_gaussian_mixture, crps_of_samples
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.metrics import crps as module
+from bnnbench.metrics.crps import crps, crps_of_gaussian_mixture, crps_of_samples
 
 
 def _random(draws: int, points: int, outputs: int = 1) -> tuple[GaussianPredictive, torch.Tensor]:

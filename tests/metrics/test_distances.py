@@ -8,11 +8,11 @@ import pytest
 import torch
 from scipy import integrate, optimize, special
 
-from methods.ciber.predictive import AffinePredictive
-from methods.predictive import GaussianPredictive
-from methods.student import StudentPredictive
-from metrics import DISTANCES, value
-from metrics.distances import NODES, REACH, Tabulated, kl_divergence, wasserstein2
+from bnnbench.methods.ciber.predictive import AffinePredictive
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.predictions.student import StudentPredictive
+from bnnbench.metrics import DISTANCES, value
+from bnnbench.metrics.distances import NODES, REACH, Tabulated, kl_divergence, wasserstein2
 
 PAIRS = [(0.0, 1.0, 0.0, 1.0), (0.3, 1.0, -0.5, 1.0), (0.0, 1.0, 0.0, 2.5), (4.0, 0.1, -30.0, 7.0)]
 MIXTURES = {
@@ -229,8 +229,8 @@ def test_each_point_is_scored_alone(name):
 
 def test_points_that_do_not_fit_in_one_chunk_are_scored_alike(monkeypatch):
     plain = wasserstein2(Tabulated(ONE), Tabulated(OTHER))
-    monkeypatch.setattr("metrics.distances.CHUNK_VALUES", 40)
-    monkeypatch.setattr("metrics.distances.POINTS_AT_ONCE", 4)
+    monkeypatch.setattr("bnnbench.metrics.distances.CHUNK_VALUES", 40)
+    monkeypatch.setattr("bnnbench.metrics.distances.POINTS_AT_ONCE", 4)
     chunked = wasserstein2(Tabulated(ONE), Tabulated(OTHER))
     torch.testing.assert_close(chunked, plain, rtol=1e-12, atol=0)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import integrate
 
-from metrics.divergences import (
+from bnnbench.metrics.divergences import (
     OnGrid,
     cubic_error,
     kl_from_exact,

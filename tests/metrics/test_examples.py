@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from methods.predictive import GaussianPredictive
-from metrics import METRICS, value
-from metrics.calibration import (
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.metrics import METRICS, value
+from bnnbench.metrics.calibration import (
     adaptive_calibration_error,
     classwise_calibration_error,
     expected_calibration_error,
@@ -14,18 +14,12 @@ from metrics.calibration import (
     reliability_curve,
     simplex_calibration_error,
 )
-from metrics.coverage import calibration_curve
-from metrics.crps import crps, crps_of_samples
-from metrics.partition import minimum_variance_bins, simplex_bins
-from metrics.scores import top_k_accuracy
-from metrics.separation import (
-    aupr_in,
-    aupr_out,
-    auroc,
-    fpr95_in,
-    fpr95_out,
-)
-from metrics.uncertainty import (
+from bnnbench.metrics.coverage import calibration_curve
+from bnnbench.metrics.crps import crps, crps_of_samples
+from bnnbench.metrics.partition import minimum_variance_bins, simplex_bins
+from bnnbench.metrics.scores import top_k_accuracy
+from bnnbench.metrics.separation import aupr_in, aupr_out, auroc, fpr95_in, fpr95_out
+from bnnbench.metrics.uncertainty import (
     confidence,
     entropy,
     expected_entropy,

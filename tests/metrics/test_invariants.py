@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from methods import predictive
-from methods.predictive import CategoricalPredictive, GaussianPredictive
-from metrics import (
+from bnnbench.methods.predictions import predictive
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.metrics import (
     CLASSIFICATION,
     DIRICHLET,
     DIRICHLET_OUT_OF_DISTRIBUTION,

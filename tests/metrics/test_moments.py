@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import PROBED
-from metrics.moments import (
+from bnnbench.metrics import PROBED
+from bnnbench.metrics.moments import (
     RunningMoments,
     SampledUnits,
     Units,

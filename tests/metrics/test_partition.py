@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from sklearn.cluster import KMeans
 
-from metrics.partition import minimum_variance_bins, simplex_bins
+from bnnbench.metrics.partition import minimum_variance_bins, simplex_bins
 
 
 def _within(values: np.ndarray, index: np.ndarray) -> float:

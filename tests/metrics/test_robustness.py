@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from methods.predictive import CategoricalPredictive
-from metrics.robustness import (
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
+from bnnbench.metrics.robustness import (
     log_odds,
     mean_log_odds_of_errors,
     median_log_odds_of_errors,

@@ -6,8 +6,12 @@ import sklearn.metrics
 import torch
 from scipy import stats
 
-from methods.predictive import CategoricalPredictive, CategoricalSummary, GaussianPredictive
-from metrics.scores import (
+from bnnbench.methods.predictions.predictive import (
+    CategoricalPredictive,
+    CategoricalSummary,
+    GaussianPredictive,
+)
+from bnnbench.metrics.scores import (
     absolute_error,
     accuracy,
     brier_score,

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from metrics.selective import augrc, aurc, risk_coverage_curve
-from metrics.uncertainty import confidence
+from bnnbench.metrics.selective import augrc, aurc, risk_coverage_curve
+from bnnbench.metrics.uncertainty import confidence
 from tests.metrics.examples import certain
 
 

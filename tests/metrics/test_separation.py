@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy import stats
 
-from metrics import METRICS, value
-from metrics.separation import aupr_in, aupr_out, auroc, fpr95_in, fpr95_out
+from bnnbench.metrics import METRICS, value
+from bnnbench.metrics.separation import aupr_in, aupr_out, auroc, fpr95_in, fpr95_out
 from tests.metrics.examples import certain
 
 CRITERIA = (auroc, aupr_out, aupr_in, fpr95_out, fpr95_in)

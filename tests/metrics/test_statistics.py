@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy import stats
 
-from metrics.statistics import (
+from bnnbench.metrics.statistics import (
     corrected_resampled_t,
     holm,
     paired_t,

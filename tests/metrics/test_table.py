@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-import metrics
-from methods.predictive import CategoricalPredictive, GaussianPredictive
-from metrics import (
+import bnnbench.metrics as metrics
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.metrics import (
     CLASSIFICATION,
     DIRICHLET,
     DIRICHLET_OUT_OF_DISTRIBUTION,

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy import stats
 
-from methods.predictive import CategoricalPredictive, CategoricalSummary
-from metrics.uncertainty import (
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, CategoricalSummary
+from bnnbench.metrics.uncertainty import (
     confidence,
     dirichlet_mutual_information,
     dirichlet_precision,

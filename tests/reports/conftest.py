@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from reports.cli import main
+from bnnbench.reports.write.cli import main
 from tests.reports.browsing import keep_suites
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

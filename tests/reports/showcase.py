@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION, REGRESSION
-from suites.engine.record import Cost
+from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION, REGRESSION
+from bnnbench.suites.engine.store.record import Cost
 from tests.reports.synthetic import classified, detected, keep, record, regressed, scored
 
 METHODS = {
@@ -20,13 +20,13 @@ METHODS = {
     "MFVI": (0.7, 44, 1.15),
 }
 TYPES = {
-    "AdamW": "methods.adamw:AdamW",
-    "SGD": "methods.sgd:Sgd",
-    "IVON": "methods.ivon:Ivon",
-    "IVON@mean": "methods.ivon:Ivon",
-    "MC dropout": "methods.mc_dropout:McDropout",
-    "Ensemble": "methods.ensemble:Ensemble",
-    "MFVI": "methods.mfvi:Mfvi",
+    "AdamW": "adamw",
+    "SGD": "sgd",
+    "IVON": "ivon",
+    "IVON@mean": "ivon",
+    "MC dropout": "mc_dropout",
+    "Ensemble": "ensemble",
+    "MFVI": "mfvi",
 }
 SETS = {"boston": 2.9, "concrete": 5.6, "energy": 1.1, "kin8nm": 0.09, "naval": 0.0041,
         "power": 4.1, "protein": 4.6, "wine_red": 0.63, "yacht": 0.9}  # fmt: skip

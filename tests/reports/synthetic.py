@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from methods.predictive import CategoricalPredictive, GaussianPredictive
-from metrics import METRICS, REGRESSION, value
-from suites.engine.packing import Predictions, pack
-from suites.engine.record import Cost, Record, to_json
-from suites.engine.store import Store
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.metrics import METRICS, REGRESSION, value
+from bnnbench.suites.engine.run.packing import Predictions, pack
+from bnnbench.suites.engine.store.record import Cost, Record, to_json
+from bnnbench.suites.engine.store.store import Store
 
 PROVENANCE = {
     "commit": "0123456789abcdef0123456789abcdef01234567",
@@ -44,7 +44,7 @@ def record(
         "profile": changes.get("profile", "quick"),
         "source": {"type": f"datasets.{dataset}:Source", "name": dataset},
         "method": {"type": f"methods.x:{method}", "learning_rate": 0.001, **(settings or {})},
-        "architecture": [{"type": "methods.architectures:Linear", "outputs": 10}],
+        "architecture": [{"type": "linear", "outputs": 10}],
         "fold": fold,
         "seed": seed,
     }

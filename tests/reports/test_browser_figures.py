@@ -2,11 +2,11 @@
 
 import pytest
 
-from reports.cli import main
+from bnnbench.reports.write.cli import main
+from tests.reports.read.test_health import SOUND
+from tests.reports.read.test_timings import HOSTILE, SESSION, entry, of_method, written
+from tests.reports.sections.test_regions import SUITE, command
 from tests.reports.synthetic import keep, record
-from tests.reports.test_health import SOUND
-from tests.reports.test_regions import SUITE, command
-from tests.reports.test_timings import HOSTILE, SESSION, entry, of_method, written
 
 
 @pytest.fixture(scope="module")

@@ -5,25 +5,28 @@ from statistics import fmean
 
 import pytest
 
-from datasets.cifar10 import Cifar10
-from datasets.corrupted import ALL_19
-from datasets.corruptions import CORRUPTIONS
-from methods.networks import resnet18
-from reports import labels
-from reports.benchmarks import benchmarks
-from reports.content import content
-from reports.load import read
-from reports.page import render
-from reports.published import FOLDER
-from reports.reproduction import comparisons
-from reports.sizes import part_tables, sized_families
-from suites.engine.description import describe
-from suites.engine.means import with_means
+from bnnbench.datasets.conditions.corrupted import ALL_19
+from bnnbench.datasets.corruptions import CORRUPTIONS
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.methods.networks.catalogue import resnet18
+from bnnbench.reports.papers.published import FOLDER
+from bnnbench.reports.papers.reproduction import comparisons
+from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.read.load import read
+from bnnbench.reports.sections.sizes import part_tables, sized_families
+from bnnbench.reports.style import labels
+from bnnbench.reports.write.content import content
+from bnnbench.reports.write.page import render
+from bnnbench.suites.engine.command.means import with_means
+from bnnbench.suites.engine.declare.description import describe
 from tests.reports.synthetic import keep, record
 
 FAITHFUL = {
     "run": {
-        "source": {"type": "datasets.augmented:Augmented", "source": describe(Cifar10())},
+        "source": {
+            "type": "augmented",
+            "source": describe(Cifar10()),
+        },
         "architecture": describe(resnet18()),
         "method": {"type": "methods.x:MAP", "epochs": 200},
     },

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from methods.predictive import CategoricalPredictive
-from metrics.selective import aurc
-from reports.cli import main
-from reports.figures import cost, distances, ticks
-from reports.figures.canvas import drawing
-from reports.figures.cost import Point, front
-from reports.figures.distances import Distance
-from reports.figures.evidence import COVERAGES, Evidence, risk
-from reports.palette import styles
-from suites.engine.record import Cost
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
+from bnnbench.metrics.selective import aurc
+from bnnbench.reports.figures import cost, distances, ticks
+from bnnbench.reports.figures.canvas import drawing
+from bnnbench.reports.figures.cost import Point, front
+from bnnbench.reports.figures.distances import Distance
+from bnnbench.reports.figures.evidence import COVERAGES, Evidence, risk
+from bnnbench.reports.style.palette import styles
+from bnnbench.reports.write.cli import main
+from bnnbench.suites.engine.store.record import Cost
 from tests.reports.synthetic import classified, keep, record, regressed, scored
 
 
@@ -120,7 +120,10 @@ def test_a_page_has_risks_and_three_costs(tmp_path):
 
 
 def test_methods_that_do_not_train_are_on_no_front(tmp_path):
-    floor = {"settings": {"type": "methods.marginal:Marginal"}, "cost": Cost(1e-4, 1e-5, 1.0)}
+    floor = {
+        "settings": {"type": "marginal"},
+        "cost": Cost(1e-4, 1e-5, 1.0),
+    }
     runs = [record("Class frequency", **floor), record("IVON"), record("AdamW")]
     keep(tmp_path / "cifar10", runs)
     assert main([str(tmp_path)]) == 0

@@ -1,4 +1,4 @@
-"""What `python -m reports` reads and writes."""
+"""What `bnnbench report` reads and writes."""
 
 import csv
 import io
@@ -10,13 +10,13 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from reports.benchmarks import benchmarks
-from reports.cli import main
-from reports.condition_tables import condition_table
-from reports.descriptions import call, differing, flatten
-from reports.export import latex, markdown, tidy
-from reports.figures.evidence import FALSE_POSITIVE_RATES, roc
-from reports.palette import styles
+from bnnbench.reports.figures.evidence import FALSE_POSITIVE_RATES, roc
+from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.sections.condition_tables import condition_table
+from bnnbench.reports.style.descriptions import call, differing, flatten
+from bnnbench.reports.style.palette import styles
+from bnnbench.reports.write.cli import main
+from bnnbench.reports.write.export import latex, markdown, tidy
 from tests.reports.synthetic import classified, detected, keep, record, runs_of
 
 HOSTILE = ["<script>alert(1)</script>", '<img src=x onerror="alert(1)">', "a|b_c & 50% $x^2$ #~\\"]
@@ -89,7 +89,7 @@ def damage(path, how):
     elif how == "binary":
         record_file.write_bytes(b"\xff\xfe\x00")
     elif how == "older":
-        record_file.write_text(record_file.read_text().replace('"schema": 2', '"schema": 0'))
+        record_file.write_text(record_file.read_text().replace('"schema": 3', '"schema": 0'))
     elif how == "text for a number":
         text = record_file.read_text()
         record_file.write_text(text.replace('"nll": 1.0', '"nll": "<b>one</b>"'))
@@ -194,7 +194,11 @@ def test_latex_leaves_no_special_character_unescaped(name):
 
 
 def test_a_description_reads_as_the_call_that_makes_it():
-    layer = {"type": "methods.architectures:Conv2d", "channels": 32, "kernel": [3, 3]}
+    layer = {
+        "type": "conv2d",
+        "channels": 32,
+        "kernel": [3, 3],
+    }
     assert call(layer) == "Conv2d(channels=32, kernel=(3, 3))"
     ensemble = {"type": "m:Ensemble", "size": 5, "member": {"type": "m:AdamW", "epochs": 2}}
     assert flatten(ensemble) == {"size": "5", "member": "AdamW", "member.epochs": "2"}

@@ -2,12 +2,12 @@
 
 import pytest
 
-from methods.networks import mlp, preresnet164, vgg16, wideresnet28_10
-from reports import labels
-from reports.benchmarks import benchmarks
-from reports.published import table
-from reports.reproduction import comparisons
-from suites.engine.description import describe
+from bnnbench.methods.networks.catalogue import mlp, preresnet164, vgg16, wideresnet28_10
+from bnnbench.reports.papers.published import table
+from bnnbench.reports.papers.reproduction import comparisons
+from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.style import labels
+from bnnbench.suites.engine.declare.description import describe
 from tests.reports.synthetic import record
 
 

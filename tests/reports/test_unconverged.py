@@ -5,11 +5,11 @@ import io
 
 import pytest
 
-from reports.content import content
-from reports.export import latex, markdown, tidy
-from reports.load import read
-from reports.page import render
-from reports.table import Cell
+from bnnbench.reports.judge.table import Cell
+from bnnbench.reports.read.load import read
+from bnnbench.reports.write.content import content
+from bnnbench.reports.write.export import latex, markdown, tidy
+from bnnbench.reports.write.page import render
 from tests.reports.synthetic import keep, record
 
 

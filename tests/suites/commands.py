@@ -4,7 +4,7 @@ import csv
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suites.engine import cli
+from bnnbench.suites.engine.command import cli
 from tests.suites import fakes
 from tests.suites.fakes import Elsewhere, Line, Mean
 from tests.suites.miniature import QUICK, SUITES

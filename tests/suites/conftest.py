@@ -2,7 +2,7 @@
 
 import pytest
 
-from suites.engine.store import Store
+from bnnbench.suites.engine.store.store import Store
 from tests.suites.small_store import OUTCOMES
 
 

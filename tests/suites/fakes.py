@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from datasets import tables
-from datasets.base import Categorical, Dataset, DataUnavailable, Scaling, Split, Table
-from methods.base import InferenceDiverged, Problem
-from methods.predictive import CategoricalPredictive, GaussianPredictive
-from methods.progress import report
+from bnnbench.datasets.base import Categorical, Dataset, DataUnavailable, Scaling, Split, Table
+from bnnbench.datasets.reading import tables
+from bnnbench.methods.base import InferenceDiverged, Problem
+from bnnbench.methods.fitting.progress import report
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Elsewhere(Line):
     name: str = "elsewhere"
 
     def load(self, fold: int) -> Dataset:
-        raise DataUnavailable("elsewhere: no file; run python -m datasets fetch elsewhere")
+        raise DataUnavailable("elsewhere: no file; run bnnbench data fetch elsewhere")
 
     def missing(self) -> tuple[str, ...]:
         return ("elsewhere.csv",)

@@ -1,8 +1,8 @@
 """A suite of seconds: `python -m tests.suites.miniature`."""
 
-from datasets.conditions import Clean
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Suite
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Elsewhere, Line, Mean, Slow, Together
 
 QUICK = Suite(

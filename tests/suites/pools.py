@@ -6,13 +6,13 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from datasets.base import Table
-from datasets.conditions import Clean
-from datasets.pool import ActivePool
-from methods.predictive import GaussianPredictive
-from suites.engine.acquisition import Acquisition
-from suites.engine.execute import Task, execute
-from suites.engine.grid import Evaluation, Run, Suite
+from bnnbench.datasets.base import Table
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.cuts.pool import ActivePool
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite
+from bnnbench.suites.engine.run.execute import Task, execute
 from tests.suites.fakes import Line, Mean, Together
 
 POOL = ActivePool(Line(rows=60), train=8, test=12, repeats=4)

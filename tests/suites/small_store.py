@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from datasets.conditions import Clean
-from suites import store as commands
-from suites.engine.execute import Task, execute
-from suites.engine.grid import Evaluation, Run
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.suites.engine.command import stores as commands
+from bnnbench.suites.engine.declare.grid import Evaluation, Run
+from bnnbench.suites.engine.run.execute import Task, execute
 from tests.suites.fakes import Diverging, Line, Mean
 
 RUN = Run("miniature", "quick", "Mean", Line(), Mean(), (), fold=0, seed=0)

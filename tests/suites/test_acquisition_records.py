@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from datasets.conditions import Clean
-from datasets.pool import ActivePool
-from datasets.stand_ins import DigitsAsMnist
-from methods.architectures import Flatten
-from methods.mfvi import Mfvi
-from methods.networks import mlp
-from methods.progress import report
-from suites.engine import packing
-from suites.engine.acquisition import Acquisition
-from suites.engine.execute import Task, execute
-from suites.engine.grid import Evaluation
-from suites.engine.packing import unpack
-from suites.engine.plan import plan
-from suites.engine.store import Store
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.cuts.pool import ActivePool
+from bnnbench.datasets.stand_ins import DigitsAsMnist
+from bnnbench.methods.fitting.progress import report
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.architectures import Flatten
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.grid import Evaluation
+from bnnbench.suites.engine.run import packing
+from bnnbench.suites.engine.run.execute import Task, execute
+from bnnbench.suites.engine.run.packing import unpack
+from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Mean
 from tests.suites.pools import EVALUATIONS, POOL, RUN, Far, outcomes, rows_of, suite
 
@@ -117,14 +117,14 @@ def carry_out(planned, kept):
 
 def test_finished_repeats_are_skipped_and_new_metrics_scored_from_what_was_kept(tmp_path):
     kept = Store(tmp_path)
-    carry_out(plan(suite(folds=2), kept, "cpu", fresh=False), kept)
-    again = plan(suite(), kept, "cpu", fresh=False)
+    carry_out(plan(suite(folds=2), kept, "cpu"), kept)
+    again = plan(suite(), kept, "cpu")
     assert (len(again.runs), again.left) == (16, 8)
     carry_out(again, kept)
-    assert plan(suite(), kept, "cpu", fresh=False).left == 0
+    assert plan(suite(), kept, "cpu").left == 0
     metrics = (*EVALUATIONS[0].metrics, "crps")
     more = suite(evaluations=(Evaluation(Clean(), metrics),))
-    assert plan(more, kept, "cpu", fresh=False).left == 0
+    assert plan(more, kept, "cpu").left == 0
     for record in kept.records():
         assert all("crps" in scores for scores in record.scores.values())
         assert len(record.acquired) == 3
@@ -133,10 +133,10 @@ def test_finished_repeats_are_skipped_and_new_metrics_scored_from_what_was_kept(
 def test_rounds_whose_draws_were_not_kept_stay_without_a_new_metric(tmp_path, monkeypatch):
     monkeypatch.setattr(packing, "KEPT_ROUND_BYTES", 0)
     kept = Store(tmp_path)
-    carry_out(plan(suite(folds=1), kept, "cpu", fresh=False), kept)
+    carry_out(plan(suite(folds=1), kept, "cpu"), kept)
     metrics = (*EVALUATIONS[0].metrics, "crps")
     more = suite(folds=1, evaluations=(Evaluation(Clean(), metrics),))
     for _ in range(2):
-        assert plan(more, kept, "cpu", fresh=False).left == 0
+        assert plan(more, kept, "cpu").left == 0
     for record in kept.records():
         assert [c for c, scores in record.scores.items() if "crps" in scores] == ["acquired_3"]

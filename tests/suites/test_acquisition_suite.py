@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from datasets.pool import ActivePool
-from suites.engine.acquisition import Acquisition
+from bnnbench.datasets.cuts.pool import ActivePool
+from bnnbench.suites.engine.declare.acquisition import Acquisition
 from tests.suites.commands import FAST, call, rows, times
 from tests.suites.fakes import Line
 from tests.suites.pools import ACTIVE, RANDOM, RUN, suite
@@ -36,7 +36,7 @@ def test_every_method_takes_part_with_every_arm():
         ({"acquisitions": {"A": ACTIVE, "R": ACTIVE}}, "acquire alike"),
         ({"acquisitions": {"A-1": ACTIVE}}, "no '-'"),
         ({"acquisitions": {"A": ACTIVE, "R": Acquisition("random", 5)}}, "equally many"),
-        ({"sources": (Line(),)}, r"needs pools \(datasets.pool\); not one: line"),
+        ({"sources": (Line(),)}, r"needs pools \(bnnbench.datasets.cuts.pool\); not one: line"),
     ],
 )
 def test_a_suite_that_cannot_be_carried_out_is_refused(changes, message):

@@ -1,7 +1,7 @@
 """The suite of CIFAR-10, by its declaration."""
 
-from reports import labels
-from suites.cifar10 import SUITES
+from bnnbench.reports.style import labels
+from bnnbench.suites.cifar10 import SUITES
 
 
 def test_svhn_is_shown_with_and_without_normalisation_in_the_paper_profile():

@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from datasets.corrupted import ALL_19
-from datasets.perturbations import families
-from methods.architectures import Dropout, Linear, Residual
-from methods.ensemble import Ensemble
-from methods.function_space.method import FunctionSpace, WeightSpace
-from methods.function_space.models import Dropout as DropoutModel
-from methods.function_space.weights import hidden_weights
-from methods.mc_dropout import McDropout, with_dropout
-from methods.sgd import Sgd
-from methods.torch_network import TorchNetwork
-from reports.published import table
-from suites.cifar10_shift import EPSILONS, SUITES
-from suites.engine.attacks import Pgd
-from suites.engine.record import from_json
+from bnnbench.datasets.conditions.corrupted import ALL_19
+from bnnbench.datasets.conditions.perturbations import families
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
+from bnnbench.methods.function_space.models import Dropout as DropoutModel
+from bnnbench.methods.function_space.weights import hidden_weights
+from bnnbench.methods.mc_dropout import McDropout, with_dropout
+from bnnbench.methods.networks.architectures import Dropout, Linear, Residual
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.sgd import Sgd
+from bnnbench.reports.papers.published import table
+from bnnbench.suites.cifar10_shift import EPSILONS, SUITES
+from bnnbench.suites.engine.declare.attacks import Pgd
+from bnnbench.suites.engine.store.record import from_json
 from tests.suites.commands import call
 
 PAPER = SUITES["paper"]

@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.ciber.method import Ciber
-from methods.laplace.method import Laplace
-from methods.networks import preresnet164, vgg16, wideresnet28_10
-from methods.torch_network import TorchNetwork
-from methods.trajectory.collector import Descent
-from methods.trajectory.last_iterate import LastIterate
-from methods.trajectory.schedules import HighThenLow
-from methods.trajectory.swag import Swag
-from reports.published import table
-from suites.cifar10 import SUITES
-from suites.engine.record import from_json
+from bnnbench.methods.ciber.method import Ciber
+from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.networks.catalogue import preresnet164, vgg16, wideresnet28_10
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.trajectory.collector import Descent
+from bnnbench.methods.trajectory.last_iterate import LastIterate
+from bnnbench.methods.trajectory.schedules import HighThenLow
+from bnnbench.methods.trajectory.swag import Swag
+from bnnbench.reports.papers.published import table
+from bnnbench.suites.cifar10 import SUITES
+from bnnbench.suites.engine.store.record import from_json
 from tests.methods.problems import stream
 from tests.suites.commands import call
 

@@ -31,7 +31,7 @@ def test_an_optional_source_without_files_is_left_out_with_a_word(tmp_path):
     answer = call(tmp_path, suite=WITH_OPTIONAL)
     assert answer.code == 0
     assert "elsewhere: left out, its files are not here" in answer.output
-    assert "python -m datasets fetch elsewhere" in answer.output
+    assert "bnnbench data fetch elsewhere" in answer.output
     assert {row["dataset"] for row in rows(tmp_path)} == {"line"}
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from suites.engine.store import Store
+from bnnbench.suites.engine.store.store import Store
 from tests.suites import fakes
 from tests.suites.commands import FAST, call, rows
 from tests.suites.fakes import Mean
@@ -24,7 +24,7 @@ def test_methods_are_chosen_by_label_or_class(tmp_path, names, labels):
 
 
 def test_a_registry_key_chooses_every_label_of_its_class(tmp_path, monkeypatch):
-    from suites.engine import selection
+    from bnnbench.suites.engine.command import selection
 
     table = {"mean_field": "tests.suites.fakes:Mean", "slow": "tests.suites.fakes:Slow"}
     monkeypatch.setattr(selection, "METHODS", table)

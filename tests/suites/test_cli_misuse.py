@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from datasets.conditions import Clean
-from suites.engine.grid import Evaluation
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.suites.engine.declare.grid import Evaluation
 from tests.suites.commands import FAST, call
 
 

@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import torch
 
-from datasets.conditions import Clean
-from datasets.corrupted import ALL_19
-from datasets.limited import Limited
-from datasets.stand_ins import DigitsAsCifar10
-from methods.base import Problem
-from methods.predictive import CategoricalPredictive, CategoricalSummary
-from metrics import CLASSIFICATION
-from suites.engine import packing
-from suites.engine.execute import Task, execute
-from suites.engine.grid import Evaluation, Run
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.corrupted import ALL_19
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.stand_ins import DigitsAsCifar10
+from bnnbench.methods.base import Problem
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, CategoricalSummary
+from bnnbench.metrics import CLASSIFICATION
+from bnnbench.suites.engine.declare.grid import Evaluation, Run
+from bnnbench.suites.engine.run import packing
+from bnnbench.suites.engine.run.execute import Task, execute
 
 POINTS, DRAWS = 12, 20
 

@@ -19,17 +19,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from methods.predictive import GaussianPredictive
-from reports.load import read as read_results
-from suites import store as commands
-from suites.engine import clock as clocks
-from suites.engine import durable
-from suites.engine.clock import Clock
-from suites.engine.packing import pack, unpack, vars_of
-from suites.engine.record import from_json, to_json
-from suites.engine.store import Damaged, Store, Unwritable
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.reports.read.load import read as read_results
+from bnnbench.suites.engine.command import stores as commands
+from bnnbench.suites.engine.run.packing import pack, unpack, vars_of
+from bnnbench.suites.engine.store import clock as clocks
+from bnnbench.suites.engine.store import durable
+from bnnbench.suites.engine.store.clock import Clock
+from bnnbench.suites.engine.store.record import from_json, to_json
+from bnnbench.suites.engine.store.store import Damaged, Store, Unwritable
+from tests.suites.engine.store.test_record import RECORD
 from tests.suites.small_store import OUTCOMES, SCHEMA_1
-from tests.suites.test_record import RECORD
 
 FAULTS = int(os.environ.get("BNNBENCH_FAULTS", "400"))
 
@@ -244,7 +244,7 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from dataclasses import replace
-from suites.engine.store import Store, Unwritable
+from bnnbench.suites.engine.store.store import Store, Unwritable
 store = Store(Path(sys.argv[1]))
 if os.getuid() == 0:
     os.setgroups([])
@@ -289,9 +289,9 @@ WRITER = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from suites.engine.store import Store
+from bnnbench.suites.engine.store.store import Store
 from tests.suites.test_damage import packed
-from tests.suites.test_record import RECORD
+from tests.suites.engine.store.test_record import RECORD
 store, name = Store(Path(sys.argv[1])), sys.argv[2]
 content = {size: packed(size) for size in (10, 500)}
 print("ready", flush=True)
@@ -308,7 +308,7 @@ for number in range(int(sys.argv[3])):
 def test_of_two_that_write_one_run_again_and_again_one_is_always_there_whole(
     tmp_path, project, exchange
 ):
-    without = "import suites.engine.durable as d\nd.exchange = lambda *_: False\n"
+    without = "import bnnbench.suites.engine.store.durable as d\nd.exchange = lambda *_: False\n"
     code = ("" if exchange else without) + WRITER
     store = Store(tmp_path)
     store.write(replace(RECORD, diagnostics={"points": 10}), packed(10))

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from datasets.base import Categorical, Dataset, Scaling, Split
-from methods.architectures import Conv2d, Flatten, LeakyReLU, Linear
-from methods.base import Problem
-from methods.moment_propagation.untrained import Untrained
-from suites.probes.dataset_statistics import DatasetStatistics
+from bnnbench.datasets.base import Categorical, Dataset, Scaling, Split
+from bnnbench.methods.base import Problem
+from bnnbench.methods.moment_propagation.untrained import Untrained
+from bnnbench.methods.networks.architectures import Conv2d, Flatten, LeakyReLU, Linear
+from bnnbench.suites.probes.dataset_statistics import DatasetStatistics
 from tests.methods.problems import stream
 
 NETWORK = (Conv2d(6, 3), LeakyReLU(0.01), Conv2d(4, 3), Flatten(), Linear(2))

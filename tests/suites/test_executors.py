@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from datasets.base import DataUnavailable
-from datasets.conditions import Clean
-from suites.engine.execute import Task
-from suites.engine.executors import NEEDS, Limits, Lost, Settings, Unusable, executor, lacks
-from suites.engine.executors.turns import check_that_it_travels
-from suites.engine.executors.worker import throttled
-from suites.engine.grid import Evaluation, Run
+from bnnbench.datasets.base import DataUnavailable
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.suites.engine.declare.grid import Evaluation, Run
+from bnnbench.suites.engine.executors import NEEDS, Limits, Settings, lacks
+from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Lost, executor
+from bnnbench.suites.engine.executors.turns import check_that_it_travels
+from bnnbench.suites.engine.executors.worker import throttled
+from bnnbench.suites.engine.run.execute import Task
 from tests.suites import fakes
 from tests.suites.fakes import Dying, Fragile, Hungry, Line, Mean, Slow, Together
 
@@ -147,7 +148,7 @@ def test_a_class_of_the_started_file_does_not_travel():
     Local.__module__, Local.__qualname__ = "__main__", "Local"
     sys.modules["__main__"].Local = Local
     try:
-        with pytest.raises(Unusable, match="put it into a module"):
+        with pytest.raises(ExecutorUnavailable, match="put it into a module"):
             check_that_it_travels(task(Local()))
     finally:
         del sys.modules["__main__"].Local
@@ -161,7 +162,7 @@ def test_a_package_that_is_missing_is_named_with_its_cure(monkeypatch):
 
 
 def test_an_error_of_the_data_reaches_the_driver_as_what_it_is():
-    with pytest.raises(DataUnavailable, match="datasets fetch elsewhere") as caught:
+    with pytest.raises(DataUnavailable, match="data fetch elsewhere") as caught:
         results("processes", [task(Mean(), fakes.Elsewhere())])
     assert "In a worker process" in caught.value.__notes__[0]
 

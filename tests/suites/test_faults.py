@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.engine.executors import NEEDS
-from suites.engine.store import Store
+from bnnbench.suites.engine.executors import NEEDS
+from bnnbench.suites.engine.store.store import Store
 from tests.suites.commands import call
 
 TIMEOUT = 240

@@ -8,14 +8,14 @@ import pytest
 import torch
 from scipy import integrate, special
 
-from datasets.linear import PRIOR_STD, LinearTruth
-from methods.base import Problem
-from methods.linear.integrals import Collapsed, MonteCarlo
-from methods.linear.method import DrawsPosterior, LinearFromDraws
-from reports.published import table
-from suites.engine.store import Store
-from suites.few_samples import QUICK, SUITES
-from suites.probes.few_samples import FewSamples
+from bnnbench.datasets.generated.linear import PRIOR_STD, LinearTruth
+from bnnbench.methods.base import Problem
+from bnnbench.methods.exact_linear_regression.integrals import Collapsed, MonteCarlo
+from bnnbench.methods.exact_linear_regression.method import DrawsPosterior, LinearFromDraws
+from bnnbench.reports.papers.published import table
+from bnnbench.suites.engine.store.store import Store
+from bnnbench.suites.few_samples import QUICK, SUITES
+from bnnbench.suites.probes.few_samples import FewSamples
 from tests.methods.problems import stream
 from tests.suites.commands import call
 

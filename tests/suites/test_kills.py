@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.engine.record import Record, to_json
-from suites.engine.store import Store
+from bnnbench.suites.engine.store.record import Record, to_json
+from bnnbench.suites.engine.store.store import Store
 from tests.suites.test_faults import alive, children
 
 MOMENTS = int(os.environ.get("BNNBENCH_KILLS", "3"))

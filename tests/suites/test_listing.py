@@ -1,16 +1,16 @@
-"""`python -m suites`."""
+"""`bnnbench list`."""
 
 import sys
 import types
 
 import pytest
 
-import suites.__main__ as listing
-from methods import METHODS
+from bnnbench.methods import METHODS
+from bnnbench.suites import __main__ as listing
 
 
 def test_every_suite_and_method_is_listed(capsys):
-    listing.main()
+    listing.main([])
     text = capsys.readouterr().out
     for name in ("cifar10", "uci", *METHODS):
         assert name in text
@@ -20,7 +20,7 @@ def test_every_suite_and_method_is_listed(capsys):
 def test_a_method_whose_package_is_missing_does_not_hide_the_others(capsys, monkeypatch):
     table = {"broken": "no_such_package.method:Broken", "mean": "tests.suites.fakes:Mean"}
     monkeypatch.setattr(listing, "METHODS", table)
-    listing.main()
+    listing.main([])
     text = capsys.readouterr().out
     assert "No module named 'no_such_package'" in text
     assert "Predicts the training mean, shaken a little." in text
@@ -28,9 +28,9 @@ def test_a_method_whose_package_is_missing_does_not_hide_the_others(capsys, monk
 
 @pytest.mark.parametrize("harm", ["missing", "without SUITES"])
 def test_a_suite_that_cannot_be_imported_does_not_hide_the_others(capsys, monkeypatch, harm):
-    broken = None if harm == "missing" else types.ModuleType("suites.cifar10")
-    monkeypatch.setitem(sys.modules, "suites.cifar10", broken)
-    listing.main()
+    broken = None if harm == "missing" else types.ModuleType("bnnbench.suites.cifar10")
+    monkeypatch.setitem(sys.modules, "bnnbench.suites.cifar10", broken)
+    listing.main([])
     text = capsys.readouterr().out
     assert "cannot be imported" in text
     assert "uci" in text

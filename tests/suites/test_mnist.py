@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from datasets.conditions import OutOfDistribution
-from methods.architectures import Flatten
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import Coupled, GroupSequential
-from methods.networks import LEAKY, lenet_000, mlp
-from suites.engine.record import from_json
-from suites.mnist import SUITES
+from bnnbench.datasets.conditions.base import OutOfDistribution
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
+from bnnbench.methods.networks.architectures import Flatten
+from bnnbench.methods.networks.catalogue import LEAKY, lenet_000, mlp
+from bnnbench.suites.engine.store.record import from_json
+from bnnbench.suites.mnist import SUITES
 from tests.suites.commands import call
 
 

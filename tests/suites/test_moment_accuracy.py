@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from datasets.limited import Limited
-from datasets.renamed import Renamed
-from datasets.stand_ins import DigitsAsMnist
-from methods.architecture_shapes import parameter_count
-from methods.architectures import GaussianNoise
-from methods.moment_propagation.method import MomentPropagation
-from metrics import PROBED
-from reports.published import table
-from suites.engine.store import Store
-from suites.moment_accuracy import SUITES
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.cuts.renamed import Renamed
+from bnnbench.datasets.stand_ins import DigitsAsMnist
+from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.networks.architectures import GaussianNoise
+from bnnbench.methods.networks.shapes import parameter_count
+from bnnbench.metrics import PROBED
+from bnnbench.reports.papers.published import table
+from bnnbench.suites.engine.store.store import Store
+from bnnbench.suites.moment_accuracy import SUITES
 from tests.suites.commands import call
 
 

@@ -7,15 +7,15 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from datasets.base import Categorical, Dataset, Scaling, Split
-from methods.architectures import Dropout, GaussianNoise, LeakyReLU, Linear, ReLU
-from methods.moment_propagation.approximation import ApproximatePosterior
-from methods.moment_propagation.covariance import Covariances
-from methods.moment_propagation.rules import Formulas
-from methods.network_posterior import NetworkPosterior
-from methods.torch_network import TorchNetwork
-from suites.probes import moment_accuracy
-from suites.probes.moment_accuracy import MomentAccuracy, in_parts
+from bnnbench.datasets.base import Categorical, Dataset, Scaling, Split
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
+from bnnbench.methods.moments.covariances.covariance import Covariances
+from bnnbench.methods.moments.rules import Formulas
+from bnnbench.methods.networks.architectures import Dropout, GaussianNoise, LeakyReLU, Linear, ReLU
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.suites.probes import moment_accuracy
+from bnnbench.suites.probes.moment_accuracy import MomentAccuracy, in_parts
 from tests.methods.problems import stream
 
 SAMPLES = 10_000

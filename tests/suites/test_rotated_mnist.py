@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from datasets.conditions import Rotated
-from methods.base import BatchedMethod
-from methods.function_space.index_sets import Grid, RotatedCopies
-from methods.function_space.method import FunctionSpace
-from reports.published import table
-from suites.engine.record import from_json
-from suites.rotated_mnist import SUITES
-from suites.two_moons import SUITES as MOONS
+from bnnbench.datasets.conditions.base import Rotated
+from bnnbench.methods.base import BatchedMethod
+from bnnbench.methods.function_space.index_sets import Grid, RotatedCopies
+from bnnbench.methods.function_space.method import FunctionSpace
+from bnnbench.reports.papers.published import table
+from bnnbench.suites.engine.store.record import from_json
+from bnnbench.suites.rotated_mnist import SUITES
+from bnnbench.suites.two_moons import SUITES as MOONS
 from tests.suites.commands import call
 
 PAPER = SUITES["paper"]

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from datasets.perturbations import families
-from methods.architectures import BatchNorm, Linear, LogisticBernoulli, Sigmoid
-from methods.moment_propagation.method import MomentPropagation
-from suites.engine.attacks import Attack
-from suites.engine.record import from_json
-from suites.stability import SUITES
+from bnnbench.datasets.conditions.perturbations import families
+from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.networks.architectures import BatchNorm, Linear, LogisticBernoulli, Sigmoid
+from bnnbench.suites.engine.declare.attacks import Attack
+from bnnbench.suites.engine.store.record import from_json
+from bnnbench.suites.stability import SUITES
 from tests.suites.commands import call
 
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from datasets import stl10
-from datasets.base import Dataset
-from datasets.conditions import Clean
-from datasets.stand_ins import DigitsAsCifar10
-from datasets.transfer import Transfer
-from methods.marginal import Marginal
-from reports.published import table
-from suites.engine.record import from_json
-from suites.stl10_transfer import SUITES
+from bnnbench.datasets.base import Dataset
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.transfer import Transfer
+from bnnbench.datasets.official import stl10
+from bnnbench.datasets.stand_ins import DigitsAsCifar10
+from bnnbench.methods.marginal import Marginal
+from bnnbench.reports.papers.published import table
+from bnnbench.suites.engine.store.record import from_json
+from bnnbench.suites.stl10_transfer import SUITES
 from tests.datasets.test_formats import put
 from tests.suites.commands import call
 

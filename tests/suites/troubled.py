@@ -1,8 +1,8 @@
 """A suite whose runs take too much, but for one: `python -m tests.suites.troubled`."""
 
-from datasets.conditions import Clean
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Suite
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Fragile, Hungry, Line, Mean, Slow
 
 SUITES = {

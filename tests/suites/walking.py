@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import torch
 
-from datasets.conditions import Clean
-from methods import checkpoint
-from methods.base import Problem
-from methods.progress import report
-from suites.engine.cli import main
-from suites.engine.grid import Evaluation, Suite
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.methods.base import Problem
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.fitting.progress import report
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Constant, Line
 
 

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.message_passing.factors.double import moments, narrowed
-from methods.message_passing.factors.truncation import Truncated, cdf, truncated
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors.double import moments, narrowed
+from bnnbench.methods.message_passing.factors.truncation import Truncated, cdf, truncated
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 NOISE_VARIANCE = 0.3
 """The variance of the noise in the comparison of two outputs."""

@@ -1,8 +1,8 @@
 """Average pooling: a weighted sum of equal constants, exact."""
 
-from methods.message_passing.factors import weighted_sum
-from methods.message_passing.factors.max_pool import scattered, windows
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import weighted_sum
+from bnnbench.methods.message_passing.factors.max_pool import scattered, windows
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 
 def forward(z: Gaussian, size: int | None) -> Gaussian:

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 LEAST = 1e-30
 """The precision that stands for 0 where a factor needs a variance."""

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from methods.message_passing.factors.double import narrowed, where, widened
-from methods.message_passing.factors.truncation import Truncated, cdf, truncated
-from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from bnnbench.methods.message_passing.factors.double import narrowed, where, widened
+from bnnbench.methods.message_passing.factors.truncation import Truncated, cdf, truncated
+from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 
 LEAST_LOG_MASS = {"forward": log(1e-8), "backward": -700.0}
 """Below it the two messages contradict one another and say nothing together."""

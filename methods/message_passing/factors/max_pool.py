@@ -10,9 +10,9 @@ from math import prod
 import torch
 from torch import Tensor
 
-from methods.message_passing.factors import weighted_sum
-from methods.message_passing.factors.double import moments
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import weighted_sum
+from bnnbench.methods.message_passing.factors.double import moments
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 NOISE_VARIANCE = 0.3
 """The variance of the noise in the comparison of two inputs."""

@@ -3,8 +3,8 @@ r"""The factor $\delta(c - ab)$, by variational message passing. Source: paper 0
 Both directions use the *marginals* of a and b, not their cavities, unlike a weighted sum.
 """
 
-from methods.message_passing.factors.double import moments, narrowed
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors.double import moments, narrowed
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 
 def forward(a: Gaussian, b: Gaussian) -> Gaussian:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 
 def backward(targets: Float[Tensor, "*shape"], noise_variance: Tensor | float) -> Gaussian:

@@ -8,8 +8,8 @@ point is 1e-8 of that of z.
 from jaxtyping import Bool
 from torch import Tensor
 
-from methods.message_passing.factors import leaky_relu
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import leaky_relu
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 
 def direct(z: Gaussian) -> Gaussian:

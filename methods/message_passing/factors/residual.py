@@ -1,7 +1,7 @@
 r"""The factor $\delta(s - u - v)$ that joins two branches: a weighted sum of coefficients 1."""
 
-from methods.message_passing.factors import weighted_sum
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import weighted_sum
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 
 def forward(left: Gaussian, right: Gaussian) -> Gaussian:

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.message_passing.factors.double import moments, narrowed
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors.double import moments, narrowed
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
 AROUND_MEAN = tuple(range(-10, 11, 2))

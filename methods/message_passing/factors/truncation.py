@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.message_passing.factors.double import LEAST, narrowed, widened
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors.double import LEAST, narrowed, widened
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 FAR = -5.0
 """Below it 1 - hazard (hazard + x) would cancel, and the continued fraction converges at once."""

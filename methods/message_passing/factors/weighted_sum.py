@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.message_passing.factors.double import moments, narrowed
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors.double import moments, narrowed
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 
 def forward(coefficients: Sequence[Tensor | float], terms: Sequence[Gaussian]) -> Gaussian:

@@ -12,16 +12,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from methods.c_library import CLibrary
-from methods.message_passing.kernels.operations import Operations
-from methods.message_passing.kernels.unit_operations import Argument
+from bnnbench.methods.compiled.c_library import CLibrary
+from bnnbench.methods.compiled.cache import places_for
+from bnnbench.methods.message_passing.kernels.operations import Operations
+from bnnbench.methods.message_passing.kernels.unit_operations import Argument
 
 HERE = Path(__file__).parent
 LIBRARY = CLibrary(
     folder=HERE,
     sources=("dense.c", "elementwise.c", "labels.c", "pooling.c", "sums.c", "units.c", "weights.c"),
     headers=(),
-    places=(HERE / "__pycache__", Path.home() / ".cache" / "bnnbench" / "message_passing"),
+    places=places_for(HERE, "message_passing"),
     cure='choose MessagePassing(backend="reference")',
 )
 

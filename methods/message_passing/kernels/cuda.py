@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from methods.base import PackageMissing
-from methods.c_library import DEFINES
-from methods.message_passing.kernels.launches import (
+from bnnbench.methods.base import PackageMissing
+from bnnbench.methods.compiled.c_library import DEFINES
+from bnnbench.methods.message_passing.kernels.launches import (
     FILES,
     OPTIONS,
     Launch,
@@ -23,8 +23,8 @@ from methods.message_passing.kernels.launches import (
     parts,
     source,
 )
-from methods.message_passing.kernels.operations import Operations
-from methods.message_passing.kernels.unit_operations import Argument
+from bnnbench.methods.message_passing.kernels.operations import Operations
+from bnnbench.methods.message_passing.kernels.unit_operations import Argument
 
 SPLIT = ("exact_weight_sums_all", "exact_first_weight_sums_all")
 """Sums over rows, of which parts run side by side."""

@@ -8,7 +8,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 MOST_POOL = 11
 """The largest side of a window: products of 120 numbers below 2 are finite in any type."""

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels.layouts import Images, alike, contiguous
-from methods.message_passing.kernels.unit_operations import UnitOperations
-from methods.message_passing.kernels.weight_operations import WeightOperations
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels.layouts import Images, alike, contiguous
+from bnnbench.methods.message_passing.kernels.unit_operations import UnitOperations
+from bnnbench.methods.message_passing.kernels.weight_operations import WeightOperations
 
 Rows = Float[Tensor, "members rows inputs"]
 Weights = Float[Tensor, "members outputs inputs"]

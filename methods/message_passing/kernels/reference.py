@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from methods.message_passing.factors import argmax, leaky_relu, max_pool
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import units, weights
+from bnnbench.methods.message_passing.factors import argmax, leaky_relu, max_pool
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import units, weights
 
 CHUNK = 2**18
 """The most elements of a member's temporary, unless one slice of its result has more.

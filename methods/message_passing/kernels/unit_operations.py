@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels.layouts import by_rows, features_last
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels.layouts import by_rows, features_last
 
 Argument = Tensor | tuple[int, ...] | int | float | None
 

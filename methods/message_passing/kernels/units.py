@@ -8,7 +8,7 @@ examples share their moments. Three tensors side by side that one product takes 
 import torch
 from torch import Tensor
 
-from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 
 NO_VARIANCE = 1e-20
 """The least variance of a message to a pre-activation."""

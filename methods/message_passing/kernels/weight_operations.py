@@ -5,9 +5,9 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels.layouts import contiguous, laid_as
-from methods.message_passing.kernels.unit_operations import Argument
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels.layouts import contiguous, laid_as
+from bnnbench.methods.message_passing.kernels.unit_operations import Argument
 
 
 class WeightOperations(ABC):

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.torch_layers import affine
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.networks.torch_layers import affine
 
 Moments = Float[Tensor, "thrice_members rows inputs"]
 """Means of inputs, their squares, and variances."""

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.schedule import Schedule
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.schedule import Schedule
 
 
 @dataclass

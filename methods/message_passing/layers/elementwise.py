@@ -4,8 +4,8 @@ from types import ModuleType
 
 import torch
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.layers.base import Slots, Visit
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers.base import Slots, Visit
 
 
 class Activation:

@@ -9,12 +9,12 @@ from math import prod
 import torch
 from torch import Tensor
 
-from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
-from methods.message_passing.joint import with_precision
-from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import Known, WeightedLayer
-from methods.message_passing.sums import first_layer_cavities, first_layer_messages
-from methods.torch_layers import affine
+from bnnbench.methods.message_passing.coupled.joint import with_precision
+from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from bnnbench.methods.message_passing.layers.base import Visit
+from bnnbench.methods.message_passing.layers.weighted import JointPrecisions, WeightedLayer
+from bnnbench.methods.message_passing.maps.sums import first_layer_cavities, first_layer_messages
+from bnnbench.methods.networks.torch_layers import affine
 
 
 class FirstLayer(WeightedLayer):
@@ -90,7 +90,7 @@ class FirstLayer(WeightedLayer):
         mean, variance = self.map.forward(powers, moments[: len(powers)]).chunk(2)
         return mean, variance
 
-    def _messages(self, pulls: Tensor, visit: Visit, known: Known | None) -> Gaussian:
+    def _messages(self, pulls: Tensor, visit: Visit, known: JointPrecisions | None) -> Gaussian:
         """Return the product of the group's messages to the weights."""
         new = self._independent(pulls, visit)
         return with_precision(new, self._moments.chunk(3)[0], known.weight) if known else new
@@ -143,7 +143,7 @@ class FirstLayerOfExamples(FirstLayer):
         """Return the rows of each example."""
         return self.map.rows(self._x).view(*self._x.shape[:2], -1, prod(self.map.weight_shape[1:]))
 
-    def _messages(self, pulls: Tensor, visit: Visit, known: Known | None) -> Gaussian:
+    def _messages(self, pulls: Tensor, visit: Visit, known: JointPrecisions | None) -> Gaussian:
         h, g = pulls.chunk(2)
         assert known is None  # a share of a joint message is not what a cavity lacks
         rows = self._patches()

@@ -6,12 +6,12 @@ Source: paper 000, section 3 and appendix B; Stern, Herbrich and Graepel (2009) 
 import torch
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.joint import with_precision
-from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.weighted import Known, WeightedLayer
-from methods.message_passing.maps import Dense
-from methods.message_passing.sums import Moments, messages
+from bnnbench.methods.message_passing.coupled.joint import with_precision
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers.base import Visit
+from bnnbench.methods.message_passing.layers.weighted import JointPrecisions, WeightedLayer
+from bnnbench.methods.message_passing.maps.base import Dense
+from bnnbench.methods.message_passing.maps.sums import Moments, messages
 
 
 class LaterLayer(WeightedLayer):
@@ -72,7 +72,7 @@ class LaterLayer(WeightedLayer):
         self._variance = self._weights.chunk(3)[1] if solves else None
         return self.map.forward(self._inputs, self._weights)
 
-    def _send(self, pulls: Tensor, known: Known | None, visit: Visit) -> Gaussian:
+    def _send(self, pulls: Tensor, known: JointPrecisions | None, visit: Visit) -> Gaussian:
         """Send the messages to the weights; return those to the inputs."""
         if self._weights is None:
             h, g, _ = pulls.chunk(3)

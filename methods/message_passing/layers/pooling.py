@@ -1,8 +1,8 @@
 """Means of squares, or of whole channels."""
 
-from methods.message_passing.factors import average_pool
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.layers.base import Visit
+from bnnbench.methods.message_passing.factors import average_pool
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers.base import Visit
 
 
 class AveragePool:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from methods.message_passing.factors import residual
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.layers.base import Layer, Visit
+from bnnbench.methods.message_passing.factors import residual
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers.base import Layer, Visit
 
 
 class Residual:

@@ -9,12 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from methods.message_passing.coupling import Coupling, couple
-from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
-from methods.message_passing.joint import joint_precisions, shared_out, with_precision
-from methods.message_passing.layers.base import Slots, Visit
-from methods.message_passing.maps import LinearMap
-from methods.message_passing.sums import Order
+from bnnbench.methods.message_passing.coupled.coupling import Coupling, couple
+from bnnbench.methods.message_passing.coupled.joint import (
+    joint_precisions,
+    shared_out,
+    with_precision,
+)
+from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from bnnbench.methods.message_passing.layers.base import Slots, Visit
+from bnnbench.methods.message_passing.maps.base import LinearMap
+from bnnbench.methods.message_passing.maps.sums import Order
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Known:
+class JointPrecisions:
     """Precisions of a group's messages to the weights and biases (joint.py)."""
 
     weight: Tensor
@@ -145,7 +149,7 @@ class WeightedLayer(ABC):
             return none, none
         return bias.mean[:, None], bias.variance[:, None]
 
-    def _known(self, x: Tensor, observed: Tensor, visit: Visit) -> Known:
+    def _known(self, x: Tensor, observed: Tensor, visit: Visit) -> JointPrecisions:
         """Return the precisions of the group's joint messages.
 
         `observed` has the precisions of the pre-activations, given the inputs.
@@ -158,7 +162,7 @@ class WeightedLayer(ABC):
         if rest.bias and self.prior.bias:
             own = old_bias.rho if old_bias else 0.0
             bias = (rest.bias.rho - own).maximum(self.prior.bias.rho).reciprocal()
-        return Known(*joint_precisions(self.map, x, observed, variance, bias))
+        return JointPrecisions(*joint_precisions(self.map, x, observed, variance, bias))
 
     def _send_to_bias(
         self,
@@ -166,7 +170,7 @@ class WeightedLayer(ABC):
         g: Tensor,
         h: Tensor,
         visit: Visit,
-        known: Known | None = None,
+        known: JointPrecisions | None = None,
     ) -> None:
         """Replace the messages of the group's examples to the biases."""
         bias = self.marginal.bias

@@ -5,10 +5,11 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 
-from suites.engine.execute import Task
-from suites.engine.executors import PAUSE_SECONDS, Result, Settings, Watcher
-from suites.engine.executors.turns import Turn, Turns
-from suites.engine.executors.worker import TICK_SECONDS, Worker
+from bnnbench.suites.engine.executors import Settings
+from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher
+from bnnbench.suites.engine.executors.turns import Turn, Turns
+from bnnbench.suites.engine.executors.worker import TICK_SECONDS, Worker
+from bnnbench.suites.engine.run.execute import Task
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from suites.engine.execute import Task
-from suites.engine.executors import PAUSE_SECONDS, Limits, Result, Settings, Unusable, Watcher
-from suites.engine.executors.turns import Turn, Turns, check_that_it_travels
-from suites.engine.executors.worker import Message, Worker, throttled
+from bnnbench.methods import own_files
+from bnnbench.suites.engine.executors import Limits, Settings
+from bnnbench.suites.engine.executors.base import (
+    PAUSE_SECONDS,
+    ExecutorUnavailable,
+    Result,
+    Watcher,
+)
+from bnnbench.suites.engine.executors.turns import Turn, Turns, check_that_it_travels
+from bnnbench.suites.engine.executors.worker import Message, Worker, throttled
+from bnnbench.suites.engine.run.execute import Task
 
-SHARED = ("BNNBENCH_DATA", "BNNBENCH_OFFLINE")
+SHARED = ("BNNBENCH_DATA", "BNNBENCH_OFFLINE", own_files.VARIABLE)
 """What a place takes over of the driver's environment."""
 
 SECONDS_BETWEEN_REPORTS = 1.0
@@ -94,7 +101,9 @@ class Ray:
                         elif kind == "gone":
                             false_starts += not hired.ready
                             if false_starts == FALSE_STARTS:
-                                raise Unusable(f"Ray's workers end as they start: {content}")
+                                raise ExecutorUnavailable(
+                                    f"Ray's workers end as they start: {content}"
+                                )
                             crew[crew.index(hired)] = _hire(ray, self.settings)
                         if turn and kind == "progress":
                             watcher.progressed(turn.task, *content)
@@ -169,7 +178,9 @@ def _cluster(settings: Settings) -> Iterator[Any]:
             **({} if settings.address else local),
         )
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise Unusable(f"no Ray cluster at --address {settings.address}: {error}") from error
+        raise ExecutorUnavailable(
+            f"no Ray cluster at --address {settings.address}: {error}"
+        ) from error
     for number, handler in handlers.items():  # Ray would end this process with no word
         signal.signal(number, handler)
     try:
@@ -180,9 +191,9 @@ def _cluster(settings: Settings) -> Iterator[Any]:
 
 
 def _check_resources(ray: Any, settings: Settings) -> None:
-    """Raise `Unusable` unless one machine of the cluster can have a worker."""
+    """Raise `ExecutorUnavailable` unless one machine of the cluster can have a worker."""
     machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     wanted = {"CPU": 1.0, "GPU": settings.gpus, "memory": float(settings.limits.bytes or 0)}
     if not any(all(has.get(n, 0.0) >= wanted[n] for n in wanted) for has in machines):
         asked = ", ".join(f"{amount:g} {name}" for name, amount in wanted.items() if amount)
-        raise Unusable(f"no machine of the Ray cluster has what a worker needs: {asked}")
+        raise ExecutorUnavailable(f"no machine of the Ray cluster has what a worker needs: {asked}")

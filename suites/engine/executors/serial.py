@@ -5,8 +5,9 @@ import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
-from suites.engine.execute import Task, execute
-from suites.engine.executors import PAUSE_SECONDS, Result, Settings, Watcher, prepare_process
+from bnnbench.suites.engine.executors import Settings
+from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher, prepare_process
+from bnnbench.suites.engine.run.execute import Task, execute
 
 
 @dataclass(frozen=True)

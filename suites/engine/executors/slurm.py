@@ -9,11 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suites.engine.claims import SECONDS_BETWEEN_BEATS, Pulse
-from suites.engine.execute import Task
-from suites.engine.executors import PAUSE_SECONDS, Limits, Result, Settings, Unusable, Watcher
-from suites.engine.executors.turns import Ending, Turn, Turns, check_that_it_travels
-from suites.engine.executors.worker import TICK_SECONDS, Worker
+from bnnbench.suites.engine.executors import Limits, Settings
+from bnnbench.suites.engine.executors.base import (
+    PAUSE_SECONDS,
+    ExecutorUnavailable,
+    Result,
+    Watcher,
+)
+from bnnbench.suites.engine.executors.turns import Ending, Turn, Turns, check_that_it_travels
+from bnnbench.suites.engine.executors.worker import TICK_SECONDS, Worker
+from bnnbench.suites.engine.run.execute import Task
+from bnnbench.suites.engine.store.claims import SECONDS_BETWEEN_BEATS, Pulse
 
 if TYPE_CHECKING:
     import submitit
@@ -84,7 +90,7 @@ class Slurm:
             self._cancel(running)
 
     def _submitter(self) -> "submitit.AutoExecutor":
-        """Return what submits jobs as the settings say; raises `Unusable` where Slurm is not."""
+        """Return the submitter of jobs; raises `ExecutorUnavailable` without Slurm."""
         import submitit
 
         settings, limits = self.settings, self.settings.limits
@@ -94,7 +100,7 @@ class Slurm:
                 settings.folder, cluster=cluster, slurm_max_num_timeout=REQUEUES
             )
         except (RuntimeError, ValueError) as error:
-            raise Unusable(
+            raise ExecutorUnavailable(
                 f"no Slurm here: {error} Start where srun and sbatch are, or try it by "
                 "--address local"
             ) from error

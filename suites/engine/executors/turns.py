@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from suites.engine.execute import Task
-from suites.engine.executors import Lost, Result, Unusable, Watcher
+from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Lost, Result, Watcher
+from bnnbench.suites.engine.run.execute import Task
 
 ATTEMPTS = 2
 """A run whose process dies starts again in a fresh one, this often in all."""
@@ -91,9 +91,9 @@ def _never(turn: Turn) -> None:
 
 
 def check_that_it_travels(task: Task) -> None:
-    """Raise `Unusable` for a task that processes of another program could not read."""
+    """Raise `ExecutorUnavailable` for a task that processes of another program could not read."""
     if b"__main__" in pickle.dumps(task):
-        raise Unusable(
+        raise ExecutorUnavailable(
             f"{task.name}: a class that is defined in the file that was started cannot be found "
             "by processes elsewhere; put it into a module, and import it"
         )

@@ -13,10 +13,11 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
-from methods.progress import Listener
-from suites.engine import memory
-from suites.engine.execute import Task, execute
-from suites.engine.executors import Limits, prepare_process
+from bnnbench.methods.fitting.progress import Listener
+from bnnbench.suites.engine.executors import Limits
+from bnnbench.suites.engine.executors.base import prepare_process
+from bnnbench.suites.engine.run import memory
+from bnnbench.suites.engine.run.execute import Task, execute
 
 Message = tuple[str, Any]
 """progress: done, total, loss. Else how the task ended, see `turns.Ending`."""

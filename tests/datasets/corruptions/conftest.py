@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.cifar10 import Cifar10
-from datasets.corruptions.textures import FILE_SET
+from bnnbench.datasets.corruptions.textures import FILE_SET
+from bnnbench.datasets.official.cifar10 import Cifar10
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from datasets.corruptions import corrupt
-from datasets.corruptions.blur import disk
-from datasets.corruptions.constants import CONSTANTS, SEVERITIES
-from datasets.corruptions.fractal import DRAWS, plasma
+from bnnbench.datasets.corruptions import corrupt
+from bnnbench.datasets.corruptions.blur import disk
+from bnnbench.datasets.corruptions.constants import CONSTANTS, SEVERITIES
+from bnnbench.datasets.corruptions.fractal import DRAWS, plasma
 
 GREY = 128
 MANY = 200

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from datasets.cifar10 import Cifar10
-from datasets.corruptions import CORRUPTIONS, corrupt, generation
-from datasets.corruptions.__main__ import main
-from datasets.corruptions.checksums import CIFAR10_C
-from datasets.corruptions.contact_sheet import contact_sheet
-from datasets.corruptions.generation import MANIFEST, Written, make_cifar_c
-from datasets.stand_ins import DigitsAsCifar10
+from bnnbench.datasets.corruptions import CORRUPTIONS, corrupt, generation
+from bnnbench.datasets.corruptions.__main__ import main
+from bnnbench.datasets.corruptions.checksums import CIFAR10_C
+from bnnbench.datasets.corruptions.contact_sheet import contact_sheet
+from bnnbench.datasets.corruptions.generation import MANIFEST, Written, make_cifar_c
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.stand_ins import DigitsAsCifar10
 
 DIGITS, LABELS = (array[:20] for array in DigitsAsCifar10().images("test"))
 NAMES = ("fog", "contrast")
@@ -130,7 +130,7 @@ def test_the_place_of_the_official_files_is_refused(folder, capsys):
 def test_frost_without_textures_is_refused_before_anything_is_made(folder, tmp_path, capsys):
     arguments = ["--source", "digits_as_cifar10", "--out", str(tmp_path / "c"), "--offline"]
     assert main(arguments) == 1
-    assert "python -m datasets fetch frost" in capsys.readouterr().err
+    assert "bnnbench data fetch frost" in capsys.readouterr().err
     assert not (tmp_path / "c").exists()
 
 

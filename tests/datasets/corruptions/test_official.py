@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets import fetchable, files
-from datasets.base import DataDamaged, DataUnavailable
-from datasets.cifar10 import Cifar10
-from datasets.corruptions import blocks, corrupt, official, textures
-from datasets.corruptions.checksums import CIFAR10_C, CIFAR100_C
-from datasets.corruptions.official import CIFAR10_C_FILES, CIFAR100_C_FILES, Official
-from datasets.files import DataFile, FileSet
-from datasets.stand_ins import DigitsAsCifar10
+from bnnbench.datasets import fetchable
+from bnnbench.datasets.base import DataDamaged, DataUnavailable
+from bnnbench.datasets.corruptions import blocks, corrupt, official, textures
+from bnnbench.datasets.corruptions.checksums import CIFAR10_C, CIFAR100_C
+from bnnbench.datasets.corruptions.official import CIFAR10_C_FILES, CIFAR100_C_FILES, Official
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading.files import DataFile, FileSet
+from bnnbench.datasets.stand_ins import DigitsAsCifar10
 from tests.datasets.conftest import md5
 
 DIGITS = np.ascontiguousarray(DigitsAsCifar10().images("test")[0])[:20]
@@ -175,7 +176,7 @@ def test_a_folder_that_cannot_be_written_is_told_of_and_does_no_harm(folder):
 
 def test_frost_without_textures_says_how_to_get_them(folder, monkeypatch):
     monkeypatch.setenv("BNNBENCH_OFFLINE", "1")
-    with pytest.raises(DataUnavailable, match="python -m datasets fetch frost"):
+    with pytest.raises(DataUnavailable, match="bnnbench data fetch frost"):
         corrupt(DIGITS, "frost", 1)
 
 

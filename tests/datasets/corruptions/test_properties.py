@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from datasets.corruptions import CORRUPTIONS, EXTRA, TEST, corrupt, water
-from datasets.corruptions.constants import CONSTANTS, SEVERITIES
-from datasets.corruptions.warp import sampled
-from datasets.corruptions.zoom import zoomed
+from bnnbench.datasets.corruptions import CORRUPTIONS, EXTRA, TEST, corrupt, water
+from bnnbench.datasets.corruptions.constants import CONSTANTS, SEVERITIES
+from bnnbench.datasets.corruptions.warp import sampled
+from bnnbench.datasets.corruptions.zoom import zoomed
 from tests import global_generators
 
 RNG = np.random.default_rng(5)
@@ -41,7 +41,7 @@ def test_any_parts_together_are_the_whole(name, monkeypatch):
         corrupt(IMAGES[part], name, 4, first=part.start) for part in (slice(0, 3), slice(3, 7))
     ]
     assert np.array_equal(np.concatenate(parts), whole)
-    monkeypatch.setattr("datasets.corruptions.CHUNK", 2)
+    monkeypatch.setattr("bnnbench.datasets.corruptions.CHUNK", 2)
     assert np.array_equal(corrupt(IMAGES, name, 4), whole)
     assert np.array_equal(IMAGES, before)
     assert whole.dtype == np.uint8

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import features
 
-from datasets.corruptions import CORRUPTIONS, corrupt, official
-from datasets.corruptions.checksums import CIFAR10_C, CIFAR10_C_BLOCKS
-from datasets.corruptions.constants import SEVERITIES
+from bnnbench.datasets.corruptions import CORRUPTIONS, corrupt, official
+from bnnbench.datasets.corruptions.checksums import CIFAR10_C, CIFAR10_C_BLOCKS
+from bnnbench.datasets.corruptions.constants import SEVERITIES
 
 FIRST = 200
 

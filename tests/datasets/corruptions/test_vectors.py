@@ -9,12 +9,12 @@ import platform
 import numpy as np
 import pytest
 
-from datasets.corruptions import CORRUPTIONS
-from datasets.corruptions.constants import CONSTANTS
-from datasets.corruptions.levels import intensities
-from datasets.corruptions.motion import offsets, weights
-from datasets.corruptions.textures import textures
-from datasets.corruptions.weather import frost
+from bnnbench.datasets.corruptions import CORRUPTIONS
+from bnnbench.datasets.corruptions.constants import CONSTANTS
+from bnnbench.datasets.corruptions.levels import intensities
+from bnnbench.datasets.corruptions.motion import offsets, weights
+from bnnbench.datasets.corruptions.textures import textures
+from bnnbench.datasets.corruptions.weather import frost
 
 ROW, COLUMN = np.mgrid[:32, :32]
 

@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from datasets.base import Categorical, Gaussian
-from methods.architectures import Linear, ReLU
-from methods.ciber.boxes import sides
-from methods.ciber.classes import ClassWeights, log_probabilities
-from methods.ciber.collapse import Collapse, LastLayer, SecondLayer, collapsed
-from methods.ciber.samples import Samples
-from methods.heteroscedastic import HeteroscedasticNetwork
-from methods.torch_network import TorchNetwork
+from bnnbench.datasets.base import Categorical, Gaussian
+from bnnbench.methods.ciber.boxes import sides
+from bnnbench.methods.ciber.classes import ClassWeights, log_probabilities
+from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer, collapsed
+from bnnbench.methods.ciber.samples import Samples
+from bnnbench.methods.networks.architectures import Linear, ReLU
+from bnnbench.methods.networks.heteroscedastic import HeteroscedasticNetwork
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import stream
 
 COUNT, UNITS, FEATURES, POINTS = 4, 5, 3, 6

@@ -6,8 +6,8 @@ import mpmath
 import pytest
 import torch
 
-from methods.ciber.method import EQUAL_VARIANCE, NEAREST
-from methods.integration.weights import SMOOTHSTEP_REACH, smoothstep, triangle
+from bnnbench.methods.ciber.method import EQUAL_VARIANCE, NEAREST
+from bnnbench.methods.integration.weights import SMOOTHSTEP_REACH, smoothstep, triangle
 
 
 def squared_distance(half_base: float) -> float:

@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.architectures import Linear, ReLU
-from methods.base import Method, Unsupported
-from methods.ciber.collapse import SecondLayer
-from methods.ciber.from_draws import CiberOfHmc
-from methods.ciber.posterior import CollapsedPosterior
-from methods.hmc.method import Hmc
-from methods.hmc.posterior import HmcPosterior
+from bnnbench.methods.base import Method, Unsupported
+from bnnbench.methods.ciber.collapse import SecondLayer
+from bnnbench.methods.ciber.from_draws import CiberOfHmc
+from bnnbench.methods.ciber.posterior import CollapsedPosterior
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.hmc.posterior import HmcPosterior
+from bnnbench.methods.networks.architectures import Linear, ReLU
 from tests.methods.problems import classification, regression, stream
 
 SAMPLER = Hmc(draws=4, chains=2, warmup=30, thinning=5, leapfrog_steps=10)

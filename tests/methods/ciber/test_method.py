@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from datasets.base import Gaussian, Split
-from methods.architectures import Linear, ReLU, Tanh
-from methods.base import Unsupported
-from methods.ciber.method import (
+from bnnbench.datasets.base import Gaussian, Split
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.ciber.method import (
     CLEAN_LAST,
     CLEAN_SECOND,
     MARGIN,
@@ -19,10 +18,11 @@ from methods.ciber.method import (
     VARIANTS,
     Ciber,
 )
-from methods.trajectory import collector
-from methods.trajectory.collector import Descent, collect
-from methods.trajectory.schedules import Plateau
-from methods.validation_search import held_out
+from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.networks.architectures import Linear, ReLU, Tanh
+from bnnbench.methods.trajectory import collector
+from bnnbench.methods.trajectory.collector import Descent, collect
+from bnnbench.methods.trajectory.schedules import Plateau
 from tests.methods.problems import classification, regression, stream
 
 DESCENT = Descent(learning_rate=0.01, epochs=12, batch_size=8, start=0.25)

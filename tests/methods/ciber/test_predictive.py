@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.ciber.predictive import AffinePredictive, RectifiedPredictive
-from methods.predictive import RealPredictive
-from suites.engine.packing import vars_of
+from bnnbench.methods.ciber.predictive import AffinePredictive, RectifiedPredictive
+from bnnbench.methods.predictions.predictive import RealPredictive
+from bnnbench.suites.engine.run.packing import vars_of
 from tests.methods.problems import stream
 
 DRAWS, POINTS = 3, 4
@@ -101,8 +101,8 @@ def test_some_points_at_a_time_are_all_points(prediction, monkeypatch):
     target = uniform(POINTS, 1, seed=5)
     whole = prediction.log_prob(target)
     for kept in (100_000, 1):
-        monkeypatch.setattr("methods.ciber.predictive.CHUNK_VALUES", 1)
-        monkeypatch.setattr("methods.ciber.predictive.KEPT_COMPONENTS", kept)
+        monkeypatch.setattr("bnnbench.methods.ciber.predictive.CHUNK_VALUES", 1)
+        monkeypatch.setattr("bnnbench.methods.ciber.predictive.KEPT_COMPONENTS", kept)
         assert torch.equal(replace(prediction).log_prob(target), whole)
 
 

@@ -6,9 +6,9 @@ import torch
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.stats import norm
 
-from methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
-from methods.moment_propagation.correlated import CorrelatedMoments
-from methods.moment_propagation.moments import Moments
+from bnnbench.methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.covariances.correlated import CorrelatedMoments
 
 CASES = [
     (0.3, 0.2, -0.5, 0.4, 0.0, 0.7),

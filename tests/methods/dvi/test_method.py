@@ -4,22 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from methods.architectures import Dropout, Linear, ReLU
-from methods.base import Unsupported
-from methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
-from methods.dvi.method import Dvi
-from methods.dvi.posterior import DviPosterior
-from methods.dvi.propagation import propagation_rules
-from methods.moment_propagation.moments import Moments
-from methods.network_posterior import outputs
-from methods.torch_network import TorchNetwork
-from tests.methods.problems import (
-    classification,
-    exact_posterior,
-    images,
-    regression,
-    stream,
-)
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
+from bnnbench.methods.dvi.method import Dvi
+from bnnbench.methods.dvi.posterior import DviPosterior
+from bnnbench.methods.dvi.propagation import propagation_rules
+from bnnbench.methods.fitting.network_posterior import outputs
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.networks.architectures import Dropout, Linear, ReLU
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from tests.methods.problems import classification, exact_posterior, images, regression, stream
 
 DRAWS = 200_000
 ONE, TWO = (Linear(6), ReLU()), (Linear(6), ReLU(), Linear(6), ReLU())

@@ -6,9 +6,9 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import invgamma
 from torch.distributions import Normal, kl_divergence
 
-from methods.dvi.prior import InverseGamma, LayerwisePrior
-from methods.networks import mlp
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.dvi.prior import InverseGamma, LayerwisePrior
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import stream
 
 NETWORK = TorchNetwork(mlp([3], outputs=1), (4,))

@@ -3,16 +3,16 @@
 import pytest
 import torch
 
-from datasets.base import Split
-from datasets.conditions import rotate
-from datasets.limited import Limited
-from datasets.mnist import Mnist
-from datasets.signed import Signed
-from datasets.stand_ins import DigitsAsMnist
-from datasets.two_moons import TwoMoons
-from methods.base import Problem, Unsupported
-from methods.function_space.index_sets import Grid, OtherData, RotatedCopies, TrainingData
-from methods.networks import mlp
+from bnnbench.datasets.base import Split
+from bnnbench.datasets.conditions.base import rotate
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.cuts.signed import Signed
+from bnnbench.datasets.generated.two_moons import TwoMoons
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.datasets.stand_ins import DigitsAsMnist
+from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.function_space.index_sets import Grid, OtherData, RotatedCopies, TrainingData
+from bnnbench.methods.networks.catalogue import mlp
 from tests.methods.problems import classification, images, streams
 
 

@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 import torch
 
-from datasets.base import Categorical, Split
-from methods.adamw import AdamW
-from methods.architectures import BatchNorm, Linear, ReLU
-from methods.base import Problem, Unsupported
-from methods.function_space.index_sets import Grid, TrainingData
-from methods.function_space.method import FunctionSpace, WeightSpace
-from methods.function_space.models import Dropout, Map, MeanField, Members
-from methods.function_space.objective import DirichletPrior
-from methods.function_space.radial import Radial
-from methods.function_space.rank1 import Rank1
-from methods.networks import mlp
-from methods.sgd import Sgd
-from metrics.uncertainty import entropy
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.function_space.index_sets import Grid, TrainingData
+from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
+from bnnbench.methods.function_space.models import Dropout, Map, MeanField, Members
+from bnnbench.methods.function_space.objective import DirichletPrior
+from bnnbench.methods.function_space.radial import Radial
+from bnnbench.methods.function_space.rank1 import Rank1
+from bnnbench.methods.networks.architectures import BatchNorm, Linear, ReLU
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.sgd import Sgd
+from bnnbench.metrics.uncertainty import entropy
 from tests.methods.problems import classification, regression, stream, streams
 
 MODELS = (Map(), Members(3), Dropout(0.1), Dropout(0.1, masks=2), MeanField(), Radial(), Rank1(2))

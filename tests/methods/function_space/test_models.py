@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from methods.architectures import BatchNorm, Conv2d, Flatten, Linear, ReLU
-from methods.base import Unsupported
-from methods.function_space.base import Model
-from methods.function_space.models import Dropout, Map, MeanField, Members
-from methods.function_space.radial import Radial
-from methods.function_space.rank1 import Rank1
-from methods.function_space.weights import hidden_weights, softplus
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.function_space.base import Model
+from bnnbench.methods.function_space.models import Dropout, Map, MeanField, Members
+from bnnbench.methods.function_space.radial import Radial
+from bnnbench.methods.function_space.rank1 import Rank1
+from bnnbench.methods.function_space.weights import hidden_weights, softplus
+from bnnbench.methods.networks.architectures import BatchNorm, Conv2d, Flatten, Linear, ReLU
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import stream, streams
 
 MODELS = (Map(), Members(3), Dropout(0.2), Dropout(0.2, masks=3), MeanField(), Radial(), Rank1(3))

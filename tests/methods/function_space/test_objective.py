@@ -7,10 +7,10 @@ import pytest
 import torch
 from scipy import stats
 
-from methods.base import Unsupported
-from methods.function_space.dirichlet import smoothed
-from methods.function_space.index_sets import RotatedCopies, TrainingData
-from methods.function_space.objective import DirichletPrior, IndexPoints, expected_loss
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.function_space.index_sets import RotatedCopies, TrainingData
+from bnnbench.methods.function_space.objective import DirichletPrior, IndexPoints, expected_loss
+from bnnbench.methods.predictions.dirichlet import smoothed
 from tests.methods.problems import classification, images, regression, stream, streams
 
 

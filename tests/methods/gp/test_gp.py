@@ -9,14 +9,14 @@ import torch
 from scipy.linalg import cho_factor, cho_solve
 from torch import Tensor
 
-from datasets.base import Split
-from methods.architectures import Linear
-from methods.base import InferenceDiverged, Method, PackageMissing, Problem, Unsupported
-from methods.gp.deep import DeepGp
-from methods.gp.deep_kernel import DeepKernel
-from methods.gp.orthogonal import OrthogonalGp
-from methods.gp.package import CURE, import_gpytorch, import_models
-from methods.gp.training import GpPosterior, GpTraining, deterministic, some_rows
+from bnnbench.datasets.base import Split
+from bnnbench.methods.base import InferenceDiverged, Method, PackageMissing, Problem, Unsupported
+from bnnbench.methods.gp.deep import DeepGp
+from bnnbench.methods.gp.deep_kernel import DeepKernel
+from bnnbench.methods.gp.orthogonal import OrthogonalGp
+from bnnbench.methods.gp.package import CURE, import_gpytorch, import_models
+from bnnbench.methods.gp.training import GpPosterior, GpTraining, deterministic, some_rows
+from bnnbench.methods.networks.architectures import Linear
 from tests.methods.problems import classification, regression, stream
 
 ROWS = 25

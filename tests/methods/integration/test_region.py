@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from methods.integration.integrals import density, expectation, volume, with_noise
-from methods.integration.logistic import mean_logistic
-from methods.integration.rectified import RectifiedSum
-from methods.integration.region import Affine, Box, Rectified
-from methods.integration.weights import smoothstep, triangle
+from bnnbench.methods.integration.integrals import density, expectation, volume, with_noise
+from bnnbench.methods.integration.logistic import mean_logistic
+from bnnbench.methods.integration.rectified import RectifiedSum
+from bnnbench.methods.integration.region import Affine, Box, Rectified
+from bnnbench.methods.integration.weights import smoothstep, triangle
 from tests.methods.integration.oracle import rectified_density
 from tests.methods.problems import stream
 

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from methods.integration import reference
-from methods.integration.sums import SumOfUniforms, antiderivative
+from bnnbench.methods.integration import reference
+from bnnbench.methods.integration.sums import SumOfUniforms, antiderivative
 from tests.methods.integration.oracle import antiderivative as exact
 from tests.methods.problems import stream
 
@@ -173,7 +173,7 @@ def test_a_cdf_is_the_same_however_often_it_is_asked_for(monkeypatch):
     assert torch.equal(one.cdf(x), wanted)
     assert torch.equal(one.cdf(x), wanted)
     assert torch.equal(one.cdf(x.expand(2, 6)), wanted.expand(2, 6))
-    monkeypatch.setattr("methods.integration.sums.KEPT_BYTES", 1)
+    monkeypatch.setattr("bnnbench.methods.integration.sums.KEPT_BYTES", 1)
     other = SumOfUniforms(one.centre, one.widths)
     assert torch.equal(other.cdf(x), wanted)
     assert "_series" not in vars(other)

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from methods.integration.integrals import density, expectation, volume, with_noise
-from methods.integration.logistic import log_mean_logistic, mean_logistic
-from methods.integration.region import Affine, Box, Rectified
-from methods.integration.sums import SumOfUniforms
-from methods.integration.weights import smoothstep
+from bnnbench.methods.integration.integrals import density, expectation, volume, with_noise
+from bnnbench.methods.integration.logistic import log_mean_logistic, mean_logistic
+from bnnbench.methods.integration.region import Affine, Box, Rectified
+from bnnbench.methods.integration.sums import SumOfUniforms
+from bnnbench.methods.integration.weights import smoothstep
 
 
 def real(*values: float) -> torch.Tensor:

@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor
 
-from datasets.base import Categorical, Gaussian, Likelihood
-from methods.architectures import Architecture
-from methods.laplace.gauss_newton import Spectrum
-from methods.network_posterior import NetworkPosterior
-from methods.torch_network import TorchNetwork
+from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.laplace.gauss_newton import Spectrum
+from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import stream
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
-from datasets.base import Categorical, Gaussian, Split
-from methods.architectures import Linear
-from methods.base import Problem
-from methods.laplace.evidence import PRECISIONS, Evidence, most_evident
-from methods.laplace.method import Approximation
-from methods.laplace.structures import Full
-from methods.network_posterior import NetworkPosterior
-from methods.torch_network import TorchNetwork
+from bnnbench.datasets.base import Categorical, Gaussian, Split
+from bnnbench.methods.base import Problem
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.laplace.evidence import PRECISIONS, Evidence, most_evident
+from bnnbench.methods.laplace.method import Approximation
+from bnnbench.methods.laplace.structures import Full
+from bnnbench.methods.networks.architectures import Linear
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import classification, design, exact_posterior, regression
 
 POSITIVE = st.floats(1e-3, 1e3)

@@ -4,16 +4,23 @@ import pytest
 import torch
 from torch import Tensor
 
-from datasets.base import Categorical, Gaussian
-from methods.architectures import Architecture, Conv2d, Flatten, Linear, MaxPool2d, Tanh
-from methods.base import Problem
-from methods.laplace import gauss_newton as chunks
-from methods.laplace.evidence import Precisions
-from methods.laplace.kfac import Kfac
-from methods.laplace.linearised import LinearisedPosterior
-from methods.laplace.method import Approximation, Laplace
-from methods.laplace.structures import Diagonal, Full, Subnetwork
-from methods.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.datasets.base import Categorical, Gaussian
+from bnnbench.methods.base import Problem
+from bnnbench.methods.laplace import gauss_newton as chunks
+from bnnbench.methods.laplace.evidence import Precisions
+from bnnbench.methods.laplace.kfac import Kfac
+from bnnbench.methods.laplace.linearised import LinearisedPosterior
+from bnnbench.methods.laplace.method import Approximation, Laplace
+from bnnbench.methods.laplace.structures import Diagonal, Full, Subnetwork
+from bnnbench.methods.networks.architectures import (
+    Architecture,
+    Conv2d,
+    Flatten,
+    Linear,
+    MaxPool2d,
+    Tanh,
+)
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from tests.methods.laplace.explicit import jacobian, matrix, mode_of, normal_inputs
 from tests.methods.problems import classification, design, exact_posterior, regression, stream
 

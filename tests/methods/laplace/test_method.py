@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 import torch
 
-from datasets.base import Categorical, Split
-from methods.adamw import AdamW
-from methods.architectures import BatchNorm, Conv2d, Flatten, Linear, ReLU
-from methods.base import Problem, Unsupported
-from methods.laplace.kfac import Kfac
-from methods.laplace.method import Laplace
-from methods.laplace.structures import Full
-from methods.network_posterior import NetworkPosterior
-from methods.sgd import Sgd
-from methods.trajectory.last_iterate import LastIterate
-from methods.trajectory.swag import Swag
-from methods.validation_search import held_out
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.laplace.kfac import Kfac
+from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.laplace.structures import Full
+from bnnbench.methods.networks.architectures import BatchNorm, Conv2d, Flatten, Linear, ReLU
+from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.trajectory.last_iterate import LastIterate
+from bnnbench.methods.trajectory.swag import Swag
 from tests.methods.problems import classification, design, images, regression, stream
 
 ADAMW = AdamW(learning_rate=1e-2, epochs=30, batch_size=8)

@@ -5,13 +5,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from datasets.base import Categorical, Gaussian
-from methods.architectures import Conv2d, Flatten, Linear, MaxPool2d, ReLU, Tanh
-from methods.base import InferenceDiverged, Unsupported
-from methods.laplace import gauss_newton as chunks
-from methods.laplace.kfac import Kfac
-from methods.laplace.structures import Diagonal, Full, Subnetwork
-from methods.laplace.tape import Tape
+from bnnbench.datasets.base import Categorical, Gaussian
+from bnnbench.methods.base import InferenceDiverged, Unsupported
+from bnnbench.methods.laplace import gauss_newton as chunks
+from bnnbench.methods.laplace.kfac import Kfac
+from bnnbench.methods.laplace.layer_recorder import LayerRecorder
+from bnnbench.methods.laplace.structures import Diagonal, Full, Subnetwork
+from bnnbench.methods.networks.architectures import Conv2d, Flatten, Linear, MaxPool2d, ReLU, Tanh
 from tests.methods.laplace.explicit import gauss_newton, matrix, mode_of, normal_inputs
 
 PERCEPTRON = (Linear(5), Tanh(), Linear(4), Tanh(), Linear(3))
@@ -62,7 +62,7 @@ def test_the_diagonal_one_is_its_diagonal(case):
 def test_the_last_layer_alone_is_the_last_block(case, structure):
     mode, inputs = case
     found = matrix(structure.spectrum(mode, inputs), mode)
-    start = Tape(mode.network, last_only=True).blocks[0].start
+    start = LayerRecorder(mode.network, last_only=True).blocks[0].start
     assert (found[:start] == 0).all()
     expected = gauss_newton(mode, inputs)[start:, start:]
     if isinstance(structure, Diagonal):
@@ -109,11 +109,13 @@ def test_the_number_of_points_taken_together_does_not_matter(case, structure, mo
 
 
 def test_points_taken_together_have_so_many_values_at_most(case):
-    tape = Tape(case[0].network)
+    tape = LayerRecorder(case[0].network)
     many = chunks.points_at_once(tape, 3)
     assert many == chunks.POINTS_AT_ONCE
     assert many * chunks.values_per_point(tape, 3) <= chunks.VALUES_AT_ONCE
-    wide = Tape(mode_of((Linear(2000), ReLU(), Linear(3)), (4000,), Categorical(3)).network)
+    wide = LayerRecorder(
+        mode_of((Linear(2000), ReLU(), Linear(3)), (4000,), Categorical(3)).network
+    )
     assert chunks.points_at_once(wide, 3) == 1
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.architectures import (
+from bnnbench.methods.networks.architectures import (
     Architecture,
     Conv2d,
     Flatten,

@@ -5,15 +5,15 @@ import sys
 
 PROGRAM = """
 import torch
-from datasets.base import Categorical, Split
-from methods.adamw import AdamW
-from methods.base import Problem
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.network import Precision
-from methods.message_passing.priors import SpectralPrior
-from methods.message_passing.schedule import Coupled, GroupSequential, Sequential
-from methods.networks import cnn_000
-from suites.engine import memory
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import Problem
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.network import MessageAccuracy
+from bnnbench.methods.message_passing.priors import SpectralPrior
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Sequential
+from bnnbench.methods.networks.catalogue import cnn_000
+from bnnbench.suites.engine.run import memory
 
 def images(count):
     rng = torch.Generator().manual_seed(0)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from methods.architectures import (
+from bnnbench.methods.message_passing.network import MessageAccuracy
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
+from bnnbench.methods.networks.architectures import (
     Conv2d,
     Flatten,
     GlobalAvgPool2d,
@@ -12,9 +14,7 @@ from methods.architectures import (
     Linear,
     MaxPool2d,
 )
-from methods.message_passing.network import Precision
-from methods.message_passing.schedule import Coupled, GroupSequential
-from methods.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from tests.methods.message_passing import oracle, twins
 from tests.methods.message_passing.oracle import Argmax, KnownNoise, build, spectral_prior
 
@@ -40,7 +40,7 @@ CASES = {
 }
 
 
-def twins_of(case: str, schedule=twins.PUBLISHED_SCHEDULE, precision=twins.PUBLISHED):
+def twins_of(case: str, schedule=twins.PUBLISHED_SCHEDULE, accuracy=twins.PUBLISHED):
     """Return the oracle and our trainer on 12 rows in batches of 5, and their generator."""
     architecture, shape, head = CASES[case]
     rng = np.random.default_rng(0)
@@ -51,7 +51,7 @@ def twins_of(case: str, schedule=twins.PUBLISHED_SCHEDULE, precision=twins.PUBLI
     batches = [range(5), range(5, 10), range(10, 12)]
     slow = oracle.Trainer(build(architecture, shape, priors), head, inputs, targets, batches)
     ours = twins.trainer_of(
-        architecture, shape, priors, head, inputs, targets, 5, schedule, precision
+        architecture, shape, priors, head, inputs, targets, 5, schedule, accuracy
     )
     return slow, ours, rng
 
@@ -95,7 +95,7 @@ def test_a_group_of_one_row_is_the_published_schedule(schedule):
 @pytest.mark.parametrize("case", ["classifier", "max-pooling"])
 def test_two_numbers_an_output_rebuild_cavities_exactly_in_the_first_iteration(case):
     """In later ones the cavity has moved since the message was sent; at a fixed point it rests."""
-    slow, ours, rng = twins_of(case, precision=Precision("exact", "row"))
+    slow, ours, rng = twins_of(case, accuracy=MessageAccuracy("exact", "row"))
     for number in (1, 2):
         visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(number, visits, 1)
@@ -117,8 +117,8 @@ def test_rebuilt_cavities_have_the_fixed_point_of_stored_ones_where_no_weight_do
     inputs, targets, batch = rng.normal(size=(8, 5)), rng.normal(size=(8, 1)), np.arange(8)
     problem = (KnownNoise(noise), inputs, targets)
     slow = oracle.Trainer(build((Linear(1),), (5,), priors), *problem, [batch])
-    rebuilt = Precision("exact", "row")
-    ours = twins.trainer_of((Linear(1),), (5,), priors, *problem, 8, precision=rebuilt)
+    rebuilt = MessageAccuracy("exact", "row")
+    ours = twins.trainer_of((Linear(1),), (5,), priors, *problem, 8, accuracy=rebuilt)
     slow.visit(0, batch, 50, 1.0)
     ours.visit(0, torch.tensor(batch)[None], 50, 1.0)
     assert (twins.apart(ours.marginal, slow.marginals) < 1e-8) == same
@@ -128,7 +128,7 @@ def test_sums_to_first_order_are_nearer_to_the_exact_ones_than_to_zeroth():
     """In a visit's first iteration, where the sums are the only approximation."""
     apart = {}
     for order in ("zeroth", "first"):
-        slow, ours, rng = twins_of("classifier", precision=Precision(order, "example"))
+        slow, ours, rng = twins_of("classifier", accuracy=MessageAccuracy(order, "example"))
         visits = twins.visits(rng, (5, 5, 2))
         slow.epoch(1, visits, 1)
         twins.epoch(ours, 1, visits, 1)

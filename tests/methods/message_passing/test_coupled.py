@@ -6,17 +6,17 @@ import torch
 from numpy.testing import assert_allclose
 from torch.testing import assert_close
 
-from methods.architectures import Conv2d, Linear
-from methods.message_passing.convolution import Convolution
-from methods.message_passing.coupling import Coupling, couple
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import compiled, reference
-from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
-from methods.message_passing.layers.later import LaterLayer
-from methods.message_passing.maps import Dense
-from methods.message_passing.network import Precision
-from methods.message_passing.schedule import Coupled, GroupSequential
+from bnnbench.methods.message_passing.coupled.coupling import Coupling, couple
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import compiled, reference
+from bnnbench.methods.message_passing.layers.base import Visit
+from bnnbench.methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
+from bnnbench.methods.message_passing.layers.later import LaterLayer
+from bnnbench.methods.message_passing.maps.base import Dense
+from bnnbench.methods.message_passing.maps.convolution import Convolution
+from bnnbench.methods.message_passing.network import MessageAccuracy
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
+from bnnbench.methods.networks.architectures import Conv2d, Linear
 from tests.methods.message_passing import conjugate, twins
 from tests.methods.message_passing.oracle import KnownNoise, Trainer, build
 from tests.methods.message_passing.oracle_layers import Prior
@@ -170,11 +170,11 @@ def regression(rows: int, features: int, noise: float):
     return prior, (KnownNoise(noise), inputs, targets), mean, np.sqrt(np.diag(covariance))
 
 
-def grouped(prior, problem, rows, schedule, iterations, precision):
+def grouped(prior, problem, rows, schedule, iterations, accuracy):
     head, inputs, targets = problem
     network = (Linear(1),)
     trainer = twins.trainer_of(
-        network, inputs.shape[1:], [prior], head, inputs, targets, rows, schedule, precision
+        network, inputs.shape[1:], [prior], head, inputs, targets, rows, schedule, accuracy
     )
     trainer.visit(0, torch.arange(rows)[None], iterations, 1.0)
     return trainer
@@ -204,8 +204,8 @@ def test_coupled_groups_converge_to_the_fixed_point_of_single_examples(cavity):
     prior, problem, mean, deviation = regression(40, 5, 2.0)
     slow = Trainer(build((Linear(1),), (5,), [prior]), *problem, [range(40)])
     slow.visit(0, range(40), 60, 1.0)
-    precision = Precision("exact", cavity)
-    trainer = grouped(prior, problem, 40, Coupled(40, 1.0, 8), 80, precision)
+    accuracy = MessageAccuracy("exact", cavity)
+    trainer = grouped(prior, problem, 40, Coupled(40, 1.0, 8), 80, accuracy)
     (marginal,) = trainer.marginal
     assert marginal.bias is not None
     found = np.append(marginal.weight.mean[0, 0], marginal.bias.mean[0])

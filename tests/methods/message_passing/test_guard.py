@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from methods.base import InferenceDiverged
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.guard import is_hopeless
-from methods.message_passing.heads import Regression
-from methods.message_passing.kernels import reference
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import Coupled, GroupSequential, Schedule, Sequential
-from methods.message_passing.trainer import Attempt, Trainer
+from bnnbench.methods.base import InferenceDiverged
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.guard import is_hopeless
+from bnnbench.methods.message_passing.heads import Regression
+from bnnbench.methods.message_passing.kernels import reference
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Schedule, Sequential
+from bnnbench.methods.message_passing.trainer import Attempt, Trainer
 from tests.methods.message_passing.test_learning import MLP, splits
 from tests.methods.problems import stream
 

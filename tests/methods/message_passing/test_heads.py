@@ -9,11 +9,11 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.heads import Classification
-from methods.message_passing.kernels import reference
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import Coupled
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.heads import Classification
+from bnnbench.methods.message_passing.kernels import reference
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled
 from tests.methods.problems import classification, stream
 
 RULES = ["pairs", "largest"]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from datasets.base import Categorical, Split
-from methods.architectures import Conv2d, Flatten, LeakyReLU, Linear, MaxPool2d
-from methods.base import Problem
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.schedule import Coupled, GroupSequential
-from methods.predictive import CategoricalPredictive
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.methods.base import Problem
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
+from bnnbench.methods.networks.architectures import Conv2d, Flatten, LeakyReLU, Linear, MaxPool2d
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from tests.methods.message_passing.digits import digits
 from tests.methods.problems import stream
 

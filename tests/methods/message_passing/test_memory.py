@@ -2,8 +2,8 @@
 
 import pytest
 
-from methods.message_passing.schedule import Coupled, GroupSequential
-from suites.engine import memory
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
+from bnnbench.suites.engine.run import memory
 from tests.methods.message_passing.peaks import growth
 
 
@@ -17,4 +17,7 @@ def of_adamw() -> float:
 @pytest.mark.parametrize("schedule", [GroupSequential(4), Coupled(32), Coupled(64)], ids=repr)
 def test_a_visit_of_several_iterations_needs_at_most_four_times_the_memory(schedule, of_adamw):
     # Iterations beyond the second keep nothing more. Of aggregates there is one batch's here.
-    assert growth(f"MessagePassing((2,), 128, {schedule!r}, Precision('zeroth'))") <= 4 * of_adamw
+    assert (
+        growth(f"MessagePassing((2,), 128, {schedule!r}, MessageAccuracy('zeroth'))")
+        <= 4 * of_adamw
+    )

@@ -7,9 +7,21 @@ import numpy as np
 import pytest
 import torch
 
-from datasets.base import Categorical, Split
-from datasets.base import Gaussian as GaussianLikelihood
-from methods.architectures import (
+from bnnbench.datasets.base import Categorical, Split
+from bnnbench.datasets.base import Gaussian as GaussianLikelihood
+from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import reference
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.network import Network
+from bnnbench.methods.message_passing.schedule import (
+    Coupled,
+    GroupSequential,
+    Sequential,
+    calmer,
+    ramp,
+)
+from bnnbench.methods.networks.architectures import (
     AvgPool2d,
     BatchNorm,
     Conv2d,
@@ -20,13 +32,7 @@ from methods.architectures import (
     Residual,
     Tanh,
 )
-from methods.base import InferenceDiverged, Problem, Unsupported
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import reference
-from methods.message_passing.method import MessagePassing
-from methods.message_passing.network import Network
-from methods.message_passing.schedule import Coupled, GroupSequential, Sequential, calmer, ramp
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.message_passing.digits import digits
 from tests.methods.problems import classification, images, regression, stream
 

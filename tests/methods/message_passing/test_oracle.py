@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from methods.architectures import Conv2d, Flatten, LeakyReLU, Linear, MaxPool2d
+from bnnbench.methods.networks.architectures import Conv2d, Flatten, LeakyReLU, Linear, MaxPool2d
 from tests.methods.message_passing.conjugate import linear_posterior
 from tests.methods.message_passing.digits import digits
 from tests.methods.message_passing.oracle import (

@@ -5,11 +5,11 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from methods.message_passing import priors
-from methods.message_passing.kernels import reference
-from methods.message_passing.network import Network
-from methods.message_passing.priors import SpectralPrior, mean_std
-from methods.networks import LEAKY, cnn_000, mlp
+from bnnbench.methods.message_passing import priors
+from bnnbench.methods.message_passing.kernels import reference
+from bnnbench.methods.message_passing.network import Network
+from bnnbench.methods.message_passing.priors import SpectralPrior, mean_std
+from bnnbench.methods.networks.catalogue import LEAKY, cnn_000, mlp
 from tests.methods.problems import stream
 
 

@@ -11,18 +11,18 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from methods.architectures import Conv2d, Flatten, LeakyReLU, Linear
-from methods.message_passing.convolution import Convolution
-from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
-from methods.message_passing.kernels import compiled, reference
-from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
-from methods.message_passing.layers.later import LaterLayer
-from methods.message_passing.layers.weighted import Weights
-from methods.message_passing.maps import Dense
-from methods.message_passing.network import Precision
-from methods.message_passing.schedule import Coupled, GroupSequential, Sequential
-from methods.message_passing.trainer import Trainer
+from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from bnnbench.methods.message_passing.kernels import compiled, reference
+from bnnbench.methods.message_passing.layers.base import Visit
+from bnnbench.methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
+from bnnbench.methods.message_passing.layers.later import LaterLayer
+from bnnbench.methods.message_passing.layers.weighted import Weights
+from bnnbench.methods.message_passing.maps.base import Dense
+from bnnbench.methods.message_passing.maps.convolution import Convolution
+from bnnbench.methods.message_passing.network import MessageAccuracy
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Sequential
+from bnnbench.methods.message_passing.trainer import Trainer
+from bnnbench.methods.networks.architectures import Conv2d, Flatten, LeakyReLU, Linear
 from tests.methods.message_passing import twins
 from tests.methods.message_passing.oracle import Argmax, spectral_prior
 from tests.methods.message_passing.oracle_layers import Prior
@@ -119,8 +119,8 @@ def test_rows_in_another_place_are_the_same_rows(schedule):
 def test_nothing_is_learned_about_a_feature_that_is_always_zero(schedule, order):
     priors, inputs, labels = problem()
     inputs[:, 2] = 0
-    precision = Precision(order, "row")
-    trainer = trainer_of(NETWORK, (5,), priors, Argmax(), inputs, labels, ROWS, schedule, precision)
+    accuracy = MessageAccuracy(order, "row")
+    trainer = trainer_of(NETWORK, (5,), priors, Argmax(), inputs, labels, ROWS, schedule, accuracy)
     twins.epoch(trainer, 1, [(0, np.arange(ROWS))], 2)
     weight, prior = trainer.marginal[0].weight, trainer.prior[0].weight
     assert_close(weight[..., 2].tau, prior[..., 2].tau, rtol=0, atol=0)
@@ -152,8 +152,8 @@ def test_uniform_messages_from_above_say_nothing(schedule, kind):
 def test_marginals_are_prior_times_all_messages_after_any_number_of_swaps(schedule, cavity):
     rng = np.random.default_rng(5)
     priors, inputs, labels = problem()
-    precision = Precision("exact", cavity)
-    trainer = trainer_of(NETWORK, (5,), priors, Argmax(), inputs, labels, 5, schedule, precision)
+    accuracy = MessageAccuracy("exact", cavity)
+    trainer = trainer_of(NETWORK, (5,), priors, Argmax(), inputs, labels, 5, schedule, accuracy)
     for _ in range(15):
         batch = int(rng.integers(3))
         order = rng.permutation(trainer.batches[batch].shape[1])

@@ -6,18 +6,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from methods.architectures import Architecture
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.heads import Classification, Regression
-from methods.message_passing.kernels import reference
-from methods.message_passing.layers.weighted import Weights
-from methods.message_passing.network import Network, Precision
-from methods.message_passing.schedule import Schedule, Sequential, published_step
-from methods.message_passing.trainer import Trainer
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.heads import Classification, Regression
+from bnnbench.methods.message_passing.kernels import reference
+from bnnbench.methods.message_passing.layers.weighted import Weights
+from bnnbench.methods.message_passing.network import MessageAccuracy, Network
+from bnnbench.methods.message_passing.schedule import Schedule, Sequential, published_step
+from bnnbench.methods.message_passing.trainer import Trainer
+from bnnbench.methods.networks.architectures import Architecture
 from tests.methods.message_passing import oracle
 from tests.methods.message_passing.oracle_layers import Prior
 
-PUBLISHED = Precision("exact", "example")
+PUBLISHED = MessageAccuracy("exact", "example")
 PUBLISHED_SCHEDULE = Sequential()
 
 
@@ -42,7 +42,7 @@ def trainer_of(
     targets,
     batch_size: int,
     schedule: Schedule = PUBLISHED_SCHEDULE,
-    precision: Precision = PUBLISHED,
+    accuracy: MessageAccuracy = PUBLISHED,
 ) -> Trainer:
     """Return a trainer of one member, its batches in the order of rows."""
     inputs, targets = tensor(inputs), tensor(targets)
@@ -52,7 +52,7 @@ def trainer_of(
         noise = torch.full((1, targets.shape[1]), head.variance, dtype=torch.float64)
         ours = Regression(noise, None)
     return Trainer(
-        Network(architecture, shape, reference, precision),
+        Network(architecture, shape, reference, accuracy),
         ours,
         [weights_of(prior) for prior in priors],
         inputs,

@@ -6,9 +6,9 @@ import math
 import pytest
 import torch
 
-from methods.moment_propagation.binary import logistic_bernoulli
-from methods.moment_propagation.moments import Moments
-from reports.published import table
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.units.binary import logistic_bernoulli
+from bnnbench.reports.papers.published import table
 
 ERROR = 0.05
 SLOPE = 2 * math.log((1 - ERROR) / ERROR)

@@ -3,7 +3,9 @@
 import pytest
 import torch
 
-from methods.architectures import (
+from bnnbench.methods.moment_propagation.initialisation import rescale_by_batch, rescale_by_pixel
+from bnnbench.methods.moments.single_pixel import SINGLE_PIXEL_RULES, Pixel
+from bnnbench.methods.networks.architectures import (
     BatchNorm,
     Conv2d,
     Dropout,
@@ -14,10 +16,8 @@ from methods.architectures import (
     MaxPool2d,
     Residual,
 )
-from methods.moment_propagation.initialisation import rescale_by_batch, rescale_by_pixel
-from methods.moment_propagation.single_pixel import SINGLE_PIXEL_RULES, Pixel
-from methods.torch_layers import RULES
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.networks.torch_layers import RULES
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import stream, streams
 
 LEAKY = LeakyReLU(0.01)

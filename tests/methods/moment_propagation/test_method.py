@@ -7,9 +7,16 @@ import pytest
 import torch
 from torch.distributions import Normal
 
-from datasets.base import Gaussian, Split
-from methods.adamw import AdamW
-from methods.architectures import (
+from bnnbench.datasets.base import Gaussian, Split
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
+from bnnbench.methods.fitting.minibatches import Minibatches
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.training import ObservationNoise
+from bnnbench.methods.moment_propagation.method import MomentPropagation, gaussian_loss
+from bnnbench.methods.moment_propagation.posterior import MomentPosterior
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     BatchNorm,
     Conv2d,
@@ -20,14 +27,7 @@ from methods.architectures import (
     ReLU,
     Residual,
 )
-from methods.base import InferenceDiverged, Problem, Unsupported
-from methods.minibatches import Minibatches
-from methods.moment_propagation.method import MomentPropagation, gaussian_loss
-from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.posterior import MomentPosterior
-from methods.network_posterior import NetworkPosterior
-from methods.predictive import CategoricalPredictive
-from methods.training import ObservationNoise
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from tests.methods.message_passing.test_learning import splits
 from tests.methods.problems import classification, images, regression, stream
 

@@ -6,14 +6,22 @@ import pytest
 import torch
 from torch.distributions import Normal
 
-from methods.architectures import AnalyticNorm, BatchNorm, Conv2d, Flatten, LeakyReLU, Linear, ReLU
-from methods.graves_vi import GravesVi
-from methods.ivon import Ivon
-from methods.mfvi import Mfvi
-from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.predictive import MomentPrediction
-from methods.moment_propagation.rules import Formulas, moment_rules
-from methods.torch_network import TorchNetwork
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.moment_propagation.predictive import MomentPrediction
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.rules import Formulas, moment_rules
+from bnnbench.methods.networks.architectures import (
+    AnalyticNorm,
+    BatchNorm,
+    Conv2d,
+    Flatten,
+    LeakyReLU,
+    Linear,
+    ReLU,
+)
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.row_by_row.graves_vi import GravesVi
 from tests.methods.problems import classification, images, regression, stream, streams
 
 DOUBLE = torch.float64

@@ -5,18 +5,23 @@ import math
 import pytest
 import torch
 
-from methods.moment_propagation.binary import (
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.units.binary import (
     heaviside,
     logistic_bernoulli,
     logistic_transform,
     normal_cdf,
     probit_unit,
 )
-from methods.moment_propagation.maximum import maximum, tree_maximum
-from methods.moment_propagation.moments import Moments
-from methods.moment_propagation.product import product
-from methods.moment_propagation.rectified import absolute, leaky_relu, relu, relu_logistic
-from methods.moment_propagation.softmax import log_probabilities
+from bnnbench.methods.moments.units.maximum import maximum, tree_maximum
+from bnnbench.methods.moments.units.product import product
+from bnnbench.methods.moments.units.rectified import (
+    absolute,
+    leaky_relu,
+    relu,
+    relu_logistic,
+)
+from bnnbench.methods.moments.units.softmax import log_probabilities
 
 TOLERANCE = {torch.float64: 2e-9, torch.float32: 2e-5}
 """Relative: the numbers have 10 digits; of float32, mean/std of 10 moves the tail by 5e-6."""

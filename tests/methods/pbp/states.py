@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from methods.pbp import compiled, reference
-from methods.pbp.state import Layout, State, initial, with_bias
+from bnnbench.methods.pbp import compiled, reference
+from bnnbench.methods.pbp.state import Layout, State, initial, with_bias
 
 BACKENDS = {"compiled": compiled, "reference": reference}
 

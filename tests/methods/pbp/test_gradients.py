@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from methods.pbp import reference
+from bnnbench.methods.pbp import reference
 from tests.methods.pbp.states import flat, random_state, take, weights
 
 INPUT = torch.tensor([0.9, -1.3, 0.2], dtype=torch.float64)

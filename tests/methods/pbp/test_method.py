@@ -10,13 +10,13 @@ import pytest
 import torch
 from sklearn.datasets import load_digits
 
-from datasets.base import Categorical, Gaussian, Split
-from datasets.uci import Uci
-from methods import progress
-from methods.architectures import Conv2d, Flatten, Linear, ReLU, Tanh
-from methods.base import InferenceDiverged, Problem, Unsupported
-from methods.networks import mlp
-from methods.pbp.method import Pbp
+from bnnbench.datasets.base import Categorical, Gaussian, Split
+from bnnbench.datasets.official.uci import Uci
+from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.networks.architectures import Conv2d, Flatten, Linear, ReLU, Tanh
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.pbp.method import Pbp
 from tests.methods.pbp.states import flat, random_state, take
 from tests.methods.problems import classification, exact_posterior, regression, stream, streams
 
@@ -164,7 +164,7 @@ def test_threads_change_nothing():
 
 def test_an_epoch_in_pieces_is_the_epoch(monkeypatch):
     whole = Pbp(epochs=2).fit(regression(), stream(0))
-    monkeypatch.setattr("methods.pbp.method.ROWS_AT_ONCE", 5)
+    monkeypatch.setattr("bnnbench.methods.pbp.method.ROWS_AT_ONCE", 5)
     pieces = Pbp(epochs=2).fit(regression(), stream(0))
     assert torch.equal(whole.state.mean, pieces.state.mean)
 
@@ -243,7 +243,7 @@ def test_without_numba_the_message_names_both_cures_and_the_second_works(project
     program = """
 import sys
 sys.modules["numba"] = None
-from methods.pbp.method import Pbp
+from bnnbench.methods.pbp.method import Pbp
 from tests.methods.problems import regression, stream
 Pbp(epochs=1, backend="reference").fit(regression(rows=4), stream(0))
 Pbp(epochs=1).fit(regression(), stream(0))

@@ -6,8 +6,9 @@ import pytest
 import torch
 from scipy.special import erfcx
 
-from methods.kernels import pbp_layers, pbp_moments
-from methods.pbp import reference
+from bnnbench.methods.pbp import reference
+from bnnbench.methods.pbp.kernels import layers as pbp_layers
+from bnnbench.methods.pbp.kernels import moments as pbp_moments
 
 
 def compiled_moments(mean, variance):

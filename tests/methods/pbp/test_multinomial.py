@@ -8,8 +8,8 @@ import torch
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from methods.kernels import pbp_classes
-from methods.pbp import multinomial
+from bnnbench.methods.pbp import multinomial
+from bnnbench.methods.pbp.kernels import classes as pbp_classes
 
 NOISE = 4 / math.pi
 

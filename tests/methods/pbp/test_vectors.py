@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from methods.kernels import pbp_moments
-from methods.pbp import reference
+from bnnbench.methods.pbp import reference
+from bnnbench.methods.pbp.kernels import moments as pbp_moments
 from tests.methods.pbp.states import BACKENDS, filter_of, flat, matrix, moments, state_of, take
 
 both = pytest.mark.parametrize("backend", BACKENDS)

@@ -8,15 +8,15 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import update_bn
 
-from methods.architectures import BatchNorm, Linear, Tanh
-from methods.network_posterior import NetworkPosterior
-from methods.torch_network import TorchNetwork
-from methods.trajectory.collector import Descent, collect
-from methods.trajectory.last_iterate import LastIterate
-from methods.trajectory.moments import Moments
-from methods.trajectory.running_statistics import recomputed
-from methods.trajectory.swa import Swa
-from methods.trajectory.swag import Swag, gaussian_draws
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.networks.architectures import BatchNorm, Linear, Tanh
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.trajectory.collector import Descent, collect
+from bnnbench.methods.trajectory.last_iterate import LastIterate
+from bnnbench.methods.trajectory.moments import Moments
+from bnnbench.methods.trajectory.running_statistics import recomputed
+from bnnbench.methods.trajectory.swa import Swa
+from bnnbench.methods.trajectory.swag import Swag, gaussian_draws
 from tests.methods.problems import classification, regression, stream, streams
 
 DESCENT = Descent(0.02, 0.9, 1e-3, epochs=9, batch_size=8, start=1 / 3)

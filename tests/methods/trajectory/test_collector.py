@@ -8,21 +8,21 @@ from jaxtyping import TypeCheckError
 from torch.distributions import Normal
 from torch.nn import functional
 
-from datasets.base import Gaussian
-from methods.architectures import BatchNorm, Linear, ReLU, Tanh
-from methods.base import Unsupported
-from methods.minibatches import Minibatches
-from methods.torch_network import TorchNetwork
-from methods.trajectory.collector import Descent, collect, follow, require_iterates
-from methods.trajectory.schedules import (
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.fitting.minibatches import Minibatches
+from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.networks.architectures import BatchNorm, Linear, ReLU, Tanh
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.trajectory.collector import Descent, collect, follow, require_iterates
+from bnnbench.methods.trajectory.schedules import (
     Constant,
     Cosine,
     HighThenLow,
     Plateau,
     PlateauFactors,
 )
-from methods.trajectory.sgld import Sgld
-from methods.validation_search import held_out
+from bnnbench.methods.trajectory.sgld import Sgld
 from tests.methods.problems import classification, regression, stream, streams
 
 WIDE = (Linear(7), ReLU(), Linear(2))

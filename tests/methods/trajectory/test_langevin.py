@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from methods.architectures import Linear
-from methods.network_posterior import NetworkPosterior
-from methods.training import Stack
-from methods.trajectory.cyclical_sgld import CyclicalSgld
-from methods.trajectory.langevin import chains, evenly
-from methods.trajectory.sgld import Sgld
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.training import Stack
+from bnnbench.methods.networks.architectures import Linear
+from bnnbench.methods.trajectory.cyclical_sgld import CyclicalSgld
+from bnnbench.methods.trajectory.langevin import chains, evenly
+from bnnbench.methods.trajectory.sgld import Sgld
 from tests.methods.problems import exact_posterior, regression, stream, streams
 
 NOISE, PRIOR = 0.5, 0.8

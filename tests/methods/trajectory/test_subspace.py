@@ -7,16 +7,16 @@ import pytest
 import torch
 from torch.distributions import Categorical as Law
 
-from datasets.base import Categorical
-from methods.architectures import BatchNorm, Linear, Tanh
-from methods.base import InferenceDiverged
-from methods.network_posterior import NetworkPosterior
-from methods.torch_network import TorchNetwork
-from methods.trajectory.collector import Descent, collect
-from methods.trajectory.elliptical_slice import elliptical_slices
-from methods.trajectory.pca_slices import PcaSlices
-from methods.trajectory.pca_vi import PcaVi
-from methods.trajectory.subspace import Subspace, Task, principal_directions, total_loss
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.base import InferenceDiverged
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.networks.architectures import BatchNorm, Linear, Tanh
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.trajectory.collector import Descent, collect
+from bnnbench.methods.trajectory.elliptical_slice import elliptical_slices
+from bnnbench.methods.trajectory.pca_slices import PcaSlices
+from bnnbench.methods.trajectory.pca_vi import PcaVi
+from bnnbench.methods.trajectory.subspace import Subspace, Task, principal_directions, total_loss
 from tests.methods.problems import (
     classification,
     design,

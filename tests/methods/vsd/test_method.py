@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 
-from methods.architectures import Conv2d, Linear, ReLU, Residual
-from methods.base import Unsupported
-from methods.torch_network import TorchNetwork
-from methods.vsd.method import Vsd, VsdPosterior
-from methods.vsd.network import StructuredNetwork, drawn_weights
-from methods.vsd.noise import initial_numbers, noises_of
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.networks.architectures import Conv2d, Linear, ReLU, Residual
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.vsd.method import Vsd, VsdPosterior
+from bnnbench.methods.vsd.network import StructuredNetwork, drawn_weights
+from bnnbench.methods.vsd.noise import initial_numbers, noises_of
 from tests.methods.problems import images, regression, stream, streams
 
 DRAWS = 100_000

@@ -6,7 +6,7 @@ import torch
 from scipy.optimize import minimize
 from torch.distributions import MultivariateNormal, Normal, kl_divergence
 
-from methods.vsd.noise import RotatedNoise, initial_numbers, noises_of
+from bnnbench.methods.vsd.noise import RotatedNoise, initial_numbers, noises_of
 from tests.methods.problems import stream, streams
 
 INPUTS = 5

@@ -7,7 +7,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.gaussian import Gaussian
 
 DTYPES = (torch.float64, torch.float32)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)

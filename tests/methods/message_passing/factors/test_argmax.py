@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from methods.message_passing.factors import argmax
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import argmax
+from bnnbench.methods.message_passing.gaussian import Gaussian
 from tests.methods.message_passing.factors.messages import (
     DTYPES,
     assert_position_does_not_matter,

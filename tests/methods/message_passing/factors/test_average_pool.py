@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from methods.message_passing.factors import average_pool
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import average_pool
+from bnnbench.methods.message_passing.gaussian import Gaussian
 from tests.methods.message_passing.factors.messages import (
     DTYPES,
     assert_position_does_not_matter,

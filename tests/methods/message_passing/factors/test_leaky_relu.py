@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from methods.message_passing.factors import leaky_relu
-from methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from bnnbench.methods.message_passing.factors import leaky_relu
+from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 from tests.methods.message_passing.factors.messages import (
     DTYPES,
     assert_position_does_not_matter,

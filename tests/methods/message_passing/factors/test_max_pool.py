@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from methods.message_passing.factors import max_pool
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import max_pool
+from bnnbench.methods.message_passing.gaussian import Gaussian
 from tests.methods.message_passing.factors.messages import (
     DTYPES,
     assert_position_does_not_matter,

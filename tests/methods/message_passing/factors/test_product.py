@@ -5,8 +5,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from methods.message_passing.factors import product
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import product
+from bnnbench.methods.message_passing.gaussian import Gaussian
 from tests.methods.message_passing.factors.messages import (
     DTYPES,
     assert_position_does_not_matter,

@@ -4,9 +4,9 @@ import pytest
 import torch
 from scipy import stats
 
-from methods.message_passing.factors import regression
-from methods.message_passing.factors.regression import Gamma
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import regression
+from bnnbench.methods.message_passing.factors.regression import Gamma
+from bnnbench.methods.message_passing.gaussian import Gaussian
 from tests.methods.message_passing.factors.messages import random_messages
 
 

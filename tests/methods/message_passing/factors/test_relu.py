@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from methods.message_passing.factors import leaky_relu, relu
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import leaky_relu, relu
+from bnnbench.methods.message_passing.gaussian import Gaussian
 from tests.methods.message_passing.factors.messages import DTYPES, gaussian, random_messages
 from tests.methods.message_passing.factors.test_leaky_relu import exact_marginals, relative
 

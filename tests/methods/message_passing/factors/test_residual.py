@@ -2,8 +2,8 @@
 
 import torch
 
-from methods.message_passing.factors import residual
-from methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.factors import residual
+from bnnbench.methods.message_passing.gaussian import Gaussian
 from tests.methods.message_passing.factors.messages import random_messages
 
 

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from methods.message_passing.factors import truncation
+from bnnbench.methods.message_passing.factors import truncation
 from tests.methods.message_passing.factors.messages import (
     DTYPES,
     assert_position_does_not_matter,

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import reference
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import reference
 from tests.methods.message_passing.factors.messages import random_messages
 from tests.methods.message_passing.kernels.test_reference import a_layer, later_arguments
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from torch import Tensor
 
-from methods.c_library import STRICT
-from methods.message_passing.kernels.cuda import Cuda
-from methods.message_passing.kernels.launches import FILES, Launch, source
+from bnnbench.methods.compiled.c_library import STRICT
+from bnnbench.methods.message_passing.kernels.cuda import Cuda
+from bnnbench.methods.message_passing.kernels.launches import FILES, Launch, source
 
 HEADER = Path(__file__).with_name("emulator.hpp")
 STANDARD = ("-std=c++20", *(flag for flag in STRICT if not flag.startswith("-std")))

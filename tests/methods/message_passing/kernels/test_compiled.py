@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from methods.message_passing.factors import leaky_relu as factor
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import compiled, reference
-from methods.message_passing.kernels.layouts import contiguous
+from bnnbench.methods.message_passing.factors import leaky_relu as factor
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import compiled, reference
+from bnnbench.methods.message_passing.kernels.layouts import contiguous
 from tests.methods.message_passing.factors import test_argmax as argmax
 from tests.methods.message_passing.factors import test_leaky_relu as leaky_relu
 from tests.methods.message_passing.factors import test_relu as relu

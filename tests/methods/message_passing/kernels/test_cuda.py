@@ -9,14 +9,10 @@ import sys
 import pytest
 import torch
 
-from methods.base import PackageMissing
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import compiled, cuda, launches, reference
-from tests.methods.message_passing.factors.messages import (
-    DTYPES,
-    is_bitwise_equal,
-    random_messages,
-)
+from bnnbench.methods.base import PackageMissing
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import compiled, cuda, launches, reference
+from tests.methods.message_passing.factors.messages import DTYPES, is_bitwise_equal, random_messages
 from tests.methods.message_passing.kernels.agreement import (
     SLOPES,
     as_message,
@@ -158,7 +154,7 @@ def test_tensors_in_main_memory_and_a_missing_cupy_are_said(monkeypatch):
 
 
 def test_importing_needs_no_cupy():
-    code = "import sys, methods.message_passing.kernels.cuda; print('cupy' in sys.modules)"
+    code = "import sys, bnnbench.methods.message_passing.kernels.cuda; print('cupy' in sys.modules)"
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

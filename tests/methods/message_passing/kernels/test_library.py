@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
-from methods.c_library import DEFINES, STRICT, compiler
-from methods.message_passing.kernels.compiled import LIBRARY
+from bnnbench.methods.compiled.c_library import DEFINES, STRICT, compiler
+from bnnbench.methods.message_passing.kernels.compiled import LIBRARY
 
 
 def test_sources_compile_without_warnings_even_pedantic_ones(tmp_path):
@@ -15,10 +15,10 @@ def test_sources_compile_without_warnings_even_pedantic_ones(tmp_path):
             subprocess.run([*words, "-o", str(tmp_path / "out.o")], check=True)
 
 
-def test_reference_backend_needs_no_compiler():
-    code = "from methods.message_passing.kernels import compiled; print('imported')"
+def test_reference_backend_needs_no_compiler(project):
+    code = "from bnnbench.methods.message_passing.kernels import compiled; print('imported')"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-        env={"PATH": "", "PYTHONPATH": str(LIBRARY.folder.parents[2])},
+        env={"PATH": "", "PYTHONPATH": str(project)},
     )  # fmt: skip
     assert done.stdout.strip() == "imported"

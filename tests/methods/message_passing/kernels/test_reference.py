@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from methods.message_passing.factors import leaky_relu
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import reference
-from tests.methods.message_passing.factors.messages import (
-    DTYPES,
-    is_bitwise_equal,
-    random_messages,
-)
+from bnnbench.methods.message_passing.factors import leaky_relu
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import reference
+from tests.methods.message_passing.factors.messages import DTYPES, is_bitwise_equal, random_messages
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from methods.c_library import DEFINES, STRICT, compiler
-from methods.message_passing.kernels.compiled import LIBRARY
+from bnnbench.methods.compiled.c_library import DEFINES, STRICT, compiler
+from bnnbench.methods.message_passing.kernels.compiled import LIBRARY
 
 DRIVER = Path(__file__).with_name("driver.c")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from methods.c_library import DEFINES, compiler, flags
-from methods.message_passing.kernels.compiled import LIBRARY
+from bnnbench.methods.compiled.c_library import DEFINES, compiler, flags
+from bnnbench.methods.message_passing.kernels.compiled import LIBRARY
 
 EPSILON = {dtype: torch.finfo(dtype).eps for dtype in DEFINES}
 DTYPES = pytest.mark.parametrize("dtype", DEFINES, ids=("float32", "float64"))

@@ -5,11 +5,11 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from methods.architectures import Conv2d
-from methods.message_passing.convolution import Convolution
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import compiled, launches, reference
-from methods.message_passing.kernels.layouts import features_last
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import compiled, launches, reference
+from bnnbench.methods.message_passing.kernels.layouts import features_last
+from bnnbench.methods.message_passing.maps.convolution import Convolution
+from bnnbench.methods.networks.architectures import Conv2d
 from tests.methods.message_passing.factors.messages import DTYPES, random_messages
 
 BACKENDS = {"reference": reference, "compiled": compiled}

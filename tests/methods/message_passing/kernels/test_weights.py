@@ -5,14 +5,14 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from methods.architectures import Linear
-from methods.message_passing.gaussian import Gaussian
-from methods.message_passing.kernels import compiled, launches, reference
-from methods.message_passing.layers.base import Visit
-from methods.message_passing.layers.later import LaterLayer
-from methods.message_passing.layers.weighted import Weights
-from methods.message_passing.maps import Dense
-from methods.message_passing.schedule import Coupled, GroupSequential
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import compiled, launches, reference
+from bnnbench.methods.message_passing.layers.base import Visit
+from bnnbench.methods.message_passing.layers.later import LaterLayer
+from bnnbench.methods.message_passing.layers.weighted import Weights
+from bnnbench.methods.message_passing.maps.base import Dense
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
+from bnnbench.methods.networks.architectures import Linear
 from tests.methods.message_passing.factors.messages import DTYPES, random_messages
 
 BACKENDS = {"reference": reference, "compiled": compiled}

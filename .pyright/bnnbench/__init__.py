@@ -1,0 +1,1 @@
+../../bnnbench/__init__.py

@@ -1,0 +1,1 @@
+../../bnnbench/__main__.py

@@ -1,0 +1,1 @@
+../../bnnbench/checkout.py

@@ -1,0 +1,59 @@
+"""`bnnbench`: suites, reports, data and stores from one command."""
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "list": ("bnnbench.suites.__main__", "list suites and methods"),
+    "report": ("bnnbench.reports.write.cli", "write the report of a folder of results"),
+    "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),
+    "corruptions": ("bnnbench.datasets.corruptions.__main__", "make CIFAR-10-C and CIFAR-100-C"),
+    "store": ("bnnbench.suites.engine.command.stores", "check, clean, list and merge results"),
+    "reproduce": ("bnnbench.suites.engine.command.reproduce", "repeat a run and compare"),
+}
+"""Command → the module whose `main(arguments)` carries it out, and its summary."""
+
+ALIASES: Mapping[str, str] = {
+    "suites": "list",
+    "reports": "report",
+    "datasets": "data",
+    "datasets.corruptions": "corruptions",
+}
+"""Module that `python -m` runs in a checkout → command; another `suites.NAME` is a suite."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Carry out the command line, and exit with the command's code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    name, *rest = given or ["--help"]
+    if name in COMMANDS:
+        sys.exit(importlib.import_module(COMMANDS[name][0]).main(rest))
+    if name in ("-h", "--help"):
+        _help()
+        sys.exit()
+    suites = importlib.import_module("bnnbench.suites")
+    if name not in suites.SUITES:
+        print(f"error: {suites.unknown(name, COMMANDS)}", file=sys.stderr)
+        sys.exit(2)
+    parser = importlib.import_module("bnnbench.suites.engine.command.arguments")
+    options = parser.parse(name, suites.SUITES[name], rest)  # first: --help needs no torch
+    declared = importlib.import_module(f"bnnbench.suites.{name}").SUITES
+    sys.exit(importlib.import_module("bnnbench.suites.engine.command.cli").run(declared, options))
+
+
+def _help() -> None:
+    suites = importlib.import_module("bnnbench.suites").SUITES
+    width = max(map(len, (*suites, *COMMANDS)))
+    print("usage: bnnbench SUITE|COMMAND [options]\n\nsuites:")
+    for name, suite in suites.items():
+        print(f"  {name:{width}}  {suite.title}")
+    print("\ncommands:")
+    for name, (_, summary) in COMMANDS.items():
+        print(f"  {name:{width}}  {summary}")
+    print("\n`bnnbench NAME --help` shows the options of one.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""`python -m suites.cifar10` in a checkout, carried out as the command `bnnbench cifar10`.
+
+The folders `suites`, `reports` and `datasets` call `run_as_bnnbench` when Python imports one of
+them by its bare name, so that no module is ever loaded under two names.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from bnnbench.__main__ import ALIASES, main
+
+
+def run_as_bnnbench(package: str) -> NoReturn:
+    """Carry out the `-m` of this process's command line as a command of `bnnbench`, and exit.
+
+    Raises ImportError if the package was imported in another way.
+    """
+    name = module_to_run(sys.orig_argv)
+    if name is None or name.partition(".")[0] != package or sys.argv[:1] != ["-m"]:
+        raise ImportError(f"the package {package} is imported as bnnbench.{package}", name=None)
+    main([ALIASES.get(name, name.removeprefix("suites.")), *sys.argv[1:]])
+
+
+def module_to_run(arguments: Sequence[str]) -> str | None:
+    """Return the module that a command line of Python runs by `-m`, None if it runs none."""
+    for place, argument in enumerate(arguments[1:-1], start=1):
+        if argument == "-m":
+            return arguments[place + 1]
+    return None

@@ -1,0 +1,119 @@
+"""The test images under one of the nineteen corruptions of CIFAR-10-C."""
+
+import contextlib
+import functools
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from bnnbench.datasets.base import Dataset, Origin, Split
+from bnnbench.datasets.conditions.base import ORIGINS, Resolve
+from bnnbench.datasets.corruptions import CORRUPTIONS, TEST, blocks, check
+from bnnbench.datasets.corruptions.constants import SEVERITIES
+from bnnbench.datasets.corruptions.levels import SIDE, Images
+from bnnbench.datasets.corruptions.textures import photographs_will_do, textures
+from bnnbench.datasets.reading.cache import cached_per_dataset
+from bnnbench.datasets.reading.images import CHUNK, as_inputs
+
+
+@dataclass(frozen=True)
+class Corrupted:
+    """The test images of a data set, 32x32 in colour, under a corruption.
+
+    Those of CIFAR-10 and CIFAR-100 are the official ones where the data folder has them.
+    No split is kept in memory: all are too large. They come from the disk in the second run.
+    """
+
+    corruption: str
+    severity: int
+
+    def __post_init__(self) -> None:
+        check(self.corruption, self.severity)
+
+    @property
+    def name(self) -> str:
+        """The corruption and its severity, after "corrupted_"."""
+        return f"corrupted_{self.corruption}_{self.severity}"
+
+    def sources(self) -> tuple[()]:
+        """Return nothing."""
+        return ()
+
+    def with_sources(self, resolve: Resolve) -> "Corrupted":
+        """Return the condition."""
+        return self
+
+    @cached_per_dataset
+    def origin(self, dataset: Dataset) -> Origin:
+        """Return "original" for the official bytes, "generated" for others of the same law.
+
+        Or the data set's, if that is less. Raises DataUnavailable for frost on real data
+        without its textures.
+        """
+        if self.corruption == "frost" and dataset.origin != "stand-in":
+            textures()  # asked for before anything is fitted
+        least = ORIGINS.index("generated")
+        if ORIGINS.index(dataset.origin) >= least:
+            return dataset.origin
+        if not blocks.can_be_original(self.corruption):
+            return "generated"
+        return blocks.provided(raw_images(dataset), self.corruption, self.severity)[1]
+
+    def select(self, dataset: Dataset) -> Split:
+        """Return the corrupted images; raises ValueError for a data set of another kind."""
+        stand_in = dataset.origin == "stand-in"
+        with photographs_will_do() if stand_in else contextlib.nullcontext():
+            images, _ = blocks.provided(raw_images(dataset), self.corruption, self.severity)
+        return Split(as_inputs(images, dataset.scaling), dataset.test.targets)
+
+
+def raw_images(dataset: Dataset) -> Images:
+    """Return the test images in 8 bits; raises ValueError unless they are 32x32 in colour."""
+    inputs = dataset.test.inputs
+    if tuple(inputs.shape[1:]) != (3, SIDE, SIDE):
+        raise ValueError(
+            f"the corruptions are those of {SIDE}x{SIDE} colour images, of shape "
+            f"(3, {SIDE}, {SIDE}), not {tuple(inputs.shape[1:])}"
+        )
+    images = np.empty((len(inputs), SIDE, SIDE, 3), np.uint8)
+    for start in range(0, len(inputs), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        levels = dataset.scaling.invert(inputs[chunk].double()) * 255
+        rounded = levels.round()
+        if (levels - rounded).abs().max() > 0.01 or rounded.min() < 0 or rounded.max() > 255:
+            raise ValueError("the test images do not have 8 bits, as corruptions need")
+        images[chunk] = rounded.to(torch.uint8).numpy().transpose(0, 2, 3, 1)
+    return images
+
+
+ALL_19 = tuple(Corrupted(name, severity) for name in CORRUPTIONS for severity in SEVERITIES)
+"""Every corruption at every severity."""
+
+TEST_15 = tuple(Corrupted(name, severity) for name in TEST for severity in SEVERITIES)
+"""Those that most papers take the mean of; the other four are for choosing settings."""
+
+MEANS = {"corrupted": tuple(CORRUPTIONS), "corrupted_test15": TEST}
+"""The first word of a mean over corruptions → which are its parts."""
+
+
+def means(conditions: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the mean over corruptions at each severity, by name → the conditions it is of.
+
+    "corrupted_3" is of all nineteen, "corrupted_test15_3" of the fifteen. A mean that lacks some
+    of its parts is none.
+    """
+    return {
+        name: parts for name, parts in _parts().items() if all(part in conditions for part in parts)
+    }
+
+
+@functools.cache
+def _parts() -> dict[str, tuple[str, ...]]:
+    """Return every mean and the conditions it is of."""
+    return {
+        f"{word}_{severity}": tuple(Corrupted(name, severity).name for name in corruptions)
+        for word, corruptions in MEANS.items()
+        for severity in SEVERITIES
+    }

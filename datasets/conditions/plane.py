@@ -1,0 +1,58 @@
+"""A grid over a plane of inputs, for decision regions and for doubt away from the data."""
+
+from dataclasses import dataclass
+
+import torch
+
+from bnnbench.datasets.base import Dataset, ImageSource, Origin, Split
+from bnnbench.datasets.conditions.base import Resolve
+from bnnbench.datasets.reading.cache import cached_per_dataset
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Points low, low + step, ... up to high in two dimensions, on the network's scale.
+
+    The target is 1 farther than `distance` from every training point, and otherwise 0.
+    """
+
+    low: tuple[float, float]
+    high: tuple[float, float]
+    step: float
+    distance: float
+
+    def __post_init__(self) -> None:
+        smallest = min(self.high[0] - self.low[0], self.high[1] - self.low[1])
+        if not (0 < self.step <= smallest and self.distance > 0):
+            raise ValueError(f"a Plane needs 0 < step <= high - low and a distance; got {self}")
+
+    @property
+    def name(self) -> str:
+        """Always "plane": a suite has one."""
+        return "plane"
+
+    def sources(self) -> tuple[ImageSource, ...]:
+        """Return nothing."""
+        return ()
+
+    def with_sources(self, resolve: Resolve) -> "Plane":
+        """Return the condition."""
+        return self
+
+    def origin(self, dataset: Dataset) -> Origin:
+        """Return the data set's."""
+        return dataset.origin
+
+    @cached_per_dataset
+    def select(self, dataset: Dataset) -> Split:
+        """Return the grid, the second coordinate fastest; raises ValueError without a plane."""
+        train = dataset.train.inputs
+        if train.shape[1:] != (2,):
+            raise ValueError(f"a Plane needs inputs of two features, not {tuple(train.shape[1:])}")
+        axes = (
+            torch.arange(int((high - low) / self.step + 1e-9) + 1, dtype=torch.float64)
+            for low, high in zip(self.low, self.high, strict=True)
+        )
+        grid = torch.tensor(self.low) + self.step * torch.cartesian_prod(*axes)
+        far = torch.cdist(grid, train.double()).amin(1) > self.distance
+        return Split(grid.to(train), far.long())

@@ -1,0 +1,1 @@
+"""Sources made of other sources: fewer rows, other folds, other scales, a pool."""

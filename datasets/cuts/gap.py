@@ -1,0 +1,59 @@
+"""Folds whose test rows lie in a gap between the training rows, along one feature each."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from bnnbench.datasets.base import DataSource, Part, Table, TableSource, check_fold
+from bnnbench.datasets.cuts.derived import Derived, require_table
+from bnnbench.datasets.reading import tables
+
+
+@dataclass(frozen=True)
+class Gap(Derived):
+    """All rows of a table, sorted by one of `features` for each fold: the middle third is tested.
+
+    There it shows whether a method's uncertainty grows between the data. Rows of equal values stay
+    in the order of the source; a feature of few values leaves no gap, and is best left out.
+    Source: Foong et al. (2019), "'In-between' uncertainty in Bayesian neural networks".
+    """
+
+    features: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            raise ValueError(f"needed features of {self.source.name} to make gaps along; got none")
+        require_table(self.source)
+
+    @property
+    def name(self) -> str:
+        """The source's and "-gap"."""
+        return f"{self.source.name}-gap"
+
+    @property
+    def folds(self) -> int:
+        """One for each feature."""
+        return len(self.features)
+
+    def table(self, fold: int) -> Table:
+        """Return the outer thirds along the fold's feature, and the middle one."""
+        whole = self._table_source.table(0)
+        inputs = np.concatenate([whole.train_inputs, whole.test_inputs])
+        targets = np.concatenate([whole.train_targets, whole.test_targets])
+        check_fold(self, fold)
+        order = np.argsort(inputs[:, self.features[fold]], kind="stable")
+        first, second = len(order) // 3, 2 * len(order) // 3
+        outer = np.concatenate([order[:first], order[second:]])
+        return tables.split_table(inputs, targets, outer, order[first:second])
+
+    def fallbacks(self, part: Part | None = None) -> "tuple[Gap, ...]":
+        """Return gaps in the source's, along those of the features that it has."""
+        return tuple(
+            Gap(other, tuple(f for f in self.features if f < _features(other)))
+            for other in self.source.fallbacks()
+        )
+
+
+def _features(source: DataSource) -> int:
+    return cast(TableSource, source).table(0).train_inputs.shape[1]

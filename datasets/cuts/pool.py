@@ -1,0 +1,158 @@
+"""A source cut into few labelled rows, test rows and a pool to choose further rows from."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from bnnbench.datasets.base import (
+    Dataset,
+    Origin,
+    Part,
+    PoolTooSmall,
+    Scaling,
+    Table,
+    check_fold,
+    has_images,
+)
+from bnnbench.datasets.cuts.derived import Derived
+from bnnbench.datasets.reading import images, tables
+from bnnbench.datasets.reading.cache import cached
+from bnnbench.datasets.reading.images import Labelled
+
+
+class Partition(NamedTuple):
+    """Row numbers of one repeat, in random order.
+
+    Rows of a table are counted over fold 0 of its source, training rows first; images over
+    the source's training part. `test` is empty for images, whose test part is the source's.
+    """
+
+    train: Int[np.ndarray, " train"]
+    test: Int[np.ndarray, " test"]
+    pool: Int[np.ndarray, " pool"]
+
+
+@dataclass(frozen=True)
+class ActivePool(Derived):
+    """Active learning on a source: `repeats` random partitions, its folds.
+
+    Of a table's rows, `train` are labelled, `test` are scored and all others form the pool.
+    Of images, `train` of the training part are labelled, the first `test` (None: all) of the
+    test part are scored, and the other training images form the pool. Every data set is
+    standardised on the rows that are labelled by then.
+    Source: Hernández-Lobato and Adams (2015), section 5.4.
+    """
+
+    train: int = 20
+    test: int | None = 100
+    repeats: int = 40
+    limit: int | None = None
+    """At most so many labelled and test rows, for smoke tests."""
+
+    def __post_init__(self) -> None:
+        for name in ("train", "test", "repeats", "limit"):
+            if (rows := getattr(self, name)) is not None and rows < 1:
+                raise ValueError(f"{name} is at least 1, not {rows}")
+        if self.test is None and not has_images(self.source):
+            raise ValueError("a table has no test part: say how many rows to test on")
+
+    @property
+    def folds(self) -> int:
+        """The repeats."""
+        return self.repeats
+
+    @property
+    def origin(self) -> Origin:
+        """The source's, or "subset" where a limit or `test` leaves official rows out."""
+        whole = self.source.origin
+        return "subset" if whole == "original" and self._cuts() else whole
+
+    def images(self, part: Part) -> Labelled:
+        """Return the raw images and labels from which a part is drawn."""
+        raw, labels = self._image_source.images(part)
+        rows = slice(self._limited(self.test) if part == "test" else None)
+        return raw[rows], labels[rows]
+
+    def table(self, fold: int) -> Table:
+        """Return the raw rows that are labelled at the start, and the test rows."""
+        return self._table(self.partition(fold), ())
+
+    @cached(4)
+    def load(self, fold: int) -> Dataset:
+        """Return the repeat before any acquisition."""
+        return self.grown(fold, ())
+
+    def grown(self, fold: int, acquired: Sequence[int]) -> Dataset:
+        """Return the repeat with these rows of the pool labelled as well, in that order.
+
+        Raises ValueError for a row that is not in the pool, or comes twice.
+        """
+        parts = self.partition(fold)
+        if len(set(acquired)) < len(acquired) or not set(acquired) <= set(parts.pool.tolist()):
+            raise ValueError(f"rows are acquired once each, from the pool; got {list(acquired)}")
+        if has_images(self.source):
+            labelled = np.append(parts.train, np.array(acquired, int))
+            raw, labels = self.images("train")
+            rows = (raw[labelled], labels[labelled]), self.images("test")
+            data = images.standardised(*rows, self.classes, self.origin, self.licence)
+        else:
+            table = self._table(parts, acquired)
+            data = tables.standardised(table, self.target, self.origin, self.licence)
+        left = len(parts.pool) - len(acquired)
+        return dataclasses.replace(data, facts={**data.facts, "pool_rows": left})
+
+    def candidates(self, fold: int, acquired: Sequence[int]) -> Int[np.ndarray, " candidates"]:
+        """Return the rows that are still in the pool, in random order."""
+        pool = self.partition(fold).pool
+        return pool[~np.isin(pool, np.array(acquired, int))]
+
+    def inputs(
+        self, rows: Int[np.ndarray, " rows"], scaling: Scaling
+    ) -> Float[Tensor, "rows *features"]:
+        """Return inputs as a network sees them that was trained under `scaling`."""
+        if has_images(self.source):
+            return images.as_inputs(self.images("train")[0][rows], scaling)
+        return scaling.apply(torch.from_numpy(self._rows()[0][rows])).float()
+
+    def limited(self, rows: int) -> "ActivePool":
+        """Return the source with at most so many labelled and test rows; the pool stays."""
+        return replace(self, limit=self._limited(rows))
+
+    @cached(40)
+    def partition(self, fold: int) -> Partition:
+        """Return the rows of the repeat; raises PoolTooSmall where there are too few."""
+        check_fold(self, fold)
+        train = self._limited(self.train) or 0
+        test = 0 if has_images(self.source) else self._limited(self.test) or 0
+        rows = len(self.images("train")[1] if has_images(self.source) else self._rows()[1])
+        if rows <= train + test:
+            raise PoolTooSmall(f"{self.name} has {rows} rows; a pool needs over {train + test}")
+        order = np.random.default_rng(fold).permutation(rows)
+        return Partition(*np.split(order, [train, train + test]))
+
+    def _table(self, parts: Partition, acquired: Sequence[int]) -> Table:
+        labelled = np.append(parts.train, np.array(acquired, int))
+        return tables.split_table(*self._rows(), labelled, parts.test)
+
+    @cached(2)
+    def _rows(self) -> tuple[Shaped[np.ndarray, "rows features"], Shaped[np.ndarray, " rows"]]:
+        whole = self._table_source.table(0)
+        return (
+            np.concatenate([whole.train_inputs, whole.test_inputs]),
+            np.concatenate([whole.train_targets, whole.test_targets]),
+        )
+
+    def _limited(self, rows: int | None) -> int | None:
+        return min((n for n in (rows, self.limit) if n is not None), default=None)
+
+    def _cuts(self) -> bool:
+        if self.limit is not None or not has_images(self.source):
+            return self.limit is not None
+        there = not self._image_source.missing("test")
+        return there and len(self.images("test")[1]) < len(self._image_source.images("test")[1])

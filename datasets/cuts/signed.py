@@ -1,0 +1,25 @@
+"""Images whose intensities a network sees between -1 and 1, whatever their mean and deviation."""
+
+from dataclasses import dataclass
+
+import torch
+
+from bnnbench.datasets.base import Scaling
+from bnnbench.datasets.cuts.derived import Derived, require_images
+
+
+@dataclass(frozen=True)
+class Signed(Derived):
+    """All images of `source`, black as -1 and white as 1.
+
+    How sure a network is far from its data depends on the scale of its inputs.
+    """
+
+    def __post_init__(self) -> None:
+        require_images(self.source)
+
+    @property
+    def fixed_scaling(self) -> Scaling:
+        """Mean and deviation of one half on the scale of [0, 1]."""
+        half = torch.full((1, 1, 1), 0.5, dtype=torch.float64)
+        return Scaling(half, half)

@@ -1,0 +1,48 @@
+"""Registered names of data sources, of the cuts made of them, and of test conditions.
+
+Records know a class by its name here. Moving a class changes its path, and no key of a run.
+"""
+
+from collections.abc import Mapping
+
+KINDS: Mapping[str, str] = {
+    "cifar10": "bnnbench.datasets.official.cifar10:Cifar10",
+    "cifar100": "bnnbench.datasets.official.cifar100:Cifar100",
+    "svhn": "bnnbench.datasets.official.svhn:Svhn",
+    "svhn_first1083": "bnnbench.datasets.official.svhn_first1083:SvhnFirst1083",
+    "mnist": "bnnbench.datasets.official.mnist:Mnist",
+    "fashion_mnist": "bnnbench.datasets.official.fashion_mnist:FashionMnist",
+    "stl10": "bnnbench.datasets.official.stl10:Stl10",
+    "uci": "bnnbench.datasets.official.uci:Uci",
+    "uci_large": "bnnbench.datasets.official.uci_large:UciLarge",
+    "digits_as_mnist": "bnnbench.datasets.stand_ins:DigitsAsMnist",
+    "digits_as_cifar10": "bnnbench.datasets.stand_ins:DigitsAsCifar10",
+    "photograph_crops": "bnnbench.datasets.stand_ins:PhotographCrops",
+    "diabetes_as_uci": "bnnbench.datasets.stand_ins:DiabetesAsUci",
+    "cubic": "bnnbench.datasets.generated.cubic:Cubic",
+    "cubic_gap": "bnnbench.datasets.generated.cubic:CubicGap",
+    "linear_truth": "bnnbench.datasets.generated.linear:LinearTruth",
+    "sine": "bnnbench.datasets.generated.sine:Sine",
+    "sine_far": "bnnbench.datasets.generated.sine:SineFar",
+    "two_moons": "bnnbench.datasets.generated.two_moons:TwoMoons",
+    "augmented": "bnnbench.datasets.cuts.augmented:Augmented",
+    "deduplicated": "bnnbench.datasets.cuts.deduplicated:Deduplicated",
+    "gap": "bnnbench.datasets.cuts.gap:Gap",
+    "held_out": "bnnbench.datasets.cuts.held_out:HeldOut",
+    "limited": "bnnbench.datasets.cuts.limited:Limited",
+    "active_pool": "bnnbench.datasets.cuts.pool:ActivePool",
+    "renamed": "bnnbench.datasets.cuts.renamed:Renamed",
+    "signed": "bnnbench.datasets.cuts.signed:Signed",
+    "stl10_shared": "bnnbench.datasets.cuts.stl10_shared:Stl10Shared",
+    "clean": "bnnbench.datasets.conditions.base:Clean",
+    "first_rows": "bnnbench.datasets.conditions.base:First",
+    "inside": "bnnbench.datasets.conditions.base:Inside",
+    "out_of_distribution": "bnnbench.datasets.conditions.base:OutOfDistribution",
+    "rotated": "bnnbench.datasets.conditions.base:Rotated",
+    "acquired": "bnnbench.datasets.conditions.base:Acquired",
+    "corrupted": "bnnbench.datasets.conditions.corrupted:Corrupted",
+    "noisy": "bnnbench.datasets.conditions.perturbations:GaussianNoise",
+    "sign_noise": "bnnbench.datasets.conditions.perturbations:SignNoise",
+    "plane": "bnnbench.datasets.conditions.plane:Plane",
+    "transfer": "bnnbench.datasets.conditions.transfer:Transfer",
+}

@@ -1,0 +1,1 @@
+"""The official data sets, one source per file."""

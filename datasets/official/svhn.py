@@ -1,0 +1,58 @@
+"""SVHN, cropped digits: 32x32 colour images of house numbers, 73,257 and 26,032.
+
+Source: Netzer et al. (2011), "Reading Digits in Natural Images with Unsupervised Feature
+Learning".
+"""
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnnbench.datasets.base import ImageSource, Part
+from bnnbench.datasets.official.image_files import ImageFiles
+from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
+from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading.cache import cached
+from bnnbench.datasets.reading.files import DataFile
+from bnnbench.datasets.reading.images import Labelled
+from bnnbench.datasets.stand_ins import DigitsAsCifar10, PhotographCrops
+
+
+def _mat(name: str, md5: str, size: int) -> tuple[DataFile, ...]:
+    urls = (
+        f"http://ufldl.stanford.edu/housenumbers/{name}",
+        f"https://cseweb.ucsd.edu/~weijian/static/datasets/svhn/{name}",
+    )
+    return (DataFile("svhn", name, f"md5:{md5}", size, urls),)
+
+
+FILES: dict[Part, tuple[DataFile, ...]] = {
+    "train": _mat("train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373", 182_040_794),
+    "test": _mat("test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3", 64_275_384),
+}
+
+
+@dataclass(frozen=True)
+class Svhn(ImageFiles):
+    """The cropped digits, without the extra training images."""
+
+    FILES = FILES
+    name = "svhn"
+    classes = 10
+    licence = "non-commercial use only"
+    bytes = sum(file.bytes for file in files.needed(FILES, None))
+
+    @cached(2)
+    def images(self, part: Part) -> Labelled:
+        """Return raw images and digits; the file's 10 is the digit 0."""
+        from scipy.io import loadmat
+
+        (file,) = FILES[part]
+        content = loadmat(io.BytesIO(files.read(file)))
+        planes = np.ascontiguousarray(content["X"].transpose(3, 2, 0, 1))
+        return planes.transpose(0, 2, 3, 1), content["y"].ravel().astype(np.int64) % 10
+
+    def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
+        """Return digits to learn; to look at, the known subset, then photographs."""
+        return (SvhnFirst1083(), PhotographCrops()) if part else (DigitsAsCifar10(),)

@@ -1,0 +1,1 @@
+"""From files to splits: download, verify, unpack, cache, standardise."""

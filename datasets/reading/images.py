@@ -1,0 +1,109 @@
+"""Raw images made into standardised data sets."""
+
+import dataclasses
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+from bnnbench.datasets.base import (
+    Categorical,
+    Dataset,
+    ImageSource,
+    Origin,
+    Scaling,
+    Split,
+    check_fold,
+)
+from bnnbench.datasets.facts import Rows, facts_of
+
+CHUNK = 100
+"""Images converted at a time, to bound memory."""
+
+Labelled: TypeAlias = tuple[
+    UInt8[np.ndarray, "points height width channels"], Int[np.ndarray, " points"]
+]
+
+
+def load(source: ImageSource, fold: int) -> Dataset:
+    """Return the fold of an image source, standardised.
+
+    Raises ValueError where there are no labels to learn.
+    """
+    check_fold(source, fold)
+    if not source.classes:
+        raise ValueError(f"{source.name} has no labels: it serves as other data, not to learn")
+    return standardised(
+        source.images("train"), source.images("test"), source.classes, source.origin, source.licence
+    )
+
+
+def standardised(
+    train: Rows,
+    test: Rows,
+    classes: int,
+    origin: Origin,
+    licence: str,
+    scaling: Scaling | None = None,
+) -> Dataset:
+    """Return images as standardised channels, with the training images' mean and std.
+
+    Another scaling takes their place where one is given.
+    """
+    fixed = scaling is not None
+    scaling = scaling or channel_scaling(train[0])
+    dataset = Dataset(
+        train=Split(as_inputs(train[0], scaling), torch.tensor(train[1])),
+        test=Split(as_inputs(test[0], scaling), torch.tensor(test[1])),
+        likelihood=Categorical(classes),
+        origin=origin,
+        scaling=scaling,
+    )
+    rows = (_planes(train[0]), train[1]), (_planes(test[0]), test[1])
+    facts = facts_of(dataset, *rows, licence, [_described(scaling, fixed)])
+    return dataclasses.replace(dataset, facts=facts)
+
+
+def channel_scaling(images: UInt8[np.ndarray, "points height width channels"]) -> Scaling:
+    """Return each channel's mean and std over all pixels, on the scale of [0, 1].
+
+    The sums are of integers and exact in float64, in whatever order they are taken.
+    """
+    channels = images.shape[-1]
+    total, squares = np.zeros(channels), np.zeros(channels)
+    for start in range(0, len(images), CHUNK):
+        planes = _planes(images[start : start + CHUNK]).astype(np.float64, order="C")
+        total += planes.sum((0, 2, 3))
+        squares += np.einsum("pchw,pchw->c", planes, planes)
+    count = images.size / channels
+    mean = total / count
+    std = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
+    std[std == 0] = 255.0  # a constant channel stays as it is
+    return Scaling(*(torch.tensor(values / 255).view(-1, 1, 1) for values in (mean, std)))
+
+
+def as_inputs(
+    images: UInt8[np.ndarray, "points height width channels"], scaling: Scaling
+) -> Float[Tensor, "points channels height width"]:
+    """Return raw images as a network sees them that was trained under `scaling`."""
+    points, height, width, channels = images.shape
+    inputs = torch.empty(points, channels, height, width)
+    for start in range(0, points, CHUNK):
+        planes = _planes(images[start : start + CHUNK]).astype(np.float32, order="C")
+        inputs[start : start + CHUNK] = scaling.apply(torch.from_numpy(planes).div_(255))
+    return inputs
+
+
+def _described(scaling: Scaling, fixed: bool) -> str:
+    mean, std = (
+        ", ".join(f"{value:.4g}" for value in part.flatten()) for part in vars(scaling).values()
+    )
+    whose = "fixed numbers" if fixed else "the training pixels' mean and deviation"
+    return f"inputs: intensities in [0, 1], each channel less {mean}, over {std} ({whose})"
+
+
+def _planes(images: np.ndarray) -> np.ndarray:
+    """Return the view with channels first, in which most files keep their images."""
+    return images.transpose(0, 3, 1, 2)

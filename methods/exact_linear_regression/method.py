@@ -1,0 +1,62 @@
+"""Bayesian linear regression, exactly and from some draws out of the exact posterior."""
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.methods.base import Problem
+from bnnbench.methods.exact_linear_regression.integrals import Collapsed, Integral, MonteCarlo, Real
+from bnnbench.methods.exact_linear_regression.posterior import LinearPosterior, exact_posterior
+from bnnbench.methods.fitting.settings import require_count, require_positive
+
+
+@dataclass(frozen=True)
+class ExactLinear:
+    """The conjugate posterior of a linear model of known noise."""
+
+    prior_std: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(self, "prior_std")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> LinearPosterior:
+        """Return the posterior; the stream is not used."""
+        return exact_posterior(problem, self.prior_std)
+
+
+@dataclass(frozen=True)
+class DrawsPosterior:
+    """The exact posterior, known by some draws alone."""
+
+    exact: LinearPosterior
+    integral: Integral
+    count: int
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """How many draws there are."""
+        return {"draws": float(self.count)}
+
+    def predict(self, inputs: Float[Tensor, "points features"], rng: torch.Generator) -> Real:
+        """Return the distribution of the target by draws from `rng`."""
+        weights = self.exact.draws(self.count, rng)
+        return self.integral.predictive(weights, inputs, self.exact.noise_std)
+
+
+@dataclass(frozen=True)
+class LinearFromDraws:
+    """Some draws from the exact posterior of a linear model, and an integral over them."""
+
+    integral: Integral = field(default_factory=MonteCarlo)
+    draws: int = 5
+    prior_std: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_count(self, "draws", least=2 if isinstance(self.integral, Collapsed) else 1)
+        require_positive(self, "prior_std")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> DrawsPosterior:
+        """Return the posterior; the stream is not used."""
+        return DrawsPosterior(exact_posterior(problem, self.prior_std), self.integral, self.draws)

@@ -1,0 +1,1 @@
+"""What methods share that train networks: batches, schedules, stacks of members."""

@@ -1,0 +1,89 @@
+"""Shuffled minibatches for networks that are trained side by side."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from jaxtyping import Shaped
+from torch import Tensor
+
+from bnnbench.methods.base import Problem, Unsupported
+
+
+def require_unaugmented(problems: Sequence[Problem], method: object) -> None:
+    """Raise `Unsupported` for data that come with an augmentation, which the method cannot use."""
+    if any(problem.train.augmentation for problem in problems):
+        raise Unsupported(
+            f"{type(method).__name__} learns from fixed inputs; these are changed at random each "
+            "time they are seen: give it the source without Augmented"
+        )
+
+
+class Rows:
+    """The training rows of problems, those that several share only once.
+
+    `first + k` is the place of row k of each member in `inputs` and `targets`.
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        sizes = {len(problem.train) for problem in problems}
+        if len(sizes) != 1:
+            raise ValueError(f"problems of one stack have equal numbers of rows, not {sizes}")
+        (self.count,) = sizes
+        if not self.count:
+            raise ValueError("needed training rows; got none")
+        distinct = {id(problem.train): problem.train for problem in problems}
+        self.inputs = _joined([train.inputs for train in distinct.values()])
+        self.targets = _joined([train.targets for train in distinct.values()])
+        places = {name: place * self.count for place, name in enumerate(distinct)}
+        self.first = torch.tensor(
+            [[places[id(problem.train)]] for problem in problems], device=self.inputs.device
+        )
+
+
+class Minibatches:
+    """The training rows of each member's problem, shuffled by the member's own stream.
+
+    Every epoch shows each row once; the last batch may be smaller. Where the data come with an
+    augmentation, what is shown is drawn by the same stream.
+    """
+
+    def __init__(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator], batch_size: int
+    ) -> None:
+        self._pool = Rows(problems)
+        self._augmentations = [problem.train.augmentation for problem in problems]
+        self.rows = self._pool.count
+        self.rngs = tuple(rngs)
+        self.batch_size = min(batch_size, self.rows)
+
+    def __len__(self) -> int:
+        """How many batches an epoch has."""
+        return -(-self.rows // self.batch_size)
+
+    def epoch(
+        self,
+    ) -> Iterator[
+        tuple[Shaped[Tensor, "members batch *features"], Shaped[Tensor, "members batch *target"]]
+    ]:
+        """Yield one epoch's batches of inputs and targets."""
+        order = torch.stack(
+            [torch.randperm(self.rows, generator=rng, device=rng.device) for rng in self.rngs]
+        )
+        for index in (self._pool.first + order).split(self.batch_size, dim=1):
+            rows = index.flatten()
+            yield (
+                self._shown(self._pool.inputs.index_select(0, rows).unflatten(0, index.shape)),
+                self._pool.targets.index_select(0, rows).unflatten(0, index.shape),
+            )
+
+    def _shown(self, inputs: Tensor) -> Tensor:
+        """Return each member's inputs as its augmentation changes them."""
+        if not any(self._augmentations):
+            return inputs
+        pairs = zip(inputs, self._augmentations, self.rngs, strict=True)
+        return torch.stack([change(own, rng) if change else own for own, change, rng in pairs])
+
+
+def _joined(tensors: Sequence[Tensor]) -> Tensor:
+    """Return the rows of all tensors, without copying where there is only one."""
+    return tensors[0] if len(tensors) == 1 else torch.cat(list(tensors))

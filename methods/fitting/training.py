@@ -1,0 +1,205 @@
+"""What minibatch gradient methods share: networks in a stack, their loss, the epoch loop."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+from torch.nn import functional
+
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.checkpoints.parts import Attributes, Part
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.minibatches import Minibatches
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
+from bnnbench.methods.fitting.targets import require_output_per_target
+from bnnbench.methods.networks.architectures import Architecture, Layer
+from bnnbench.methods.networks.heteroscedastic import HeteroscedasticNetwork, gaussian_losses
+from bnnbench.methods.networks.initialisation import Initialisation
+from bnnbench.methods.networks.torch_layers import Noise, Rule
+from bnnbench.methods.networks.torch_network import TorchNetwork
+
+Schedule = Literal["constant", "cosine", "exponential", "steps"]
+"""How the learning rate falls from its peak, epoch by epoch: not, as half a cosine to 0, by a
+factor of 0.96 each, or to a tenth after half of them and once more after three quarters."""
+
+
+class ObservationNoise:
+    """The noise variance of each member, fixed by the likelihood or learned.
+
+    The learned one is the running average of the squared residuals seen in training, whose
+    fixed point maximises the expected log likelihood in the variance. It remembers about one
+    epoch and ten batches, and a smaller last batch counts for less.
+    """
+
+    def __init__(self, likelihood: Gaussian, batches: Minibatches, like: Tensor) -> None:
+        self.learned = likelihood.noise_std is None
+        self.memory = batches.rows + 10 * batches.batch_size
+        start = 1.0 if likelihood.noise_std is None else likelihood.noise_std**2
+        self.variance = like.new_full((len(like),), start)
+
+    def update(self, mean_squares: Float[Tensor, " members"], rows: int) -> None:
+        """Move towards the mean squared residuals of a batch of so many rows."""
+        if self.learned:
+            self.variance.lerp_(mean_squares, rows / self.memory)
+
+
+class Stack:
+    """Networks of one architecture, one member per problem, trained side by side.
+
+    No member's numbers depend on the others: a stack equals its members trained alone. A
+    `heteroscedastic` one gives a regression of unknown noise a variance that depends on the
+    input; any other problem's noise is what it would be otherwise.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
+        batch_size: int,
+        architecture: Architecture | None = None,
+        rules: Mapping[type[Layer], Rule] | None = None,
+        *,
+        heteroscedastic: bool = False,
+        initialisation: Initialisation = "torch",
+    ) -> None:
+        first = problems[0]
+        require_output_per_target(first)
+        self.rngs = tuple(rngs)
+        self.steps = 0
+        """How many batches `run` has shown."""
+        self.likelihood = first.likelihood
+        self.heteroscedastic = heteroscedastic and first.likelihood == Gaussian(None)
+        kind = HeteroscedasticNetwork if self.heteroscedastic else TorchNetwork
+        self.network: TorchNetwork = kind(
+            architecture or first.architecture, first.input_shape, rules
+        )
+        dtype = first.train.inputs.dtype
+        self.weights = self.network.initial_weights(self.rngs, initialisation, dtype)
+        self.buffers = self.network.initial_buffers(
+            self.weights, [problem.train.inputs for problem in problems]
+        )
+        self.batches = Minibatches(problems, rngs, batch_size)
+        self.noise = (
+            ObservationNoise(first.likelihood, self.batches, self.weights)
+            if isinstance(first.likelihood, Gaussian) and not self.heteroscedastic
+            else None
+        )
+
+    def loss(
+        self,
+        weights: Float[Tensor, "members parameters"] | tuple[Tensor, ...],
+        inputs: Float[Tensor, "members batch *features"],
+        targets: Shaped[Tensor, "members batch *target"],
+        noise: Noise | None = None,
+    ) -> Float[Tensor, " members"]:
+        """Return each member's mean negative log likelihood of the batch, in nats."""
+        outputs = self.network(
+            weights, inputs, buffers=self.buffers, training=True, noise=noise, rngs=self.rngs
+        )
+        if self.heteroscedastic:
+            return gaussian_losses(outputs, targets).mean(1)
+        if self.noise is None:
+            flat = functional.cross_entropy(
+                outputs.flatten(0, 1), targets.flatten(), reduction="none"
+            )
+            return flat.view(targets.shape).mean(1)
+        mean_squares = (outputs - targets).square().flatten(1).mean(1)
+        self.noise.update(mean_squares.detach(), targets.shape[1])
+        variance = self.noise.variance
+        per_output = 0.5 * (mean_squares / variance + (2 * math.pi * variance).log())
+        return outputs.shape[-1] * per_output
+
+    def run(
+        self,
+        epochs: int,
+        step: Callable[[Tensor, Tensor], Float[Tensor, " members"]],
+        optimiser: torch.optim.Optimizer | None = None,
+        schedule: Schedule = "constant",
+        after_epoch: Callable[[int], None] | None = None,
+        changing: Sequence[Part] | None = None,
+    ) -> None:
+        """Call `step` with every batch of every epoch; it returns the members' losses.
+
+        With an optimiser, its learning rates follow `schedule`, stepped once per epoch.
+        `after_epoch` is told how many epochs are done. `changing` is what `step` and
+        `after_epoch` change beside this stack and what the optimiser moves; a run that does not
+        say so has checkpoints only if it has an optimiser and no `after_epoch`.
+        """
+        peaks = [group["lr"] for group in optimiser.param_groups] if optimiser else []
+        for epoch in self._epochs(epochs, optimiser, after_epoch, changing):
+            for group, peak in zip(optimiser.param_groups if optimiser else (), peaks, strict=True):
+                group["lr"] = peak * learning_rate_factor(schedule, epoch, epochs)
+            total = self.weights.new_zeros(len(self.rngs))
+            for inputs, targets in self.batches.epoch():
+                total += step(inputs, targets)
+                self.steps += 1
+            if after_epoch:
+                after_epoch(epoch + 1)
+            progress.report(epoch + 1, epochs, float(total.mean()) / len(self.batches))
+
+    def _epochs(
+        self,
+        epochs: int,
+        optimiser: torch.optim.Optimizer | None,
+        after_epoch: Callable[[int], None] | None,
+        changing: Sequence[Part] | None,
+    ) -> Iterable[int]:
+        """Return the epochs that are left, with checkpoints where all that changes is known."""
+        if changing is None and (optimiser is None or after_epoch):
+            return range(epochs)
+        own: list[Part] = [self.weights, self.buffers, *self.rngs, Attributes(self, "steps")]
+        own += [self.noise.variance] if self.noise else []
+        own += [optimiser] if optimiser else []
+        return checkpoint.epochs(epochs, *own, *(changing or ()))
+
+    def posterior(self, member: int) -> NetworkPosterior:
+        """Return the posterior that is all on a member's weights."""
+        noise = float(self.noise.variance[member]) if self.noise else None
+        return NetworkPosterior(
+            self.network,
+            self.likelihood,
+            self.weights[member : member + 1],
+            self.buffers[member : member + 1],
+            noise,
+            {} if noise is None else {"noise_std": math.sqrt(noise)},
+        )
+
+    def outcomes(
+        self,
+        posteriors: Sequence[Posterior | InferenceDiverged],
+        *states: Float[Tensor, "members numbers"],
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posteriors, but `InferenceDiverged` for members that are not finite.
+
+        `states` are what a member consists of besides weights, batch statistics and noise.
+        """
+        everything = [self.weights, self.buffers, *states]
+        if self.noise:
+            everything.append(self.noise.variance[:, None])
+        finite = torch.cat(everything, dim=1).isfinite().all(dim=1).tolist()
+        return [
+            posterior if sound else InferenceDiverged("the fit is no longer of finite numbers")
+            for posterior, sound in zip(posteriors, finite, strict=True)
+        ]
+
+
+def check_descent(method: object) -> None:
+    """Raise ValueError unless the settings of minibatch descent make sense."""
+    require_positive(method, "learning_rate")
+    require_count(method, "epochs", "batch_size")
+    require_choice(method, "schedule", get_args(Schedule))
+
+
+def learning_rate_factor(schedule: Schedule, epoch: int, epochs: int) -> float:
+    """Return the factor of the peak learning rate in an epoch."""
+    if schedule == "cosine":
+        return 0.5 * (1 + math.cos(math.pi * epoch / epochs))
+    if schedule == "steps":
+        return 0.1 ** (int(2 * epoch >= epochs) + int(4 * epoch >= 3 * epochs))
+    return 0.96**epoch if schedule == "exponential" else 1.0

@@ -1,0 +1,176 @@
+"""Settings chosen by Bayesian optimisation on held-out training rows.
+
+A Gaussian process models the validation loss, and the next trial is where the expected
+improvement is largest. Source: Snoek, Larochelle and Adams (2012), "Practical Bayesian
+Optimization of Machine Learning Algorithms"; optuna's GPSampler carries it out.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from threading import Lock
+from typing import Generic, NamedTuple, TypeVar
+
+import torch
+from torch import Generator
+
+from bnnbench.datasets.base import Split
+from bnnbench.methods.base import InferenceDiverged, PackageMissing, Problem, Unsupported
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.targets import require_output_per_target
+
+Settings = dict[str, float]
+Fitted = TypeVar("Fitted")
+
+_OPTUNA = Lock()
+"""Optuna's sampler sets the threads of the whole process while it thinks."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where a setting is sought: between `low` and `high`, evenly in its logarithm if `log`."""
+
+    low: float
+    high: float
+    log: bool = False
+
+
+class Trial(NamedTuple):
+    """Settings and their validation loss, infinite where the fit diverged."""
+
+    settings: Settings
+    loss: float
+
+
+def minimise(
+    objective: Callable[[Settings], float],
+    ranges: Mapping[str, Range],
+    trials: int,
+    rng: Generator,
+    ceiling: float,
+) -> list[Trial]:
+    """Return the trials of a sequential search, best first.
+
+    The optimiser is told of no loss above `ceiling`, so that one trial that explodes does not
+    flatten its picture of the others. Raises `PackageMissing` without optuna.
+    """
+    study, distributions = _study(ranges, rng)
+    done = []
+    for _ in range(trials):
+        with _optuna_alone():
+            asked = study.ask({**distributions})
+        value = objective(dict(asked.params))
+        done.append(Trial(dict(asked.params), math.inf if math.isnan(value) else value))
+        with _optuna_alone():
+            study.tell(asked, min(done[-1].loss, ceiling))
+    return sorted(done, key=lambda trial: trial.loss)
+
+
+def held_out(train: Split, share: float, rng: Generator) -> tuple[Split, Split]:
+    """Return the rows to fit and the rows to validate on, in random order.
+
+    The latter are `share` of all, rounded, but at least one on either side. Raises
+    `Unsupported` for a single row.
+    """
+    rows = len(train)
+    if rows < 2:
+        raise Unsupported(f"needed at least 2 training rows, to hold some out; got {rows}")
+    count = min(max(1, round(share * rows)), rows - 1)
+    order = torch.randperm(rows, generator=rng, device=rng.device).to(train.inputs.device)
+    return train.rows(order[count:]), train.rows(order[:count])
+
+
+@dataclass(frozen=True)
+class Tuned(Generic[Fitted]):
+    """A fit to all training rows with the settings that validated best."""
+
+    fitted: Fitted
+    trial: Trial
+    diverged_trials: int
+    skipped: int
+    """How many better settings diverged when fitted to all rows."""
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """The chosen settings and how the search went."""
+        return self.trial.settings | {
+            "validation_loss": self.trial.loss,
+            "diverged_trials": float(self.diverged_trials),
+            "skipped_settings": float(self.skipped),
+        }
+
+
+def tuned(
+    problem: Problem,
+    fit: Callable[[Problem, Settings, Generator], Fitted],
+    loss: Callable[[Fitted, Split, Generator], float],
+    ranges: Mapping[str, Range],
+    *,
+    trials: int,
+    share: float,
+    ceiling: float,
+    rng: Generator,
+) -> Tuned[Fitted]:
+    """Return `fit` to all training rows, with the settings of least `loss` on held-out rows.
+
+    All trials draw the same random numbers, so that they differ in their settings alone.
+    `fit` raises `InferenceDiverged` where it fails; a setting that fails on all rows gives way
+    to the next best, which is counted, and `InferenceDiverged` is raised when none is left.
+    """
+    require_output_per_target(problem)  # of all rows: a trial sees some
+    rest, validation = held_out(problem.train, share, rng)
+    (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
+
+    tried = count()
+
+    def objective(settings: Settings) -> float:
+        try:
+            with progress.part(next(tried), trials + 1):
+                fitted = fit(replace(problem, train=rest), settings, Generator().manual_seed(seed))
+        except InferenceDiverged:
+            return math.inf
+        return loss(fitted, validation, Generator().manual_seed(seed))
+
+    done = minimise(objective, ranges, trials, rng, ceiling)
+    usable = [trial for trial in done if math.isfinite(trial.loss)]
+    (seed_of_all,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
+    for skipped, trial in enumerate(usable):
+        try:
+            with progress.part(trials, trials + 1):
+                fitted = fit(problem, trial.settings, Generator().manual_seed(seed_of_all))
+        except InferenceDiverged:
+            continue
+        return Tuned(fitted, trial, trials - len(usable), skipped)
+    raise InferenceDiverged(f"each of {trials} trials diverged, on held-in rows or on all")
+
+
+def _study(ranges: Mapping[str, Range], rng: Generator):
+    """Return optuna's study and its distributions by name; imports optuna on first use."""
+    try:
+        import optuna
+    except ImportError as missing:
+        raise PackageMissing("needed optuna to choose settings: pip install optuna") from missing
+    (seed,) = torch.randint(2**31, (1,), generator=rng, device=rng.device).tolist()
+    distributions = {
+        name: optuna.distributions.FloatDistribution(span.low, span.high, log=span.log)
+        for name, span in ranges.items()
+    }
+    with _optuna_alone():
+        sampler = optuna.samplers.GPSampler(seed=seed)
+        return optuna.create_study(sampler=sampler), distributions
+
+
+@contextmanager
+def _optuna_alone() -> Iterator[None]:
+    """Let one thread use optuna, which tells nothing of its trials inside the block."""
+    import optuna
+
+    with _OPTUNA:
+        before = optuna.logging.get_verbosity()
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        try:
+            yield
+        finally:
+            optuna.logging.set_verbosity(before)

@@ -1,0 +1,1 @@
+"""The compiled sums of uniforms."""

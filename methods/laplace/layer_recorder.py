@@ -1,0 +1,213 @@
+"""What enters a network's dense and convolutional layers, and how its outputs depend on them.
+
+The Jacobian of an output in a layer's weights is the sum over positions of a gradient in what
+leaves the layer times what enters it; a dense layer has one position.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.networks.architectures import AnalyticNorm, Conv2d, Linear
+from bnnbench.methods.networks.shapes import walk
+from bnnbench.methods.networks.torch_layers import Parameters, Pass, convolution, linear, pad
+from bnnbench.methods.networks.torch_network import TorchNetwork
+
+
+class Block(NamedTuple):
+    """The weights of one layer, and where they lie in a flat vector: kernel, then bias."""
+
+    layer: Linear | Conv2d
+    units: int
+    features: int
+    """Of one unit, and 1 for its bias."""
+    start: int
+    positions: int
+    """Of its outputs; 1 for a dense layer."""
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        return self.units * self.features
+
+    @property
+    def stop(self) -> int:
+        """The offset behind the last weight."""
+        return self.start + self.size
+
+    def matrix(self, flat: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch units features"]:
+        """Return what lies as in flat vectors as a matrix, the bias in its last column."""
+        if not self.layer.bias:
+            return flat.unflatten(-1, (self.units, self.features))
+        kernel, bias = flat.split([self.size - self.units, self.units], -1)
+        return torch.cat([kernel.unflatten(-1, (self.units, -1)), bias[..., None]], -1)
+
+    def flat(self, matrix: Float[Tensor, "*batch units features"]) -> Float[Tensor, "*batch size"]:
+        """Return a matrix of all weights, the bias in its last column, as in flat vectors."""
+        if not self.layer.bias:
+            return matrix.flatten(-2)
+        return torch.cat([matrix[..., :-1].flatten(-2), matrix[..., -1]], -1)
+
+
+class Entry(NamedTuple):
+    """What a tape knows of one layer."""
+
+    inputs: Float[Tensor, "points positions features"]
+    """What every unit sees at every position, and 1 for its bias."""
+    gradients: Float[Tensor, "points directions positions units"]
+    """Of combinations of the network's outputs, in what leaves the layer."""
+
+    def jacobian(self) -> Float[Tensor, "points directions units features"]:
+        """Return the gradients in the layer's weights."""
+        return self.gradients.mT @ self.inputs[:, None]
+
+    def squares(self) -> Float[Tensor, "units features"]:
+        """Return the sum of the Jacobian's squares over points and directions."""
+        if self.inputs.shape[1] > 1:
+            return self.jacobian().square().sum((0, 1))
+        # Of one position, the Jacobian is a product that need not be written down.
+        return self.gradients[:, :, 0].square().sum(1).mT @ self.inputs[:, 0].square()
+
+    def weighted_squares(
+        self, weights: Float[Tensor, "units features"]
+    ) -> Float[Tensor, "points directions"]:
+        """Return the sum of the Jacobian's squares over the layer's weights, each times its own."""
+        if self.inputs.shape[1] > 1:
+            return (self.jacobian().square() * weights).sum((-2, -1))
+        per_unit = self.inputs[:, 0].square() @ weights.mT
+        return (self.gradients[:, :, 0].square() * per_unit[:, None]).sum(-1)
+
+
+class LayerRecorder:
+    """A network that keeps what its layers see: all of them, or the last.
+
+    Other weights, those of norms, are not covered. Raises `Unsupported` for a network whose
+    norms are functions of its weights, and if the last layer alone is covered and not dense.
+    """
+
+    def __init__(self, network: TorchNetwork, last_only: bool = False) -> None:
+        layers = [place.layer for place in walk(network.architecture, network.input_shape)]
+        if any(isinstance(layer, AnalyticNorm) for layer in layers):
+            raise Unsupported(
+                "needed a network without AnalyticNorm, through which outputs depend on all "
+                "weights before it; BatchNorm is covered"
+            )
+        if last_only and not isinstance(network.architecture[-1], Linear):
+            raise Unsupported(
+                f"needed a network that ends in a linear layer; got {network.architecture[-1]}"
+            )
+        everything = blocks(network)
+        self.blocks = everything[-1 if last_only else 0 :]
+        self._skipped = len(everything) - len(self.blocks)
+        rules = {Linear: self._linear, Conv2d: self._convolution}
+        self._network = TorchNetwork(network.architecture, network.input_shape, rules)
+        self._seen: list[tuple[Tensor, Tensor]] = []
+        self._passed = 0
+
+    @property
+    def size(self) -> int:
+        """The number of weights that are covered."""
+        return sum(block.size for block in self.blocks)
+
+    def flat(self, matrices: Sequence[Float[Tensor, "*batch _ _"]]) -> Float[Tensor, "*batch size"]:
+        """Return a matrix for every block as one vector of all weights covered."""
+        parts = zip(self.blocks, matrices, strict=True)
+        return torch.cat([block.flat(matrix) for block, matrix in parts], -1)
+
+    def indices(self, device: torch.device) -> Tensor:
+        """Return where the weights covered lie in a flat vector of all weights."""
+        return torch.cat([torch.arange(b.start, b.stop, device=device) for b in self.blocks])
+
+    def outputs(
+        self,
+        weights: Float[Tensor, "1 parameters"],
+        buffers: Float[Tensor, "1 buffers"],
+        inputs: Float[Tensor, "points *features"],
+    ) -> Float[Tensor, "points outputs"]:
+        """Return the outputs, and remember what one call of `entries` needs."""
+        self._seen, self._passed = [], 0
+        with torch.enable_grad():
+            return self._network(weights, inputs[None], buffers=buffers)[0]
+
+    def entries(
+        self,
+        outputs: Float[Tensor, "points outputs"],
+        directions: Float[Tensor, "points outputs directions"],
+        *,
+        differentiable: bool = False,
+    ) -> list[Entry]:
+        """Return, block by block, the gradients of combinations of the last call's outputs.
+
+        `differentiable` ones can be followed back to the network's inputs.
+        """
+        seen, self._seen = self._seen, []  # a graph lives no longer than its entries
+        left = [after for _, after in seen]
+        columns = [
+            torch.autograd.grad(
+                outputs, left, column, retain_graph=True, create_graph=differentiable
+            )
+            for column in directions.unbind(-1)
+        ]
+        entries = []
+        for block, (before, _), gradients in zip(
+            self.blocks, seen, zip(*columns, strict=True), strict=True
+        ):
+            before = before if differentiable else before.detach()
+            stacked = _positions(torch.cat(gradients, 0).transpose(0, 1))
+            entries.append(Entry(_rows(block.layer, before), stacked))
+        return entries
+
+    def _linear(self, layer: Linear, own: Sequence[Parameters], x: Tensor, now: Pass) -> Tensor:
+        return self._remembered(x, linear(layer, own, x, now))
+
+    def _convolution(
+        self, layer: Conv2d, own: Sequence[Parameters], x: Tensor, now: Pass
+    ) -> Tensor:
+        return self._remembered(x, convolution(layer, own, x, now))
+
+    def _remembered(self, before: Tensor, after: Tensor) -> Tensor:
+        self._passed += 1
+        if self._passed > self._skipped:
+            if not after.requires_grad:
+                after.requires_grad_()
+            self._seen.append((before[0], after))
+        return after
+
+
+def blocks(network: TorchNetwork) -> list[Block]:
+    """Return the dense and convolutional layers of a network, in the order of parameters."""
+    starts = {part.owner: part.offset for part in reversed(network.parameters)}
+    return [
+        Block(
+            layer,
+            units=after[0],
+            features=before[0] * getattr(layer, "kernel", 1) ** 2 + layer.bias,
+            start=starts[path],
+            positions=math.prod(after[1:]),
+        )
+        for path, layer, before, after in walk(network.architecture, network.input_shape)
+        if isinstance(layer, Linear | Conv2d)
+    ]
+
+
+def _rows(
+    layer: Linear | Conv2d, x: Float[Tensor, "points *sides"]
+) -> Float[Tensor, "points positions features"]:
+    """Return what the units of a layer see of its input."""
+    if isinstance(layer, Conv2d):
+        rows = functional.unfold(pad(x, layer), layer.kernel, stride=layer.stride).mT
+    else:
+        rows = x[:, None]
+    return functional.pad(rows, (0, 1), value=1.0) if layer.bias else rows
+
+
+def _positions(
+    gradients: Float[Tensor, "points directions units *sides"],
+) -> Float[Tensor, "points directions positions units"]:
+    return gradients[..., None, :] if gradients.dim() == 3 else gradients.flatten(3).mT

@@ -1,0 +1,1 @@
+"""Groups of examples whose messages know of each other."""

@@ -1,0 +1,76 @@
+r"""The coupled update of a group: every example's force sees the moves that the others cause.
+
+In one layer and output, new forces h move the means of the pre-activations by
+$C (h - h_{old})$, $C = X \operatorname{diag}(s) X^T + s_b 1 1^T$ over the rows of the group.
+The forces of independent examples h0 are replaced by the solution of
+$(I + \operatorname{diag}(g)\, C_{off}) (h - h_{old}) = h_0 - h_{old}$, $C_{off}$ being C without
+its diagonal: of a first layer with Gaussian targets, the exact joint posterior. It leaves the
+fixed points where they are, and a group of one row as it is.
+"""
+
+from dataclasses import dataclass
+from types import ModuleType
+
+import torch
+from torch import Tensor
+
+from bnnbench.methods.message_passing.maps.base import Inputs, LinearMap, Values, Weights
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """How the rows of a group move each other's pre-activations."""
+
+    map: LinearMap
+    x: Inputs
+    variance: Weights
+    bias_variance: Tensor
+    """`members outputs`; 0 where there is no bias."""
+    own: Values
+    """Variance of each pre-activation due to this layer's weights."""
+    lower: Values | None
+    """That due to the layers below; None: inputs are observed."""
+
+    def moves(self, u: Values, total: Tensor) -> tuple[Values, Tensor]:
+        """Return X s X' u, and the move by the bias; `total` is the sum of u by example."""
+        weights = self.map.to_weights(u, self.x).mul_(self.variance)
+        moved = self.map.forward(self.x, weights)
+        return moved, (self.bias_variance * total.sum(1))[:, None]
+
+
+def couple(
+    coupling: Coupling,
+    g: Values,
+    h: Values,
+    old: Values | None,
+    iterations: int,
+    kernels: ModuleType,
+) -> None:
+    """Replace forces of independent examples by those of the coupled update.
+
+    By so many iterations of conjugate gradients: with q = √g, (I + q C_off q) u = -q C_off r is
+    solved for every output; the forces are h + q u, r = h - old. Where g = 0 a row sends what it
+    would send alone.
+    """
+    room = [coupling.map.values_room(g, 1) for _ in range(7)]
+    diagonal, scale, scaled, residual, direction, image, u = room
+    bias = coupling.bias_variance[:, None]
+    total = kernels.begin(g, h, old, coupling.own, coupling.lower, bias, diagonal, scale, scaled)
+    moves = coupling.moves(scaled, total)
+    start = kernels.fill_residual(*moves, diagonal, scale, scaled, residual, direction)
+    square, total = (part.sum(1, keepdim=True) for part in start)
+    u.zero_()
+    for iteration in range(iterations):
+        moves = coupling.moves(scaled, total)
+        curvature = kernels.fill_image(direction, *moves, diagonal, scale, image)
+        length = _quotient(square, curvature.sum(1, keepdim=True))
+        new = kernels.step(length, direction, image, u, residual).sum(1, keepdim=True)
+        if iteration + 1 < iterations:
+            total = kernels.turn(residual, _quotient(new, square), scale, direction, scaled)
+        square = new
+    kernels.finish(g, u, h)
+
+
+def _quotient(above: Tensor, below: Tensor) -> Tensor:
+    """Return above/below, and 0 where that is not positive."""
+    return torch.where(below > 0, above / below, 0.0)

@@ -1,0 +1,81 @@
+r"""Precisions of the messages of a whole group to its weights, as of the joint posterior.
+
+The messages of rows, a convolution's positions, count as independent, and their precisions are
+summed: similar rows are counted as often as there are. If pre-activations are observed with the
+precisions r, the group's exact posterior has the precision $A = \operatorname{diag}(1/s) +
+X^T \operatorname{diag}(r) X$, and its marginal of weight k one of $1/[A^{-1}]_{kk}$, which is
+$1/s_k$ more than the group says of it. With $q_{nk} = \sqrt{r_n s_k}\, x_{nk}$ and
+$L L^T = 1 + q q^T$, the group says $c_k / ((1 - c_k) s_k)$, $c_k = \sum_n [L^{-1} q]_{nk}^2$.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.maps.base import Inputs, LinearMap, Values, Weights
+from bnnbench.methods.message_passing.maps.convolution import Convolution
+from bnnbench.methods.networks.torch_layers import affine
+
+AT_ONCE = 2**22
+"""Numbers in a matrix of rows by inputs by outputs, of which only some outputs are held."""
+
+
+def joint_precisions(
+    map: LinearMap,
+    x: Inputs,
+    observed: Values,
+    variance: Weights,
+    bias_variance: Float[Tensor, "members outputs"] | None,
+) -> tuple[Weights, Float[Tensor, "members outputs"] | None]:
+    """Return what a group says of every weight and bias, in precisions.
+
+    `observed` has the precisions of pre-activations; the variances are those of weights without
+    the group. Exact, but for a convolution with more positions than inputs and several outputs:
+    the outputs share the weights of positions, their mean over outputs, up to a factor.
+    """
+    rows, r = map.rows(x), map.output_rows(observed).mT.double()
+    s = map.weight_rows(variance).double()
+    if bias_variance is not None:
+        rows = torch.cat([rows, torch.ones_like(rows[..., :1])], 2)
+        s = torch.cat([s, bias_variance.double()[..., None]], 2)
+    if isinstance(map, Convolution) and rows.shape[1] > rows.shape[2]:
+        rows, r = _fewer(rows, r)
+    outputs = max(1, AT_ONCE // rows.numel())
+    parts = zip(r.split(outputs, 1), s.split(outputs, 1), strict=True)
+    found = torch.cat([_precisions(rows.double(), *part) for part in parts], 1).to(variance.dtype)
+    if bias_variance is None:
+        return map.from_rows(found), None
+    return map.from_rows(found[..., :-1].contiguous()), found[..., -1]
+
+
+def with_precision(message: Gaussian, mean: Tensor, precision: Float[Tensor, "*shape"]) -> Gaussian:
+    """Return the message of another precision and the same force, tau - precision mean."""
+    return Gaussian(message.tau + mean * (precision - message.rho), precision)
+
+
+def shared_out(total: Tensor, rho: Float[Tensor, "members examples *weights"]) -> Tensor:
+    """Return the total of a group's precisions in the proportions of its examples'."""
+    return rho * (total / rho.sum(1).clamp_min(torch.finfo(rho.dtype).tiny))[:, None]
+
+
+def _precisions(
+    rows: Float[Tensor, "members rows inputs"],
+    r: Float[Tensor, "members outputs rows"],
+    s: Float[Tensor, "members outputs inputs"],
+) -> Float[Tensor, "members outputs inputs"]:
+    q = (r.sqrt()[..., None] * rows[:, None] * s.sqrt()[:, :, None]).flatten(0, 1)
+    eye = torch.eye(q.shape[1], dtype=q.dtype, device=q.device)
+    root = torch.linalg.cholesky(eye + affine(q, q))
+    known = torch.linalg.solve_triangular(root, q, upper=False).square().sum(1).view_as(s)
+    return known / (s * (1 - known).clamp_min(torch.finfo(s.dtype).eps))
+
+
+def _fewer(rows: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    """Return as many rows as inputs, of the same Gram matrix, weighted alike in all outputs."""
+    weights = r.mean(1)
+    weighted = rows * weights.to(rows.dtype).sqrt()[..., None]
+    values, vectors = torch.linalg.eigh((weighted.mT @ weighted).double())
+    factors = r.sum(2) / weights.sum(1).clamp_min(torch.finfo(r.dtype).tiny)[:, None]
+    pseudo = values.clamp_min(0).sqrt()[..., None] * vectors.mT
+    return pseudo, factors[..., None].expand(-1, -1, pseudo.shape[1])

@@ -1,0 +1,148 @@
+"""The linear map of a layer, of its inputs and its weights, and both its adjoints.
+
+All sums of a layer are made of these: matrix products for a dense layer, convolutions of the
+library for a convolution (convolution.py). Tensors have a leading axis of members, networks side
+by side; what is to be multiplied in one call of the library are several times as many members.
+"""
+
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.methods.networks.architectures import Conv2d, Linear
+from bnnbench.methods.networks.torch_layers import affine
+
+Values = Float[Tensor, "members examples *outputs"]
+Inputs = Float[Tensor, "members examples *inputs"]
+Weights = Float[Tensor, "members outputs *fan_in"]
+Biases = Float[Tensor, "members examples outputs"]
+
+
+@runtime_checkable
+class LinearMap(Protocol):
+    """z = Σ x w, linear in the inputs x and in the weights w."""
+
+    @property
+    def layer(self) -> Linear | Conv2d:
+        """The layer whose map it is."""
+        ...
+
+    @property
+    def weight_shape(self) -> tuple[int, ...]:
+        """`(outputs, inputs)`, or `(channels, input channels, kernel, kernel)`."""
+        ...
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """The shape of one example's outputs."""
+        ...
+
+    def values_room(self, like: Tensor, count: int) -> Tensor:
+        """Return room for so many times the members of inputs or values."""
+        ...
+
+    def weights_room(self, like: Tensor, count: int) -> Tensor:
+        """Return room for so many times the members of weights."""
+        ...
+
+    def forward(self, x: Inputs, w: Weights) -> Values:
+        """Return Σ x w of every output."""
+        ...
+
+    def to_inputs(self, z: Values, w: Weights) -> Inputs:
+        """Return the sum of z w over all outputs that an input enters."""
+        ...
+
+    def to_weights(self, z: Values, x: Inputs) -> Weights:
+        """Return the sum of z x over all examples and positions."""
+        ...
+
+    def per_example(self, z: Values) -> Biases:
+        """Return the sum over positions."""
+        ...
+
+    def spread(self, b: Biases) -> Values:
+        """Return one number per output as it broadcasts over positions."""
+        ...
+
+    def rows(self, x: Inputs) -> Float[Tensor, "members rows fan_in"]:
+        """Return the inputs of every position as a row."""
+        ...
+
+    def weight_rows(self, w: Weights) -> Float[Tensor, "members outputs fan_in"]:
+        """Return the weights of every output in the order of `rows`."""
+        ...
+
+    def from_rows(self, rows: Float[Tensor, "members outputs fan_in"]) -> Weights:
+        """Return weights, given as `weight_rows`."""
+        ...
+
+    def unrows(self, rows: Float[Tensor, "members rows fan_in"], x: Inputs) -> Inputs:
+        """Return the sums over all rows that an input is part of: the adjoint of `rows`."""
+        ...
+
+    def output_rows(self, z: Values) -> Float[Tensor, "members rows outputs"]:
+        """Return the outputs of every position as a row."""
+        ...
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The map of a dense layer."""
+
+    layer: Linear
+    inputs: int
+
+    @property
+    def weight_shape(self) -> tuple[int, ...]:
+        return self.layer.outputs, self.inputs
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return (self.layer.outputs,)
+
+    def values_room(self, like: Tensor, count: int) -> Tensor:
+        return like.new_empty(count * like.shape[0], *like.shape[1:])
+
+    weights_room = values_room
+
+    def forward(self, x: Inputs, w: Weights) -> Values:
+        return affine(x, w)
+
+    def to_inputs(self, z: Values, w: Weights) -> Inputs:
+        return affine(z, w.mT)
+
+    def to_weights(self, z: Values, x: Inputs) -> Weights:
+        if z.shape[1] % 4 or z.shape[2] % 4 or x.shape[2] == 1:
+            return affine(z.mT, x.mT)
+        return torch.bmm(z.mT, x)  # `affine` would compute a large one transposed, and copy it
+
+    def per_example(self, z: Values) -> Biases:
+        return z
+
+    def spread(self, b: Biases) -> Values:
+        return b
+
+    def rows(self, x: Inputs) -> Tensor:
+        return x
+
+    def weight_rows(self, w: Weights) -> Tensor:
+        return w
+
+    def from_rows(self, rows: Tensor) -> Weights:
+        return rows
+
+    def unrows(self, rows: Tensor, x: Inputs) -> Inputs:
+        return rows
+
+    def output_rows(self, z: Values) -> Tensor:
+        return z
+
+
+def positions(map: LinearMap) -> int:
+    """Return how many outputs of one example share a weight."""
+    return prod(map.output_shape[1:])

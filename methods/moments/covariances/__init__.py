@@ -1,0 +1,1 @@
+"""Moments with the covariances between units."""

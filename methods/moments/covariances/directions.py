@@ -1,0 +1,103 @@
+"""The directions of its inputs that a linear map amplifies most."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from bnnbench.methods.fitting.memo import content
+from bnnbench.methods.networks.torch_layers import RULES, Pass
+
+SPARE, ROUNDS = 8, 4
+"""Directions beyond those asked for, and blocks of the Krylov space."""
+
+
+MOST_KEPT = 32
+STILL = Pass(training=False, noise="off", rngs=None)
+
+
+class Kept:
+    """Directions of the maps that came last, for those that come again with equal weights."""
+
+    def __init__(self) -> None:
+        self._directions: dict[Hashable, Tensor] = {}
+
+    def get(self, of: Hashable, compute: Callable[[], Tensor]) -> Tensor:
+        """Return what is kept, or `compute()`, in whose place the oldest may go."""
+        if of not in self._directions:
+            while len(self._directions) >= MOST_KEPT:
+                del self._directions[next(iter(self._directions))]
+            self._directions[of] = compute()
+        return self._directions[of]
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """A layer as a linear map of images of units, for one member and without its offset."""
+
+    layer: Any
+    weight: Tensor
+    inputs: tuple[int, ...]
+    """The shape of its input units."""
+    kept: Kept
+
+    def apply(self, images: Tensor) -> Tensor:
+        """Return what the map gives."""
+        return self._with(self.weight, images)
+
+    def squared(self, images: Tensor) -> Tensor:
+        """Return the same with squared weights: variances, of those of independent inputs."""
+        return self._with(self.weight.square(), images)
+
+    def constant(self, images: Tensor) -> Tensor:
+        """Return the same as `apply`, without a gradient to the weights."""
+        return self._with(self.weight.detach(), images)
+
+    def adjoint(self, images: Tensor) -> Tensor:
+        """Return what the transposed map gives, which is not differentiable."""
+        with torch.enable_grad():
+            zeros = images.new_zeros(len(images), *self.inputs).requires_grad_()
+            return torch.autograd.grad(self.constant(zeros), zeros, images)[0]
+
+    def directions(self, rank: int) -> Float[Tensor, "directions units"]:
+        """Return the map's `leading_directions`."""
+        of = self.layer, self.inputs, rank, content(self.weight)
+        return self.kept.get(of, lambda: leading_directions(self, rank))
+
+    def _with(self, weight: Tensor, images: Tensor) -> Tensor:
+        rule = RULES[type(self.layer)]
+        return rule(self.layer, [{"weight": weight[None]}], images[None], STILL)[0]
+
+
+@torch.no_grad()
+def leading_directions(linear: LinearMap, rank: int) -> Float[Tensor, "directions units"]:
+    """Return at most `rank` directions of input units that span the map's leading ones.
+
+    They are exact, and span all that the map passes on, where it has no more inputs or outputs
+    than `rank`. Elsewhere they are right singular vectors of the map, out of a block Krylov
+    space (Musco and Musco, 2015); its starting point is drawn from a fixed seed, so that the
+    directions are a function of the weights alone.
+    """
+    inputs, like = prod(linear.inputs), linear.weight
+    outputs = linear.constant(like.new_zeros(1, *linear.inputs)).shape[1:]
+    if inputs <= rank:
+        return torch.eye(inputs).to(like)
+    if prod(outputs) <= rank:
+        units = torch.eye(prod(outputs)).to(like)
+        return linear.adjoint(units.unflatten(1, outputs)).flatten(1)
+    width = min(rank + SPARE, inputs, prod(outputs))
+    signs = torch.randint(0, 2, (width, inputs), generator=Generator().manual_seed(0))
+    block = (2 * signs - 1).to(like)
+    blocks = []
+    for _ in range(ROUNDS):
+        block = linear.adjoint(linear.constant(block.unflatten(1, linear.inputs))).flatten(1)
+        block = torch.linalg.qr(block.T)[0].T
+        blocks.append(block)
+    basis = torch.linalg.qr(torch.cat(blocks).T[:, :inputs])[0].T
+    images = linear.constant(basis.unflatten(1, linear.inputs)).flatten(1)
+    leading = torch.linalg.eigh(images @ images.T)[1][:, -rank:]
+    return leading.T @ basis

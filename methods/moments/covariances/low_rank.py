@@ -1,0 +1,142 @@
+"""Units with as many directions of their covariances as are affordable."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.covariances.correlated import (
+    CorrelatedMoments,
+    JointlyRandom,
+    mix,
+    of_images,
+)
+from bnnbench.methods.moments.covariances.directions import LinearMap
+from bnnbench.methods.moments.covariances.hermite import Expansion
+
+
+@dataclass(frozen=True)
+class LowRankMoments(JointlyRandom):
+    """Units of covariance diag(variance - Σ factor²) + factorᵀ factor.
+
+    The variances are as exact as the covariances before them; what the factor leaves out is
+    counted as independent. Compression takes the `rank` directions that the weights ahead
+    amplify most (see `directions`), and follows them with the exact covariances of each point.
+    """
+
+    mean: Float[Tensor, "members points *units"]
+    variance: Float[Tensor, "members points *units"]
+    factor: Float[Tensor, "members points columns *units"]
+    rank: int
+
+    @classmethod
+    def of(cls, x: Moments, rank: int) -> "LowRankMoments":
+        """Return independent units."""
+        variance = torch.zeros_like(x.mean) if x.variance is None else x.variance
+        members, points, *units = x.shape
+        return cls(x.mean, variance, x.mean.new_zeros(members, points, 0, *units), rank)
+
+    @property
+    def remainder(self) -> Float[Tensor, "members points *units"]:
+        """The variance that belongs to each unit alone."""
+        return (self.variance - self.factor.square().sum(2)).clamp(min=0)
+
+    @property
+    def covariance(self) -> Float[Tensor, "members points all all"]:
+        """All covariances, of units in the order of Flatten."""
+        columns = self.factor.flatten(3)
+        return columns.mT @ columns + torch.diag_embed(self.remainder.flatten(2))
+
+    def expand(self, *sizes: int) -> "LowRankMoments":
+        """Return it for so many members, without a copy."""
+        factor = self.factor.expand(sizes[0], *self.factor.shape[1:])
+        return replace(
+            self,
+            mean=self.mean.expand(*sizes),
+            variance=self.variance.expand(*sizes),
+            factor=factor,
+        )
+
+    def reshaped(self, mean: Tensor) -> "LowRankMoments":
+        """Return the same units in another shape."""
+        units = mean.shape[2:]
+        factor = self.factor.reshape(*self.factor.shape[:3], *units)
+        return replace(self, mean=mean, variance=self.variance.reshape(mean.shape), factor=factor)
+
+    def mapped(
+        self, mean: Tensor, maps: Sequence[LinearMap], extra: Tensor | None = None
+    ) -> "LowRankMoments":
+        """Return A Σ Aᵀ, with each member's map, compressed, and `extra` independent variance."""
+        rows = [
+            _compressed(m, f, r, self.rank)
+            for m, f, r in zip(maps, self.factor, self.remainder, strict=True)
+        ]
+        factor, variance = (torch.stack(parts) for parts in zip(*rows, strict=True))
+        if extra is not None:
+            variance = variance + extra
+        return LowRankMoments(mean, variance, factor, self.rank)
+
+    def averaged(
+        self, mean: Tensor, average: Callable[[Tensor], Tensor], count: int
+    ) -> "LowRankMoments":
+        """Return averages over disjoint windows of `count` units, which `average` takes."""
+        factor = of_images(average, self.factor, 3)
+        alone = of_images(average, self.remainder, 2) / count
+        return replace(self, mean=mean, variance=factor.square().sum(2) + alone, factor=factor)
+
+    def unitwise(self, y: Moments, expansion: Expansion) -> "LowRankMoments":
+        """Return functions of each unit alone, of moments `y`, to the first order."""
+        assert y.variance is not None
+        factor = self.factor * expansion.slope.unsqueeze(2)
+        return replace(self, mean=y.mean, variance=y.variance, factor=factor)
+
+    def between(self, i: Tensor, j: Tensor) -> Float[Tensor, "members points pairs"]:
+        """Return the covariances of the units i with the units j."""
+        columns = self.factor.flatten(3)
+        shared = (columns[..., i] * columns[..., j]).sum(2)
+        return shared + (i == j) * self.remainder.flatten(2)[..., i]
+
+    def joined(
+        self, i: Tensor, j: Tensor, y: Moments, share: Float[Tensor, "members points pairs"]
+    ) -> "LowRankMoments":
+        """Return functions of the pairs (i, j), of moments `y`; E of the gradient: `share` of i."""
+        assert y.variance is not None
+        factor = mix(self.factor.flatten(3), i, j, share.unsqueeze(2))
+        return replace(self, mean=y.mean, variance=y.variance, factor=factor)
+
+
+def _compressed(
+    linear: LinearMap, factor: Tensor, remainder: Tensor, rank: int
+) -> tuple[Tensor, Tensor]:
+    """Return the factor behind a map of one member, of at most `rank` columns, and the variances.
+
+    With M = [factorᵀ, diag(√remainder)] and directions V, the columns of AM are projected onto
+    the span of MᵀV: what is left out has a covariance that is positive semidefinite too. The
+    span counts as constant in gradients, which are exact where nothing is left out.
+    """
+    through = of_images(linear.apply, factor, 2)
+    variance = linear.squared(remainder) + through.square().sum(1)
+    directions = linear.directions(rank)
+    columns, alone = factor.detach().flatten(2), remainder.detach().flatten(1).unsqueeze(1)
+    shared = directions @ columns.mT
+    gram = shared @ shared.mT + (directions * alone) @ directions.T
+    size = gram.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]
+    tiny = torch.finfo(gram.dtype)
+    ridge = (10 * tiny.eps * size).clamp(min=tiny.tiny / tiny.eps)
+    root = torch.linalg.cholesky(gram + ridge * torch.eye(gram.shape[-1]).to(gram))
+    from_factor = torch.linalg.solve_triangular(root, shared, upper=False)
+    from_alone = torch.linalg.solve_triangular(
+        root, directions.expand(len(root), *directions.shape), upper=False
+    )
+    # √r √r₀ with the constant r₀ = r: the gradient is 1/2, also at 0
+    weighted = from_alone * ((remainder.flatten(1).unsqueeze(1) + alone) / 2)
+    new = of_images(linear.apply, weighted.unflatten(2, remainder.shape[1:]), 2)
+    old = (from_factor @ through.flatten(2)).view_as(new)
+    return old + new, variance
+
+
+Joint = CorrelatedMoments | LowRankMoments
+"""Either form."""

@@ -1,0 +1,53 @@
+"""The kernels in C, for tensors in main memory. Their meaning is that of `reference`.
+
+Single precision is computed in single precision. No element's bits depend on where in a tensor
+it stands.
+"""
+
+from ctypes import c_double, c_int64, c_void_p
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bnnbench.methods.compiled.c_library import CLibrary
+from bnnbench.methods.compiled.cache import places_for
+from bnnbench.methods.moments.kernels.operations import Operations
+
+HERE = Path(__file__).parent
+LIBRARY = CLibrary(
+    folder=HERE,
+    sources=("units.c",),
+    headers=(HERE.parents[1] / "message_passing" / "kernels",),
+    places=places_for(HERE, "moment_propagation"),
+    cure='choose backend="reference"',
+)
+
+
+class Compiled(Operations):
+    """The functions of the library in C."""
+
+    def call(self, name: str, numbers: tuple[float, ...], tensors: list[Tensor]) -> None:
+        """Call a function of the library for the type of these tensors."""
+        first = tensors[0]
+        if not first.is_cpu:
+            raise ValueError(f"needed tensors in main memory for {name}; got {first.device}")
+        addresses = [tensor.data_ptr() for tensor in tensors]
+        function = _function(name, first.dtype, len(numbers), len(addresses))
+        function(first.numel(), *numbers, *addresses)
+
+
+@cache
+def _function(name: str, dtype: torch.dtype, numbers: int, addresses: int) -> Any:
+    function = getattr(LIBRARY.load(dtype), name)
+    function.argtypes = [c_int64, *[c_double] * numbers, *[c_void_p] * addresses]
+    return function
+
+
+KERNELS = Compiled()
+rectifier = KERNELS.rectifier
+rectifier_gradient = KERNELS.rectifier_gradient
+maximum = KERNELS.maximum
+maximum_gradient = KERNELS.maximum_gradient

@@ -1,0 +1,90 @@
+"""What a network computes layer by layer, whatever flows through it, and names for the layers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.networks.architectures import (
+    AnalyticNorm,
+    Architecture,
+    AvgPool2d,
+    BatchNorm,
+    Conv2d,
+    Dropout,
+    FeatureResponseNorm,
+    Flatten,
+    GaussianNoise,
+    GlobalAvgPool2d,
+    Layer,
+    Linear,
+    MaxPool2d,
+    Residual,
+)
+from bnnbench.methods.networks.shapes import Shape
+from bnnbench.methods.networks.torch_layers import RULES, Rule
+from bnnbench.methods.networks.torch_network import TorchNetwork
+
+WEIGHTED = (Conv2d, Linear)
+POOLING = (MaxPool2d, AvgPool2d, GlobalAvgPool2d)
+JOINED = (BatchNorm, AnalyticNorm, FeatureResponseNorm, Dropout)
+"""Count as part of the layer in front of them."""
+SILENT = (Flatten, GaussianNoise)
+"""Have no name."""
+
+
+class Layerwise:
+    """A network as a function that returns what flows behind every layer, in their order.
+
+    Raises `Unsupported` for a network with branches.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        input_shape: Shape,
+        rules: Mapping[type[Layer], Rule] | None = None,
+    ) -> None:
+        if any(isinstance(layer, Residual) for layer in architecture):
+            raise Unsupported("needed a chain of layers to look at one by one; got a Residual")
+        self._seen: list[Any] = []
+        tapped = {kind: self._tapped(rule) for kind, rule in (RULES | dict(rules or {})).items()}
+        self._network = TorchNetwork(architecture, input_shape, tapped)
+
+    def __call__(self, weights: Tensor, inputs: Any, **options: Any) -> list[Any]:
+        """Return every layer's output; arguments are those of `TorchNetwork`."""
+        self._seen = []
+        self._network(weights, inputs, **options)
+        return self._seen
+
+    def _tapped(self, rule: Rule) -> Rule:
+        def seen(*arguments: Any) -> Any:
+            output = rule(*arguments)
+            self._seen.append(output)
+            return output
+
+        return seen
+
+
+def layer_names(architecture: Architecture, merge_first: bool = False) -> dict[str, int]:
+    """Return names such as "3_A" and the place of the last layer each stands for.
+
+    C is a layer with weights, F the last of them where no pooling follows, A an activation, P
+    pooling. Norms and dropout belong to what is in front of them. `merge_first` takes the first
+    C and its activation together, as CA. Source: paper 001, tables 2 to 4.
+    """
+    kinds: list[tuple[str, int]] = []
+    for place, layer in enumerate(architecture):
+        if isinstance(layer, SILENT):
+            continue
+        if isinstance(layer, JOINED) and kinds:
+            kinds[-1] = (kinds[-1][0], place)
+        elif not isinstance(layer, JOINED):
+            weighted, pooling = isinstance(layer, WEIGHTED), isinstance(layer, POOLING)
+            kinds.append(("C" if weighted else "P" if pooling else "A", place))
+    if kinds and kinds[-1][0] == "C":
+        kinds[-1] = ("F", kinds[-1][1])
+    if merge_first and [kind for kind, _ in kinds[:2]] == ["C", "A"]:
+        kinds[:2] = [("CA", kinds[1][1])]
+    return {f"{number}_{kind}": place for number, (kind, place) in enumerate(kinds, 1)}

@@ -1,0 +1,241 @@
+r"""How each layer carries means and variances, as rules of a `TorchNetwork`.
+
+Units count as independent of each other, and as normal where they enter a nonlinear layer. The
+noise of Dropout and LogisticBernoulli is part of the moments, in training and in prediction, so
+that nothing is drawn. Source: paper 001, section 3.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import repeat
+from typing import Any, get_args
+
+import torch
+from torch import Tensor
+
+from bnnbench.methods.base import Unsupported
+from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.units.binary import (
+    Bernoulli,
+    logistic_bernoulli,
+    logistic_transform,
+)
+from bnnbench.methods.moments.units.dropout import dropout
+from bnnbench.methods.moments.units.maximum import max_pool
+from bnnbench.methods.moments.units.quadrature import swish, tanh
+from bnnbench.methods.moments.units.rectified import Variance, leaky_relu, relu
+from bnnbench.methods.moments.units.softmax import Softmax
+from bnnbench.methods.networks import architectures as words
+from bnnbench.methods.networks.torch_layers import (
+    RULES,
+    Parameters,
+    Pass,
+    Rule,
+    channel_map,
+    channel_moments,
+    one_by_one,
+    per_channel,
+    realigned,
+)
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """Which formulas moments are computed by, where there are several."""
+
+    variance: Variance = "exact"
+    """Of ReLU, LeakyReLU and maxima."""
+    bernoulli: Bernoulli = "ap2b"
+    softmax: Softmax = "simplified"
+
+    def __post_init__(self) -> None:
+        require_choice(self, "variance", get_args(Variance))
+        require_choice(self, "bernoulli", get_args(Bernoulli))
+        require_choice(self, "softmax", get_args(Softmax))
+
+
+def moment_rules(formulas: Formulas = Formulas()) -> dict[type[words.Layer], Rule]:
+    """Return the rules by which `Moments` pass through a network."""
+    variance = formulas.variance
+    return {
+        words.Linear: linear_in_weights,
+        words.Conv2d: linear_in_weights,
+        words.ReLU: lambda layer, _, x, now: relu(x, variance),
+        words.LeakyReLU: lambda layer, _, x, now: leaky_relu(x, layer.slope, variance),
+        words.Swish: unitwise(lambda _, x: swish(x)),
+        words.Tanh: unitwise(lambda _, x: tanh(x)),
+        words.Sigmoid: unitwise(lambda _, x: logistic_transform(x)),
+        words.LogisticBernoulli: unitwise(lambda _, x: logistic_bernoulli(x, formulas.bernoulli)),
+        words.MaxPool2d: unitwise(lambda layer, x: max_pool(x, layer.size, variance)),
+        words.AvgPool2d: averaged(lambda layer, _: layer.size**2),
+        words.GlobalAvgPool2d: averaged(lambda _, x: x.shape[-2] * x.shape[-1]),
+        words.Flatten: lambda layer, _, x, now: of_both(x, lambda t: t.flatten(2)),
+        words.Dropout: lambda layer, _, x, now: dropout(x, layer.rate),
+        words.GaussianNoise: lambda layer, _, x, now: gaussian_noise(x, layer.variance),
+        words.BatchNorm: batch_norm,
+        words.AnalyticNorm: analytic_norm,
+        words.FeatureResponseNorm: refusal("BatchNorm or AnalyticNorm"),
+    }
+
+
+def linear_in_weights(
+    layer: words.Linear | words.Conv2d, stacks: Sequence[Parameters], x: Moments, now: Pass
+) -> Moments:
+    r"""Return the moments behind a dense layer or a convolution of weights w, or N(w, s²).
+
+    $$ m' = w m + b, \qquad v' = w^2 v + s^2 (m^2 + v) + s_b^2, $$
+
+    exactly for independent inputs.
+    """
+    own, *uncertain = stacks
+    rule = partial(_shared_once, RULES[type(layer)], layer, now)
+    parts = [] if x.variance is None else [rule({"weight": own["weight"].square()}, x.variance)]
+    for std in uncertain:
+        squares = {name: value.square() for name, value in std.items()}
+        parts.append(rule(squares, second_moment(x)))
+    return Moments(rule(own, x.mean), sum(parts[1:], parts[0]) if parts else None)
+
+
+def _shared_once(rule: Rule, layer: Any, now: Pass, own: Parameters, x: Tensor) -> Tensor:
+    """Return the rule's output; that of a tensor which all points share is computed once."""
+    points = x.shape[1]
+    if points == 1 or x.stride(1):
+        return rule(layer, [own], x, now)
+    # Channels lie last in memory: the sum over points that is the gradient is fast in this order.
+    y = rule(layer, [own], x[:, :1], now).movedim(2, -1)
+    return y.expand(-1, points, *y.shape[2:]).movedim(-1, 2)
+
+
+def second_moment(x: Moments) -> Tensor:
+    """Return the mean of the square."""
+    return x.mean.square() if x.variance is None else x.mean.square() + x.variance
+
+
+def unitwise(function: Callable[[Any, Moments], Moments]) -> Rule:
+    """Return the rule that applies `function` of layer and moments to each member."""
+    return lambda layer, _, x, now: member_by_member(partial(function, layer), x)
+
+
+def member_by_member(function: Callable[[Moments], Moments], x: Moments) -> Moments:
+    """Return `function` of each member's moments, stacked: rounded as each would be alone."""
+    if len(x) == 1:
+        return function(x)
+    rows = [function(row) for row in alone(x)]
+    known = [row.variance for row in rows if row.variance is not None]
+    return Moments(torch.cat([row.mean for row in rows]), torch.cat(known) if known else None)
+
+
+def alone(x: Moments) -> list[Moments]:
+    """Return stacks of one member each."""
+    means = map(realigned, x.mean.split(1))
+    variances = repeat(None) if x.variance is None else map(realigned, x.variance.split(1))
+    return [Moments(m, v) for m, v in zip(means, variances, strict=False)]
+
+
+def of_both(x: Moments, function: Callable[[Tensor], Tensor]) -> Moments:
+    """Return `function` of the mean and of the variance."""
+    return Moments(function(x.mean), None if x.variance is None else function(x.variance))
+
+
+def averaged(count: Callable[[Any, Moments], int]) -> Rule:
+    """Return the rule of an average of `count` independent units."""
+
+    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments, now: Pass) -> Moments:
+        y = of_both(x, lambda t: RULES[type(layer)](layer, stacks, t, now))
+        return y if y.variance is None else replace(y, variance=y.variance / count(layer, x))
+
+    return rule
+
+
+def gaussian_noise(x: Moments, variance: float) -> Moments:
+    """Return the moments of x + N(0, variance)."""
+    if x.variance is not None:
+        return replace(x, variance=x.variance + variance)
+    return with_variance(x.mean, variance)
+
+
+def with_variance(mean: Tensor, variance: float) -> Moments:
+    """Return units of one known variance, of which 0 is none."""
+    if not variance:
+        return Moments(mean)
+    return Moments(mean, mean.new_full((1,) * mean.dim(), variance).expand_as(mean))
+
+
+def batch_norm(
+    layer: words.BatchNorm, stacks: Sequence[Parameters], x: Moments, now: Pass
+) -> Moments:
+    """Return the moments behind an affine map per channel.
+
+    In training its statistics are those of all units of a channel, mean(m) and, by the law of
+    total variance, mean(v) + variance(m). The paper does not define them; this is our choice.
+    """
+    own = stacks[0]
+    if x.variance is None and len(stacks) == 1:
+        return Moments(RULES[words.BatchNorm](layer, stacks, x.mean, now))
+    if now.training:
+        momentum = layer.momentum if now.momentum is None else now.momentum
+        statistic = batch_statistic(own, x, momentum)
+    elif "running_mean" in own:
+        statistic = {"mean": own["running_mean"], "variance": own["running_variance"]}
+    else:
+        raise ValueError("needed buffers: BatchNorm is evaluated with running statistics")
+    return normalised(x, stacks, statistic, layer.epsilon)
+
+
+def batch_statistic(own: Parameters, x: Moments, momentum: float) -> dict[str, Tensor]:
+    """Return mean and variance of each member's channels, and move the running ones."""
+    variances = torch.zeros_like(x.mean) if x.variance is None else x.variance
+    means, totals = [], []
+    for member, (m, v) in enumerate(zip(x.mean, variances, strict=True)):
+        mean, between = channel_moments(realigned(m))
+        within, count = channel_moments(realigned(v))[0], m[:, 0].numel()
+        means.append(mean)
+        totals.append(between + within)
+        if "running_mean" in own:
+            unbiased = between.detach() * (count / max(1, count - 1)) + within.detach()
+            own["running_mean"][member].lerp_(mean.detach(), momentum)
+            own["running_variance"][member].lerp_(unbiased, momentum)
+    return {"mean": torch.stack(means), "variance": torch.stack(totals)}
+
+
+def analytic_norm(
+    layer: words.AnalyticNorm, stacks: Sequence[Parameters], x: Moments, now: Pass
+) -> Moments:
+    """Return the moments behind an affine map whose statistics follow from the weights."""
+    if "mean" not in stacks[0]:
+        raise ValueError("needed buffers: AnalyticNorm starts from the statistics of the inputs")
+    return normalised(x, stacks, {}, layer.epsilon)
+
+
+def normalised(
+    x: Moments, stacks: Sequence[Parameters], statistic: Parameters, epsilon: float
+) -> Moments:
+    """Return γ (x - mean)/√(variance + ε) + β per channel, for certain or Gaussian γ and β."""
+    own, *uncertain = stacks
+    own = {**own, **statistic}
+    mean, *parts = _affine(x, *channel_map(own, epsilon))
+    for std in uncertain:
+        plain = {**own, "weight": torch.ones_like(own["weight"]), "bias": 0 * own["bias"]}
+        standard = Moments(*_affine(x, *channel_map(plain, epsilon)))
+        squares = std["weight"].square(), std["bias"].square()
+        parts.append(one_by_one(per_channel, second_moment(standard), *squares))
+    return Moments(mean, sum(parts[1:], parts[0]) if parts else None)
+
+
+def _affine(x: Moments, scale: Tensor, offset: Tensor) -> list[Tensor]:
+    """Return the mean of scale x + offset, and its variance if there is one."""
+    mean = one_by_one(per_channel, x.mean, scale, offset)
+    if x.variance is None:
+        return [mean]
+    return [mean, one_by_one(per_channel, x.variance, scale.square())]
+
+
+def refusal(cure: str) -> Rule:
+    """Return the rule of a layer that has no moments here; `cure` says what to take instead."""
+
+    def rule(layer: Any, _: Sequence[Parameters], __: Any, ___: Pass) -> Any:
+        raise Unsupported(f"needed layers that moments pass through, such as {cure}; got {layer}")
+
+    return rule

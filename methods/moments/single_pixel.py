@@ -1,0 +1,165 @@
+"""The statistic of a single pixel: per channel, a mean and a variance over data and positions.
+
+It travels from the statistics of the training inputs through the network, a function of the
+weights alone, and is what AnalyticNorm normalises by. All positions of a channel count as
+independent and equal, and padding is left out of account.
+
+Sources: paper 001, section 4; Shekhovtsov and Flach (2018), "Normalization of Neural Networks
+using Analytic Variance Propagation".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.rules import (
+    Formulas,
+    linear_in_weights,
+    member_by_member,
+    moment_rules,
+    normalised,
+    of_both,
+    refusal,
+)
+from bnnbench.methods.moments.units.maximum import max_pool
+from bnnbench.methods.networks import architectures as words
+from bnnbench.methods.networks.torch_layers import Parameters, Pass, Rule, affine, channel_moments
+
+
+@dataclass(frozen=True)
+class Pixel:
+    """The moments that all positions of a channel share, and how many positions there are."""
+
+    moments: Moments
+    """Of shape `members 1 channels`."""
+    sides: tuple[int, ...]
+    """Height and width of the image; none of a vector."""
+
+    @classmethod
+    def of(
+        cls,
+        mean: Float[Tensor, "members channels"],
+        variance: Float[Tensor, "members channels"],
+        sides: Sequence[int],
+    ) -> "Pixel":
+        """Return the statistic of inputs with these moments per channel."""
+        return cls(Moments(mean.unsqueeze(1), variance.unsqueeze(1)), tuple(sides))
+
+    @classmethod
+    def of_data(cls, inputs: Sequence[Float[Tensor, "points *features"]]) -> "Pixel":
+        """Return the statistic of each member's inputs."""
+        pairs = [channel_moments(points) for points in inputs]
+        mean, variance = (torch.stack(parts) for parts in zip(*pairs, strict=True))
+        return cls.of(mean, variance, inputs[0].shape[2:])
+
+    def __len__(self) -> int:
+        return len(self.moments)
+
+    def __add__(self, other: "Pixel") -> "Pixel":
+        """Return the statistic of the sum of two independent images."""
+        return replace(self, moments=self.moments + other.moments)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the moments."""
+        return self.moments.shape
+
+    def expand(self, *sizes: int) -> "Pixel":
+        """Return it expanded to `sizes`, without a copy."""
+        return replace(self, moments=self.moments.expand(*sizes))
+
+    @property
+    def statistic(self) -> dict[str, Tensor]:
+        """Mean and variance per member and channel, as a norm takes them."""
+        assert self.moments.variance is not None
+        return {"mean": self.moments.mean[:, 0], "variance": self.moments.variance[:, 0]}
+
+
+def single_pixel_rules(formulas: Formulas) -> dict[type[words.Layer], Rule]:
+    """Return the rules by which a `Pixel` passes through a network."""
+    alone = moment_rules(formulas)
+    rules = {layer: _unchanged_sides(alone[layer]) for layer in UNITWISE}
+    return rules | {
+        words.Linear: _unchanged_sides(linear_in_weights),
+        words.Conv2d: convolution,
+        words.MaxPool2d: lambda layer, _, x, now: largest(x, layer.size, formulas),
+        words.AvgPool2d: lambda layer, _, x, now: average(
+            x, layer.size**2, tuple(side // layer.size for side in x.sides)
+        ),
+        words.GlobalAvgPool2d: lambda layer, _, x, now: average(x, prod(x.sides), ()),
+        words.Flatten: flatten,
+        words.AnalyticNorm: analytic_norm,
+        words.BatchNorm: refusal("AnalyticNorm, but no BatchNorm beside AnalyticNorm"),
+        words.FeatureResponseNorm: refusal("AnalyticNorm alone"),
+    }
+
+
+UNITWISE: tuple[type[words.Layer], ...] = (
+    words.ReLU,
+    words.LeakyReLU,
+    words.Swish,
+    words.Tanh,
+    words.Sigmoid,
+    words.LogisticBernoulli,
+    words.Dropout,
+    words.GaussianNoise,
+)
+"""Layers whose units compute apart from each other and all alike."""
+
+
+def _unchanged_sides(rule: Rule) -> Rule:
+    def of_pixel(layer: Any, stacks: Sequence[Parameters], x: Pixel, now: Pass) -> Pixel:
+        return replace(x, moments=rule(layer, stacks, x.moments, now))
+
+    return of_pixel
+
+
+def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Pixel, _: Pass) -> Pixel:
+    """Return b + Σ m w and Σ v w², summed over input channels and the whole kernel."""
+    (own,) = stacks
+    mean, variance = x.moments.mean, x.moments.variance
+    assert variance is not None
+    kernel = own["weight"].flatten(3)
+    moments = Moments(
+        affine(mean, kernel.sum(-1), own.get("bias")),
+        affine(variance, kernel.square().sum(-1)),
+    )
+    grown = (side + sum(layer.borders) - layer.kernel for side in x.sides)
+    return Pixel(moments, tuple(extra // layer.stride + 1 for extra in grown))
+
+
+def largest(x: Pixel, size: int, formulas: Formulas) -> Pixel:
+    """Return the statistic of the largest of a window of equal positions."""
+    window = of_both(x.moments, lambda t: t[..., None, None].expand(*t.shape, size, size))
+    pooled = member_by_member(partial(max_pool, size=size, variance=formulas.variance), window)
+    sides = tuple(side // size for side in x.sides)
+    return Pixel(of_both(pooled, lambda t: t.squeeze((-2, -1))), sides)
+
+
+def average(x: Pixel, count: int, sides: tuple[int, ...]) -> Pixel:
+    """Return the statistic of the average of so many positions."""
+    variance = x.moments.variance
+    assert variance is not None
+    return Pixel(replace(x.moments, variance=variance / count), sides)
+
+
+def flatten(layer: words.Flatten, _: Sequence[Parameters], x: Pixel, __: Pass) -> Pixel:
+    """Return a vector in which each channel's statistic stands once for every position."""
+    return Pixel(of_both(x.moments, lambda t: t.repeat_interleave(prod(x.sides), -1)), ())
+
+
+def analytic_norm(
+    layer: words.AnalyticNorm, stacks: Sequence[Parameters], x: Pixel, _: Pass
+) -> Pixel:
+    """Return β and γ² v/(v + ε), the statistic of what the norm gives."""
+    return replace(x, moments=normalised(x.moments, stacks, x.statistic, layer.epsilon))
+
+
+SINGLE_PIXEL_RULES = single_pixel_rules(Formulas())

@@ -1,0 +1,1 @@
+"""Moments of single units, one kind per file."""

@@ -1,0 +1,143 @@
+r"""Moments of units between 0 and 1: thresholds, random bits and distribution functions.
+
+Stochastic units (`logistic_bernoulli`, `probit_unit`) of an input that is known exactly still
+have a variance. $\sigma_S^2 = \pi^2/3$ is the variance of the standard logistic law S.
+"""
+
+from math import log, pi, sqrt
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.units import standard
+from bnnbench.methods.moments.units.standard import LEAST_VARIANCE, LOGISTIC_VARIANCE
+
+Law = Literal["normal", "logistic"]
+Bernoulli = Literal["ap2b", "ap2a"]
+Transform = Literal["moderate", "wide"]
+
+LEAST_WIDE = 4.0
+"""The variance from which paper 001 recommends eq. 22."""
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
+
+
+def heaviside(x: Moments, law: Law = "normal") -> Moments:
+    r"""Return the moments of [X >= 0] of a normal or logistic X.
+
+    The mean is $\Phi(\mu/\sigma)$ or $S(\mu\sigma_S/\sigma)$. Source: paper 001, eqs. 18 and 19.
+    """
+    if law not in ("normal", "logistic"):
+        raise ValueError(f'needed law "normal" or "logistic"; got {law!r}')
+    step = (x.mean >= 0).to(x.mean.dtype)
+    if x.variance is None:
+        return Moments(step)
+    a = standard.standardised(x.mean, x.variance)
+    bit = _normal_bit(a) if law == "normal" else _logistic_bit(a * sqrt(LOGISTIC_VARIANCE))
+    assert bit.variance is not None
+    known = x.variance == 0
+    return Moments(torch.where(known, step, bit.mean), bit.variance.masked_fill(known, 0))
+
+
+def logistic_bernoulli(x: Moments, rule: Bernoulli = "ap2b") -> Moments:
+    r"""Return the moments of a bit that is 1 with probability S(X), of a normal X.
+
+    The mean is $S(\mu/\sqrt{v/\sigma_S^2 + 1})$ ("ap2b", the better one below a standard deviation
+    of about 1.5) or $\Phi(\mu/\sqrt{v + \sigma_S^2})$ ("ap2a"). Source: paper 001, section 3.2.
+    """
+    variance = _variance(x)
+    if rule == "ap2b":
+        return _logistic_bit(x.mean / (variance / LOGISTIC_VARIANCE + 1).sqrt())
+    if rule == "ap2a":
+        return _normal_bit(x.mean / (variance + LOGISTIC_VARIANCE).sqrt())
+    raise ValueError(f'needed rule "ap2b" or "ap2a"; got {rule!r}')
+
+
+def logistic_transform(x: Moments, rule: Transform = "moderate") -> Moments:
+    r"""Return the moments of S(X) of a normal X.
+
+    The mean m is that of "ap2b" and the variance $4v/(v + 4) (m(1 - m))^2$. As "wide", of
+    variances from 4, it is that of "ap2a", and the variance
+    $\Phi((\mu - 1)/\sqrt{v + \sigma_S^2 - 1}) - m^2$. Source: paper 001, eqs. 21 and 22.
+    """
+    if rule not in ("moderate", "wide"):
+        raise ValueError(f'needed rule "moderate" or "wide"; got {rule!r}')
+    if x.variance is None:
+        return Moments(standard.logistic(x.mean))
+    bit = logistic_bernoulli(x)
+    assert bit.variance is not None
+    v = x.variance
+    mean, variance = bit.mean, 4 * v / (v + 4) * bit.variance**2
+    if rule == "wide":
+        wide = logistic_bernoulli(x, "ap2a").mean
+        second = standard.normal_cdf((x.mean - 1) / (v + LOGISTIC_VARIANCE - 1).sqrt())
+        mean = torch.where(v >= LEAST_WIDE, wide, mean)
+        variance = torch.where(v >= LEAST_WIDE, (second - wide**2).clamp(min=0), variance)
+    return Moments(mean, variance)
+
+
+def probit_unit(x: Moments) -> Moments:
+    r"""Return the moments of a bit that is 1 with probability $\Phi(X)$, of a normal X.
+
+    The mean is $\Phi(\mu/\sqrt{1 + v})$, exactly. Source: paper 001, appendix C.8.
+    """
+    return _normal_bit(x.mean / (1 + _variance(x)).sqrt())
+
+
+def normal_cdf(x: Moments) -> Moments:
+    r"""Return the moments of $\Phi(X)$ of a normal X, exactly.
+
+    With $h = \mu/\sqrt{1 + v}$ the mean is $\Phi(h)$, and the variance
+
+    $$ \Phi(h) - 2T(h, 1/\sqrt{1 + 2v}) - \Phi(h)^2
+       = \frac{1}{2\pi}\int_0^{\arcsin(v/(1+v))} \exp\frac{-h^2}{1 + \sin t} dt, $$
+
+    T being Owen's function: the probability that two normals of correlation v/(1+v) are both
+    below h, less that of independent ones (Plackett 1954).
+    """
+    if x.variance is None:
+        return Moments(standard.normal_cdf(x.mean))
+    h = x.mean / (1 + x.variance).sqrt()
+    angle = torch.atan(x.variance / (1 + 2 * x.variance).sqrt())
+    total = torch.zeros_like(h)
+    for node, weight in zip(NODES, WEIGHTS, strict=True):
+        inside = 1 + torch.sin(angle * ((1 + node) / 2))
+        total = total + weight * (-h * h / inside).exp()
+    return Moments(standard.normal_cdf(h), angle * total / (4 * pi))
+
+
+def piecewise_exponential_mean(x: Moments) -> Float[Tensor, "*shape"]:
+    r"""Return the mean of $2^{X-1}$ where X < 0 and $1 - 2^{-X-1}$ elsewhere, of a normal X.
+
+    An older approximation of E[S(X)], for comparison. Source: paper 001, eq. 20.
+    """
+    mean, variance = x.mean.double(), _variance(x).double()
+    std = variance.clamp(min=LEAST_VARIANCE).sqrt()
+    rate, a = log(2), mean / std
+
+    def branch(sign: int) -> Tensor:
+        # 2^(sign mean - 1) e^(rate² v/2) Phi(-b), whose factors overflow where b > 0.
+        b = sign * a + rate * std
+        beyond = (-a * a / 2).exp() * torch.special.erfcx(b.clamp(min=0) / sqrt(2)) / 4
+        growth = (sign * rate * mean + rate**2 * variance / 2).clamp(max=0).exp() / 2
+        return torch.where(b > 0, beyond, growth * standard.normal_cdf(-b))
+
+    return (standard.normal_cdf(a) + branch(1) - branch(-1)).to(x.mean.dtype)
+
+
+def _variance(x: Moments) -> Tensor:
+    return torch.zeros_like(x.mean) if x.variance is None else x.variance
+
+
+def _logistic_bit(z: Tensor) -> Moments:
+    """Return the moments of a bit that is 1 with probability S(z)."""
+    return Moments(standard.logistic(z), standard.logistic_slope(z))
+
+
+def _normal_bit(a: Tensor) -> Moments:
+    r"""Return the moments of a bit that is 1 with probability $\Phi(a)$."""
+    cdf = standard.normal_cdf(a)
+    return Moments(cdf, cdf * standard.normal_cdf(-a))

@@ -1,0 +1,1 @@
+"""Architectures as data, their shapes, and the torch modules made from them."""

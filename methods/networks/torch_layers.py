@@ -1,0 +1,285 @@
+"""How each layer computes, for several members (networks of different weights) side by side.
+
+A rule takes a layer, its parameters and its input, both with a leading axis of members, and
+returns the output. No member's result depends on another, to the last bit: products are
+batched, and where a library's rounding depends on the batch, members are taken one by one.
+Images lie in memory channels last, which is what makes convolutions fast.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from bnnbench.methods.networks import architectures as words
+
+Noise = Literal["off", "per_example", "shared"]
+"""What Dropout, GaussianNoise and LogisticBernoulli draw: nothing, one draw per example, or one
+draw per member shared by all points, so that a member is the same function at every point."""
+
+Images = Float[Tensor, "members points channels height width"]
+Vectors = Float[Tensor, "members points features"]
+NewImages = Float[Tensor, "members points new_channels new_height new_width"]
+NewVectors = Float[Tensor, "members points outputs"]
+Parameters = Mapping[str, Tensor]
+"""A layer's parameters by name, each with a leading axis of members."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass through a network: what rules must know besides parameters and input."""
+
+    training: bool
+    noise: Noise
+    rngs: Sequence[Generator] | None
+    momentum: float | None = None
+    """Replaces the momentum of every BatchNorm."""
+
+    def draw(self, x: Tensor, fill: Callable[[Tensor, Generator], object]) -> Tensor:
+        """Return noise that broadcasts against `x`, each member's from its own generator."""
+        if self.rngs is None or len(self.rngs) != len(x):
+            came = "none" if self.rngs is None else str(len(self.rngs))
+            raise ValueError(f"needed rngs, one for each of {len(x)} members; got {came}")
+        points = 1 if self.noise == "shared" else x.shape[1]
+        noise = x.new_empty(len(x), points, *x.shape[2:])
+        for row, rng in zip(noise, self.rngs, strict=True):
+            fill(row, rng)
+        return noise
+
+
+Rule = Callable[[Any, Sequence[Parameters], Any, Pass], Any]
+"""layer, its parameters out of each stack of weights, input, pass -> output."""
+
+
+LARGE = 2**16
+"""Weights of a matrix whose transposition costs more than that of the activations."""
+
+
+def linear(layer: words.Linear, stacks: Sequence[Parameters], x: Vectors, _: Pass) -> NewVectors:
+    """Return x Wᵀ + b."""
+    (own,) = stacks
+    return affine(x, own["weight"], own.get("bias"))
+
+
+def affine(
+    x: Vectors,
+    weight: Float[Tensor, "members outputs features"],
+    bias: Float[Tensor, "members outputs"] | None = None,
+) -> NewVectors:
+    """Return x Wᵀ + b.
+
+    MKL rounds a product by where its operands lie, so points and features are filled up with
+    zeros to multiples of 4, which puts every member's matrices on 16-byte boundaries.
+    """
+    points, (outputs, features) = x.shape[1], weight.shape[1:]
+    if outputs == 1:  # rounded one way alone, another in a batch
+        product = (x * weight).sum(-1, keepdim=True)
+        return product if bias is None else product + bias.unsqueeze(1)
+    if points % 4 or features % 4:
+        x = F.pad(x, (0, -features % 4, 0, -points % 4))
+    if features % 4:
+        weight = F.pad(weight, (0, -features % 4))
+    elif weight.storage_offset() % 4 or (len(weight) > 1 and weight.stride(0) % 4):
+        weight = weight.clone()
+    if outputs % 4 == 0 and outputs * features >= LARGE:
+        # The gradient of the weights comes out untransposed, which saves its copy.
+        product = _product(weight, x.mT, bias, 2).mT.contiguous()
+    else:
+        product = _product(x, weight.mT, bias, 1)
+    return product[:, :points] if points % 4 else product
+
+
+def _product(left: Tensor, right: Tensor, bias: Tensor | None, axis: int) -> Tensor:
+    if bias is None:
+        return torch.bmm(left, right)
+    return torch.baddbmm(bias.unsqueeze(axis), left, right)
+
+
+def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Images, _: Pass) -> NewImages:
+    """Return the cross-correlation of the padded images with the kernels, plus b."""
+    (own,) = stacks
+    return one_by_one(partial(_convolve, layer), x, *own.values())
+
+
+def _convolve(
+    layer: words.Conv2d, images: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    images = images.contiguous(memory_format=torch.channels_last)
+    kernels = weight.clone(memory_format=torch.channels_last)
+    before, after = layer.borders
+    if before == after and layer.padding_mode == "zeros":
+        return F.conv2d(images, kernels, bias, layer.stride, before)
+    return F.conv2d(pad(images, layer), kernels, bias, layer.stride)
+
+
+def pad(images: Float[Tensor, "points channels height width"], layer: words.Conv2d) -> Tensor:
+    """Return images with the layer's borders around them."""
+    before, after = layer.borders
+    if layer.padding_mode == "zeros":
+        return F.pad(images, (before, after, before, after))
+    for axis in (-2, -1):
+        side = images.shape[axis]
+        first = images.narrow(axis, 0, before).flip(axis)
+        last = images.narrow(axis, side - after, after).flip(axis)
+        images = torch.cat([first, images, last], axis)
+    return images
+
+
+def batch_norm(
+    layer: words.BatchNorm, stacks: Sequence[Parameters], x: Tensor, now: Pass
+) -> Tensor:
+    """Return (x - mean)/√(variance + ε) scaled and shifted; training moves the statistics."""
+    (own,) = stacks
+    if "running_mean" not in own and not now.training:
+        raise ValueError("needed buffers: BatchNorm is evaluated with running statistics")
+    momentum = layer.momentum if now.momentum is None else now.momentum
+    normalise = partial(_normalise, now.training, momentum, layer.epsilon)
+    return one_by_one(normalise, x, *own.values())
+
+
+def _normalise(
+    training: bool,
+    momentum: float,
+    epsilon: float,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    mean: Tensor | None = None,
+    variance: Tensor | None = None,
+) -> Tensor:
+    return F.batch_norm(x, mean, variance, weight, bias, training, momentum, epsilon)
+
+
+def analytic_norm(
+    layer: words.AnalyticNorm, stacks: Sequence[Parameters], x: Tensor, _: Pass
+) -> Tensor:
+    """Return (x - m)/√(v + ε) scaled and shifted, with m and v that follow from the weights."""
+    (own,) = stacks
+    if "mean" not in own:
+        raise ValueError("needed buffers: AnalyticNorm starts from the statistics of the inputs")
+    return one_by_one(per_channel, x, *channel_map(own, layer.epsilon))
+
+
+def channel_map(own: Parameters, epsilon: float) -> tuple[Tensor, Tensor]:
+    """Return scale and offset of a norm whose "mean" and "variance" are given."""
+    scale = own["weight"] * (own["variance"] + epsilon).rsqrt()
+    return scale, own["bias"] - own["mean"] * scale
+
+
+def per_channel(x: Tensor, scale: Tensor, offset: Tensor | None = None) -> Tensor:
+    """Return scale x + offset of one member, channels being the second axis of `x`."""
+    sides = (1,) * (x.dim() - 2)
+    scaled = x * scale.view(-1, *sides)
+    return scaled if offset is None else scaled + offset.view(-1, *sides)
+
+
+def channel_moments(
+    x: Float[Tensor, "points channels *sides"],
+) -> tuple[Float[Tensor, " channels"], Float[Tensor, " channels"]]:
+    """Return mean and variance of each channel over points and positions."""
+    others = [axis for axis in range(x.dim()) if axis != 1]
+    variance, mean = torch.var_mean(x, others, correction=0)
+    return mean, variance
+
+
+def feature_response_norm(
+    layer: words.FeatureResponseNorm, stacks: Sequence[Parameters], x: Images, _: Pass
+) -> Images:
+    """Return max(γ x / √(ν² + ε) + β, τ), ν² the mean of x² over one image's positions."""
+    (own,) = stacks
+    return one_by_one(partial(_filter_response, layer.epsilon), x, *own.values())
+
+
+def _filter_response(epsilon: float, x: Tensor, *own: Tensor) -> Tensor:
+    weight, bias, threshold = (parameter[:, None, None] for parameter in own)
+    scale = weight * (x.square().mean((-2, -1), keepdim=True) + epsilon).rsqrt()
+    return torch.maximum(scale * x + bias, threshold)
+
+
+def dropout(layer: words.Dropout, _: Sequence[Parameters], x: Tensor, now: Pass) -> Tensor:
+    """Return x times a mask of 0 and 1/(1 - rate), or x itself when noise is off."""
+    if now.noise == "off" or layer.rate == 0:
+        return x
+    keep = 1 - layer.rate
+    mask = now.draw(x, lambda row, rng: row.bernoulli_(keep, generator=rng))
+    return x * mask.div_(keep)
+
+
+def gaussian_noise(
+    layer: words.GaussianNoise, _: Sequence[Parameters], x: Tensor, now: Pass
+) -> Tensor:
+    """Return x plus a normal draw, or x itself when noise is off."""
+    if now.noise == "off" or layer.variance == 0:
+        return x
+    noise = now.draw(x, lambda row, rng: row.normal_(generator=rng))
+    return x + noise.mul_(math.sqrt(layer.variance))
+
+
+def logistic_bernoulli(
+    layer: words.LogisticBernoulli, _: Sequence[Parameters], x: Tensor, now: Pass
+) -> Tensor:
+    """Return 1 where a uniform draw is below sigmoid(x), otherwise 0; no gradient.
+
+    With noise "off" it is its mean given x, sigmoid(x), which has one.
+    """
+    if now.noise == "off":
+        return one_by_one(torch.sigmoid, x)
+    uniform = now.draw(x, lambda row, rng: row.uniform_(generator=rng))
+    return (uniform < one_by_one(torch.sigmoid, x)).to(x.dtype)
+
+
+def one_by_one(function: Callable[..., Tensor], x: Tensor, *tensors: Tensor) -> Tensor:
+    """Return `function` of each member's input and tensors, stacked."""
+    if len(x) == 1 and x.dim() == 5:
+        # Saves copies. Stacked images stay channels last, but stacking can transpose vectors.
+        return function(x.squeeze(0), *(tensor.squeeze(0) for tensor in tensors)).unsqueeze(0)
+    rows = zip(*(tensor.unbind() for tensor in (x, *tensors)), strict=True)
+    return torch.stack([realigned(function(realigned(row), *own)) for row, *own in rows])
+
+
+def realigned(row: Tensor) -> Tensor:
+    """Return the row where library code rounds it, and its gradient, as it would alone."""
+    return row if row.numel() % 16 == 0 else row * 1
+
+
+def _pooled(function: Callable[[Tensor, int], Tensor]) -> Rule:
+    def rule(layer: Any, _: Sequence[Parameters], x: Images, __: Pass) -> NewImages:
+        return function(x.flatten(0, 1), layer.size).unflatten(0, x.shape[:2])
+
+    return rule
+
+
+def _elementwise(function: Callable[[Tensor], Tensor]) -> Rule:
+    return lambda layer, _, x, __: function(x)
+
+
+def _elementwise_one_by_one(function: Callable[[Tensor], Tensor]) -> Rule:
+    # Vectorised and remaining elements are rounded differently.
+    return lambda layer, _, x, __: one_by_one(function, x)
+
+
+RULES: dict[type[words.Layer], Rule] = {
+    words.Linear: linear,
+    words.Conv2d: convolution,
+    words.ReLU: _elementwise(torch.relu),
+    words.LeakyReLU: lambda layer, _, x, __: F.leaky_relu(x, layer.slope),
+    words.Swish: _elementwise_one_by_one(F.silu),
+    words.Tanh: _elementwise(torch.tanh),
+    words.Sigmoid: _elementwise_one_by_one(torch.sigmoid),
+    words.LogisticBernoulli: logistic_bernoulli,
+    words.MaxPool2d: _pooled(F.max_pool2d),
+    words.AvgPool2d: _pooled(F.avg_pool2d),
+    words.GlobalAvgPool2d: _elementwise(lambda x: x.mean((-2, -1))),
+    words.Flatten: _elementwise(lambda x: x.flatten(2)),
+    words.Dropout: dropout,
+    words.GaussianNoise: gaussian_noise,
+    words.BatchNorm: batch_norm,
+    words.AnalyticNorm: analytic_norm,
+    words.FeatureResponseNorm: feature_response_norm,
+}

@@ -1,0 +1,48 @@
+"""Methods of one's own, in files anywhere: `path/to/nearest.py:NearestNeighbours`.
+
+The folder of such a file joins the end of the search path of this process and, through the
+environment, of the worker processes that it starts. What lies there can therefore be imported by
+the file beside it, and can take the place of nothing that is installed.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+VARIABLE = "BNNBENCH_METHOD_FOLDERS"
+"""Folders that workers search, too."""
+
+
+def module_of(file: Path) -> str:
+    """Return the name under which a file can be imported, here and by workers.
+
+    Raises ValueError where the file is not there, or another module has its name.
+    """
+    file = file.absolute()
+    if not file.is_file():
+        raise ValueError(f"there is no file {file}")
+    name = file.stem
+    if not name.isidentifier():
+        raise ValueError(f"{file.name} cannot be imported: rename it to letters, digits and _")
+    _search(file.parent)
+    spec = importlib.util.find_spec(name)
+    origin = Path(spec.origin).resolve() if spec and spec.origin else None
+    if origin != file.resolve():
+        raise ValueError(f"{file.name} has the name of another module, {origin}: rename it")
+    return name
+
+
+def search_folders() -> None:
+    """Search the folders that the environment names, as workers do when they start."""
+    for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        if folder not in sys.path:
+            sys.path.append(folder)
+
+
+def _search(folder: Path) -> None:
+    known = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f]
+    if str(folder) not in known:
+        os.environ[VARIABLE] = os.pathsep.join([*known, str(folder)])
+    importlib.invalidate_caches()
+    search_folders()

@@ -1,0 +1,1 @@
+"""The compiled filter of probabilistic backpropagation."""

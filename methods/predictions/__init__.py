@@ -1,0 +1,13 @@
+"""Predictive distributions, by the names under which predictions are kept."""
+
+from collections.abc import Mapping
+
+PREDICTIVES: Mapping[str, str] = {
+    "categorical": "bnnbench.methods.predictions.predictive:CategoricalPredictive",
+    "categorical_summary": "bnnbench.methods.predictions.predictive:CategoricalSummary",
+    "gaussian": "bnnbench.methods.predictions.predictive:GaussianPredictive",
+    "student": "bnnbench.methods.predictions.student:StudentPredictive",
+    "affine_box": "bnnbench.methods.ciber.predictive:AffinePredictive",
+    "rectified_box": "bnnbench.methods.ciber.predictive:RectifiedPredictive",
+}
+"""Name → "module:Class" of a frozen dataclass of tensors."""

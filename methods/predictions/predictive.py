@@ -1,0 +1,220 @@
+"""Predictive distributions. Metrics know these and nothing of methods."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from bnnbench.methods.predictions.dirichlet import reverse_mutual_information, smoothed
+
+CHUNK_VALUES = 2**18
+"""Draws are reduced in chunks of points of about this many values, to bound memory
+(and to stay in cache, which is three times faster than 2**22)."""
+
+
+def _point_chunks(values: Tensor) -> "list[Tensor]":
+    """Cut a `draws points *rest` tensor along its points."""
+    per_point = max(1, values[:, :1].numel())
+    return list(values.split(max(1, CHUNK_VALUES // per_point), dim=1))
+
+
+def _reduced(values: Tensor, reduce: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> Tensor:
+    """Return `reduce` of all draws, some points at a time, in float64."""
+    # Filled in place: pieces kept between large temporaries would fragment the heap.
+    result = torch.empty(shape, dtype=torch.float64, device=values.device)
+    chunks = _point_chunks(values)
+    pieces = result.split([chunk.shape[1] for chunk in chunks])
+    for piece, chunk in zip(pieces, chunks, strict=True):
+        piece.copy_(reduce(chunk.double()))
+    return result
+
+
+def _log_mean_exp(draws: Tensor) -> Tensor:
+    return draws.logsumexp(0) - math.log(len(draws))
+
+
+@dataclass(frozen=True)
+class CategoricalPredictive:
+    """An equal-weight mixture of categoricals, one component per posterior draw.
+
+    A method that marginalises in closed form returns a single draw.
+    """
+
+    log_probs: Float[Tensor, "draws points classes"]
+
+    def __len__(self) -> int:
+        return self.log_probs.shape[1]
+
+    @cached_property
+    def mixture_log_probs(self) -> Float[Tensor, "points classes"]:
+        r"""$\log \tfrac1S \sum_s p(y = k \mid x_n, \theta_s)$, in float64."""
+        points_and_classes = self.log_probs.shape[1:]
+        return _reduced(self.log_probs, _log_mean_exp, points_and_classes)
+
+    @cached_property
+    def expected_entropy(self) -> Float[Tensor, " points"]:
+        r"""$\tfrac1S \sum_s H[p(y \mid x_n, \theta_s)]$, in nats and float64."""
+        points = self.log_probs.shape[1:2]
+        return _reduced(self.log_probs, lambda draws: _entropy(draws).mean(0), points)
+
+    @cached_property
+    def reverse_mutual_information(self) -> Float[Tensor, " points"]:
+        r"""$\tfrac1S \sum_s KL[p \| p_s]$ of smoothed draws around their mean p, in nats, float64.
+
+        All that a Dirichlet fit needs to know besides the mean.
+        """
+        points = self.log_probs.shape[1:2]
+        return _reduced(self.log_probs, _reverse_mutual_information, points)
+
+    def log_prob(self, target: Int[Tensor, " points"]) -> Float[Tensor, " points"]:
+        """Return the log predictive probability of each target."""
+        return self.mixture_log_probs.gather(1, target.long()[:, None]).squeeze(1)
+
+    def summary(self) -> "CategoricalSummary":
+        """Return what remains when the single draws are dropped."""
+        return CategoricalSummary(
+            self.mixture_log_probs, self.expected_entropy, self.reverse_mutual_information
+        )
+
+
+@dataclass(frozen=True)
+class CategoricalSummary:
+    """The mixture and how its draws differ: all that scores need, without the draws."""
+
+    mixture_log_probs: Float[Tensor, "points classes"]
+    expected_entropy: Float[Tensor, " points"]
+    reverse_mutual_information: Float[Tensor, " points"] | None = None
+    """None in what was kept before it was known of."""
+
+    def __len__(self) -> int:
+        return len(self.mixture_log_probs)
+
+    log_prob = CategoricalPredictive.log_prob
+
+
+def _reverse_mutual_information(draws: Tensor) -> Tensor:
+    return reverse_mutual_information(smoothed(draws.exp()))
+
+
+def _entropy(log_probs: Tensor) -> Tensor:
+    """Return -Σ p log p over the last axis, with 0 log 0 = 0; NaN stays NaN."""
+    probs = log_probs.exp()
+    return -torch.where(probs == 0, 0.0, probs * log_probs).sum(-1)
+
+
+@runtime_checkable
+class RealPredictive(Protocol):
+    """A distribution over real targets, whatever its shape; outputs are independent."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def mean(self) -> Float[Tensor, "points outputs"]: ...
+
+    @property
+    def variance(self) -> Float[Tensor, "points outputs"]: ...
+
+    def log_prob(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, " points"]: ...
+
+    def cdf(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, "points outputs"]: ...
+
+    def rescaled(self, mean: float, std: float) -> "RealPredictive":
+        """Return the distribution of mean + std * y."""
+        ...
+
+
+@dataclass(frozen=True)
+class GaussianPredictive:
+    """An equal-weight mixture of Gaussians, one component per posterior draw.
+
+    `variances` contain the observation noise. Everything is computed in float64.
+    """
+
+    means: Float[Tensor, "draws points outputs"]
+    variances: Float[Tensor, "draws points outputs"]
+
+    def __len__(self) -> int:
+        return self.means.shape[1]
+
+    @cached_property
+    def mean(self) -> Float[Tensor, "points outputs"]:
+        """The mean of the mixture."""
+        return self.means.double().mean(0)
+
+    @cached_property
+    def variance(self) -> Float[Tensor, "points outputs"]:
+        """The variance of the mixture: mean of variances plus variance of means."""
+        means = self.means.double()
+        return self.variances.double().mean(0) + means.var(0, correction=0)
+
+    def log_prob(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, " points"]:
+        """Return the log density of each target, a row of outputs being one event."""
+        return torch.cat(
+            [_log_mean_exp(_log_density(*piece).sum(-1)) for piece in self._pieces(target)]
+        )
+
+    def cdf(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, "points outputs"]:
+        """Return P(y ≤ target) of each output."""
+        return torch.cat([_cdf(*piece).mean(0) for piece in self._pieces(target)])
+
+    def _pieces(self, target: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield targets, means and variances of some points at a time, in float64."""
+        done = 0
+        for means, variances in zip(
+            _point_chunks(self.means), _point_chunks(self.variances), strict=True
+        ):
+            rows = target[done : done + means.shape[1]]
+            yield rows.double(), means.double(), variances.double()
+            done += len(rows)
+
+    def rescaled(self, mean: float, std: float) -> "GaussianPredictive":
+        """Return the distribution of mean + std * y."""
+        return GaussianPredictive(
+            mean + std * self.means.double(), std**2 * self.variances.double()
+        )
+
+
+def _log_density(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+    """Return log N(target; mean, variance); of no variance, that of a point mass: ±inf."""
+    error = target - mean
+    density = -0.5 * (error**2 / variance + variance.log() + math.log(2 * math.pi))
+    point_mass = torch.where(error == 0, math.inf, -math.inf)
+    return torch.where((variance == 0) & ~error.isnan(), point_mass, density)
+
+
+def _cdf(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+    """Return P(y ≤ target) under N(mean, variance); of no variance, a step at the mean."""
+    error = target - mean
+    at_step = (error == 0) & (variance == 0)
+    return torch.where(at_step, 1.0, torch.special.ndtr(error / variance.sqrt()))
+
+
+ClassPredictive = CategoricalPredictive | CategoricalSummary
+Predictive = ClassPredictive | GaussianPredictive | RealPredictive
+
+
+def mixture(predictives: Sequence[Predictive]) -> Predictive:
+    """Return the mixture of all draws: of equally many draws each, it weighs predictives equally.
+
+    Raises TypeError for predictives whose mixture has no class of its own.
+    """
+    if _are(predictives, CategoricalPredictive):
+        return CategoricalPredictive(torch.cat([p.log_probs for p in predictives]))
+    if _are(predictives, GaussianPredictive):
+        return GaussianPredictive(
+            torch.cat([p.means for p in predictives]), torch.cat([p.variances for p in predictives])
+        )
+    kinds = {type(predictive) for predictive in predictives}
+    raise TypeError(f"no mixture of {', '.join(sorted(kind.__name__ for kind in kinds))}")
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _are(predictives: Sequence[object], kind: type[_Kind]) -> TypeGuard[Sequence[_Kind]]:
+    return {type(predictive) for predictive in predictives} == {kind}

@@ -1,0 +1,1 @@
+"""Methods that update a perceptron after every row, compiled."""

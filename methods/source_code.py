@@ -1,0 +1,173 @@
+"""The source code behind a class: its module, and what that imports of this project or beside it.
+
+A number belongs to the code that computed it. The digest of that code is kept with it, so that an
+edited file is noticed when the same command is repeated. A digest is of the time at which it was
+first asked for in a process.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+PROJECT = "bnnbench"
+
+KERNELS = (".c", ".h", ".cu", ".cuh")
+"""Endings of sources in other languages; they count with the modules beside them."""
+
+TABLES = frozenset({f"{PROJECT}.methods", f"{PROJECT}.methods.names", f"{PROJECT}.datasets"})
+"""Lists of names, which compute nothing."""
+
+_MODULE_IN_TEXT = re.compile(rf"{PROJECT}(\.\w+)+")
+
+
+@functools.cache
+def files_behind(module: str) -> Mapping[str, Path]:
+    """Return module → file, of a module and of all that it imports, however indirectly.
+
+    Followed are the modules of this project, those of the module's own package and, where it
+    belongs to none, the files beside it. Also followed is a module of this project whose name
+    stands in a string, as `importlib.import_module` takes it.
+    """
+    found: dict[str, Path] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        file = _file_of(name)
+        if name in found or name in TABLES or file is None:
+            continue
+        if not (_is_ours(name) or _is_beside(file, name, module)):
+            continue
+        found[name] = file
+        waiting += _imports(file, name)
+    return found
+
+
+def sources_behind(module: str) -> frozenset[Path]:
+    """Return the files behind a module, and the kernels in other languages beside them."""
+    files = frozenset(files_behind(module).values())
+    return files.union(*(_kernels_in(folder) for folder in {file.parent for file in files}))
+
+
+@functools.cache
+def digest_of(module: str) -> str:
+    """Return the SHA-256 of all sources behind a module.
+
+    Comments, docstrings and layout of Python sources are no part of it.
+    """
+    total = hashlib.sha256()
+    for name, digest in sorted((file.name, _digest(file)) for file in sources_behind(module)):
+        total.update(f"{name} {digest}\n".encode())
+    return total.hexdigest()
+
+
+def packages_behind(module: str) -> Mapping[str, str]:
+    """Return distribution → version, of the packages that a module's own file imports."""
+    file = _file_of(module)
+    names = {name.partition(".")[0] for name in _imports(file, module)} if file else set()
+    known = _distributions()
+    return {
+        distribution: importlib.metadata.version(distribution)
+        for name in sorted(names - {PROJECT})
+        for distribution in sorted(set(known.get(name, ())))
+    }
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(PROJECT + ".")
+
+
+def _is_beside(file: Path, name: str, module: str) -> bool:
+    """Return whether a file belongs with a stranger's module, and not with what is installed."""
+    package = module.partition(".")[0]
+    if name.partition(".")[0] == package:
+        return True
+    first = _file_of(module)
+    alone = "." not in module and first is not None and first.name != "__init__.py"
+    return alone and file.parent == first.parent and "site-packages" not in file.parts
+
+
+@functools.cache
+def _file_of(name: str) -> Path | None:
+    """Return the file of a module; None for one that is built in, or is not there."""
+    loaded = sys.modules.get(name)
+    origin = getattr(loaded, "__file__", None)
+    if loaded is None:
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            return None
+        origin = spec.origin if spec else None
+    return Path(origin).resolve() if origin and origin.endswith(".py") else None
+
+
+@functools.cache
+def _imports(file: Path, name: str) -> tuple[str, ...]:
+    """Return the names that a module imports: what may be modules, and may be parts of one."""
+    return tuple(dict.fromkeys(_imported(ast.parse(file.read_bytes()), file, name)))
+
+
+def _imported(tree: ast.AST, file: Path, name: str) -> Iterator[str]:
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            parts = [*above, node.module] if node.level else [node.module]
+            origin = ".".join(part for part in parts if part)
+            yield origin
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from _named_in(node.value.removesuffix("."))
+
+
+def _named_in(text: str) -> Iterator[str]:
+    """Return the module that a string names, and all modules of a package that it names."""
+    if not _MODULE_IN_TEXT.fullmatch(text):
+        return
+    yield text
+    file = _file_of(text)
+    if file and file.name == "__init__.py" and text.count(".") > 1:
+        yield from (f"{text}.{one.stem}" for one in file.parent.glob("[!_]*.py"))
+
+
+@functools.cache
+def _kernels_in(folder: Path) -> tuple[Path, ...]:
+    return tuple(path for path in sorted(folder.iterdir()) if path.suffix in KERNELS)
+
+
+@functools.cache
+def _digest(file: Path) -> str:
+    content = file.read_bytes()
+    if file.suffix == ".py":
+        content = "\n".join(_significant(content)).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+def _significant(source: bytes) -> Iterator[str]:
+    """Return what a Python source does, a statement at a time: no comments, layout, docstrings."""
+    line: list[str] = []
+    kinds: set[int] = set()
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
+        if token.type in (tokenize.INDENT, tokenize.DEDENT):
+            yield tokenize.tok_name[token.type]
+        elif token.type == tokenize.NEWLINE:
+            if kinds != {tokenize.STRING}:
+                yield "".join(line)
+            line, kinds = [], set()
+        elif token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING):
+            line.append(f" {token.string}" if token.string.isidentifier() else token.string)
+            kinds.add(token.type)
+
+
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    return importlib.metadata.packages_distributions()

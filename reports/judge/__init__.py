@@ -1,0 +1,1 @@
+"""Comparisons of scores: intervals, pairs, ranks, findings."""

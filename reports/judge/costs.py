@@ -1,0 +1,82 @@
+"""What a fit takes beside a fit of AdamW, or of the cheapest method."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.style.descriptions import class_name
+from bnnbench.reports.style.numbers import duration
+from bnnbench.suites.engine.store.record import Record
+
+BASE = "AdamW"
+FLOORS = frozenset({"Marginal"})
+"""Classes of methods that do not train: nothing is compared with their cost."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Mean fit seconds of the methods over data sets, and their ratios to the base's."""
+
+    base: str
+    ratios: Mapping[str, float]
+    """method → geometric mean, over the data sets that both have, of the ratio to the base"""
+    fits: Mapping[str, float]
+    """method → mean seconds of a fit over those data sets"""
+
+    @property
+    def base_is_cheapest(self) -> bool:
+        """Whether no method that trains is cheaper than the base."""
+        return min(self.ratios.values()) >= 1
+
+    def seconds(self, method: str) -> str:
+        """Return the time of a fit in words."""
+        return duration(self.fits[method])
+
+    def times(self, method: str) -> str:
+        """Return the ratio in words: "2.3 times the fit time"."""
+        ratio = self.ratios[method]
+        shown = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
+        return "the fit time" if shown == "1" else f"{shown} times the fit time"
+
+
+def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
+    """Return what fits take, floors left out; None where no cost was kept."""
+    by_set = [_fit_seconds(b) for b in benchmarks]
+    methods = list(dict.fromkeys(m for own in by_set for m in own))
+    if not methods:
+        return None
+    counts = {m: sum(m in own for own in by_set) for m in methods}
+    everywhere = [m for m in methods if counts[m] == max(counts.values())]
+    mean = {m: _geometric([own[m] for own in by_set if m in own]) for m in everywhere}
+    base = BASE if BASE in methods else min(everywhere, key=lambda m: mean[m])
+    shared = {m: [own for own in by_set if m in own and base in own] for m in methods}
+    shared = {m: sets for m, sets in shared.items() if sets}
+    return Costs(
+        base,
+        {m: _geometric([own[m] / own[base] for own in sets]) for m, sets in shared.items()},
+        {m: sum(own[m] for own in sets) / len(sets) for m, sets in shared.items()},
+    )
+
+
+def is_floor(runs: Sequence[Record]) -> bool:
+    """Return whether the runs are of a method that does not train."""
+    return bool(runs) and class_name(runs[0].run.get("method")) in FLOORS
+
+
+def _fit_seconds(benchmark: Benchmark) -> dict[str, float]:
+    found = {}
+    for method, runs in benchmark.runs.items():
+        seconds = [r.cost.fit_seconds for r in runs if r.cost and r.status == "completed"]
+        if (
+            seconds
+            and not is_floor(runs)
+            and math.isfinite(value := sum(seconds) / len(seconds))
+            and value > 0
+        ):
+            found[method] = value
+    return found
+
+
+def _geometric(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))

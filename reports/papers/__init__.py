@@ -1,0 +1,1 @@
+"""Printed numbers, the protocols behind them, and verdicts on ours."""

@@ -1,0 +1,1 @@
+"""From records to benchmarks that can be compared."""

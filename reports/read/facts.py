@@ -1,0 +1,224 @@
+"""What the records say about data, settings, failures and provenance, summed up over runs."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.health import findings
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.descriptions import call, flatten
+from bnnbench.suites.engine.store.record import Record
+
+LONG = 24
+"""Facts of more characters than this are listed below the table of the others."""
+
+
+FACTS = {
+    "train_rows": "train rows",
+    "test_rows": "test rows",
+    "features": "features",
+    "classes": "classes",
+    "target": "target",
+    "target_unit": "unit",
+    "target_std": "target std",
+    "test_twins_in_train": "twins in train",
+    "test_twins": "twins, rows",
+    "train_repeats": "repeats in train",
+    "constant_columns": "constant columns",
+    "largest_input_deviation_train": "largest input, train",
+    "largest_input_deviation_test": "largest input, test",
+    "download_bytes": "download",
+}
+"""Names of facts in the order of the table; the others follow."""
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """Facts about a data set, ranges where folds differ."""
+
+    title: str
+    origin: str
+    conditions: Mapping[str, str]
+    """condition → origin of its data"""
+    facts: Mapping[str, str]
+    findings: tuple[str, ...] = ()
+    """What is worth knowing before a score is believed, a phrase each."""
+    transforms: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """path → checksum"""
+
+    @property
+    def rows(self) -> str:
+        """Rows of training and test data in words, "" where unknown."""
+        train, test = self.facts.get("train rows"), self.facts.get("test rows")
+        return f"{train} + {test} rows" if train and test else ""
+
+    @property
+    def long(self) -> Mapping[str, str]:
+        """The facts that need a line of their own."""
+        return {name: text for name, text in self.facts.items() if len(text) > LONG}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Runs of one method on one data set that ended alike."""
+
+    method: str
+    dataset: str
+    status: str
+    reason: str
+    where: str
+    details: str
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Runs that share commit, versions and machine."""
+
+    runs: int
+    entries: Mapping[str, str]
+
+
+def data_facts(benchmark: Benchmark) -> DataFacts:
+    """Return the facts of a benchmark's data."""
+    values: dict[str, list[object]] = defaultdict(list)
+    distinct: list[Mapping[str, object]] = []
+    for facts in (record.facts for record in benchmark.records):
+        if facts not in distinct:
+            distinct.append(facts)
+    for name, value in (item for facts in distinct for item in facts.items()):
+        if value not in values[name]:
+            values[name].append(value)
+    done = [known for known in values.pop("transforms", []) if isinstance(known, list)]
+    kept = [known for known in values.pop("files", []) if isinstance(known, Mapping)]
+    return DataFacts(
+        labels.dataset(benchmark.title),
+        benchmark.origin,
+        {c: benchmark.origin_of(c) for c in benchmark.conditions},
+        {
+            FACTS.get(name, name.replace("_", " ")): _summed_up(
+                values[name], WORDS.get(name, plain)
+            )
+            for name in sorted(values, key=_fact_order)
+        },
+        tuple(findings(distinct)),
+        tuple(dict.fromkeys(str(step) for steps in done for step in steps)),
+        {str(path): str(checksum) for files in kept for path, checksum in files.items()},
+    )
+
+
+def failures(records: Sequence[Record]) -> list[Failure]:
+    """Return the runs that were not completed, those that ended alike together."""
+    groups: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        if record.status != "completed":
+            lines = (record.error or "").strip().splitlines()
+            reason = lines[-1] if lines else "no reason was kept"
+            groups[record.method, record.dataset, record.status, reason].append(record)
+    return [
+        Failure(
+            *group,
+            where=", ".join(f"fold {r.fold} seed {r.seed}" for r in runs),
+            details=(runs[0].error or "").strip(),
+        )
+        for group, runs in sorted(groups.items())
+    ]
+
+
+def origins(records: Sequence[Record]) -> list[Origin]:
+    """Return the distinct commits, versions and machines, with the runs of each."""
+    groups: dict[tuple[tuple[str, str], ...], list[Record]] = defaultdict(list)
+    for record in records:
+        groups[tuple(provenance_entries(record).items())].append(record)
+    found = []
+    for entries, runs in sorted(groups.items(), key=lambda item: -len(item[1])):
+        times = sorted(str(r.provenance.get("finished", "")) for r in runs)
+        span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
+        readable = {name.replace("_", " "): text for name, text in entries}
+        found.append(Origin(len(runs), readable | ({"finished": span} if times[-1] else {})))
+    return found
+
+
+def provenance_entries(record: Record) -> dict[str, str]:
+    """Return the commit, versions and machine of a run, but not its time."""
+    told = {k: v for k, v in record.provenance.items() if k not in ("finished", "chosen")}
+    return dict(sorted(flatten(told).items()))
+
+
+def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:
+    """Return method → setting → value."""
+    return {
+        method: {"class": _class(runs[0])}
+        | flatten(runs[0].run.get("method"))
+        | flatten(runs[0].run.get("acquisition", {}), "acquisition")
+        for benchmark in benchmarks
+        for method, runs in benchmark.runs.items()
+    }
+
+
+def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
+    """Return data sets → their network, a layer each; sets of one network together.
+
+    A network that is a method's own is listed with the method.
+    """
+    users: dict[tuple[str, ...], dict[str, None]] = {}
+    for benchmark in benchmarks:
+        for method, runs in benchmark.runs.items():
+            layers = runs[0].run.get("architecture")
+            listed = layers if isinstance(layers, list) else [layers]
+            name = labels.dataset(benchmark.title)
+            if runs[0].run.get("own_architecture"):
+                arm = benchmark.arms.get(method)
+                name = f"{arm.method if arm else method} on {name}"
+            users.setdefault(tuple(call(layer) for layer in listed), {})[name] = None
+    return {", ".join(names): list(layers) for layers, names in users.items()}
+
+
+def _class(record: Record) -> str:
+    method = record.run.get("method")
+    return str(method.get("type", "")) if isinstance(method, Mapping) else ""
+
+
+def _fact_order(name: str) -> tuple[int, str]:
+    return (list(FACTS).index(name) if name in FACTS else len(FACTS), name)
+
+
+def _summed_up(values: Sequence[object], words: Callable[[object], str]) -> str:
+    numbers = [value for value in values if isinstance(value, (int, float))]
+    if len(numbers) == len(values) > 1:
+        return f"{words(min(numbers))} to {words(max(numbers))}"
+    texts = [words(v) for v in values[:3]]
+    return "; ".join(texts) + (f"; and {len(values) - 3} more" if len(values) > 3 else "")
+
+
+def plain(value: object) -> str:
+    """Return a fact as it is printed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(plain(v) for v in value) if value else "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {plain(v)}" for name, v in value.items())
+    return "" if value is None else str(value)
+
+
+def _percent(value: object) -> str:
+    return f"{100 * value:.1f} %" if isinstance(value, (int, float)) else plain(value)
+
+
+def _size(value: object) -> str:
+    if not isinstance(value, (int, float)):
+        return plain(value)
+    return f"{value / 1e6:,.0f} MB" if value >= 1e7 else f"{value / 1e3:,.0f} kB"
+
+
+WORDS: Mapping[str, Callable[[object], str]] = {
+    "test_twins_in_train": _percent,
+    "download_bytes": _size,
+}
+"""How facts are printed that are no plain numbers."""

@@ -1,0 +1,1 @@
+"""The sections of a page: tables and the figures beside them."""

@@ -1,0 +1,99 @@
+"""Methods by metrics under a test condition, by diagnostics, and by data sets."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bnnbench.metrics import LISTED
+from bnnbench.reports.judge.columns import (
+    COSTS,
+    cost_column,
+    diagnostic_column,
+    filled,
+    score_column,
+    score_under,
+)
+from bnnbench.reports.judge.table import Column, Entry, Row, Table
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.style import labels
+
+
+def condition_table(
+    benchmark: Benchmark, condition: str, methods: Sequence[str], minor: bool = False
+) -> Table:
+    """Return methods by metrics under one test condition; the clean one also shows costs.
+
+    `minor` gives the table of the metrics that this one leaves out.
+    """
+    scored = {n for r in benchmark.records for n in r.scores.get(condition, {})}
+    names = [name for name in ordered(scored) if labels.is_minor(name, scored) is minor]
+    pairs = [
+        filled(
+            score_column(benchmark, name, condition),
+            benchmark,
+            methods,
+            score_under(condition, name),
+        )
+        for name in names
+    ]
+    if condition == benchmark.conditions[0] and not minor:
+        costs = [r.cost for r in benchmark.records if r.cost]
+        known = [name for name in COSTS if any(getattr(c, name) is not None for c in costs)]
+        pairs += [cost_column(benchmark, name, methods) for name in known]
+    title = f"{labels.dataset(benchmark.title)}, {labels.condition(condition)}"
+    return table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
+
+
+def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
+    """Return methods by what their fits say about themselves."""
+    names = sorted({name for r in benchmark.records for name in r.diagnostics})
+    pairs = [diagnostic_column(benchmark, name, methods) for name in names]
+    return table_of(labels.dataset(benchmark.title), pairs, benchmark, methods, benchmark.origin)
+
+
+def overview(
+    name: str, benchmarks: Sequence[Benchmark], tables: Sequence[Table], methods: Sequence[str]
+) -> Table:
+    """Return methods by data sets for one metric, out of the tables of the data sets."""
+    picked = []
+    for benchmark, table in zip(benchmarks, tables, strict=True):
+        at = [i for i, column in enumerate(table.columns) if column.name == name]
+        if at:
+            picked.append((benchmark, table, at[0]))
+    first = picked[0][1].columns[picked[0][2]]
+    columns = []
+    for benchmark, table, i in picked:
+        columns.append(replace(table.columns[i], heading=labels.dataset(benchmark.title)))
+    rows = []
+    for k, method in enumerate(methods):
+        mine = [(table.rows[k], table.rows[k].cells[i]) for _, table, i in picked]
+        runs, completed, asked = (
+            sum(getattr(row, name) for row, _ in mine) for name in ("runs", "completed", "asked")
+        )
+        rows.append(Row(method, tuple(cell for _, cell in mine), runs, completed, asked))
+    origins = {table.origin for _, table, _ in picked}
+    origin = origins.pop() if len(origins) == 1 else "mixed"
+    rounds = {benchmark.main for benchmark, _, _ in picked if benchmark.rounds}
+    after = f", {labels.condition(min(rounds))}" if rounds and first.kind == "score" else ""
+    return Table(first.heading + after, tuple(columns), tuple(rows), origin)
+
+
+def table_of(
+    title: str,
+    pairs: Sequence[tuple[Column, Sequence[Entry]]],
+    benchmark: Benchmark,
+    methods: Sequence[str],
+    origin: str,
+) -> Table:
+    """Return methods by columns, each with its entries; those of costs come last."""
+    rows, asked = [], len({(r.fold, r.seed) for r in benchmark.records})
+    for k, method in enumerate(methods):
+        runs = benchmark.runs.get(method, ())
+        completed = sum(r.status == "completed" for r in runs)
+        rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed, asked))
+    return Table(title, tuple(column for column, _ in pairs), tuple(rows), origin)
+
+
+def ordered(names: set[str]) -> list[str]:
+    """Return metric names in the order of `LISTED`; unknown ones last."""
+    known = [name for name in LISTED if name in names]
+    return known + sorted(names - set(known))

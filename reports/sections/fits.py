@@ -1,0 +1,112 @@
+"""The gallery of predictions over a single input, one panel for each method."""
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from bnnbench.methods.predictions.predictive import RealPredictive
+from bnnbench.reports.figures import fits
+from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.fits import Band
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.merge import store_of
+from bnnbench.reports.style.palette import Style
+from bnnbench.suites.engine.store.curves import Curve, curve
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Store
+
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile)
+"""What damaged files raise; the page names the runs elsewhere."""
+
+
+@dataclass(frozen=True)
+class Panels:
+    """One fold's predictions, a drawing for each method, and whose bands are the truth."""
+
+    drawings: tuple[Drawing, ...]
+    fold: int
+    reference: str | None
+
+    @property
+    def explanation(self) -> str:
+        """What is drawn, in words."""
+        text = (
+            f"Fold {self.fold}, seed 0: training points, the true function (thin line), and each "
+            f"method's predictive mean with a band of ± {fits.DEVIATIONS} predictive standard "
+            "deviations."
+        )
+        if self.reference:
+            text += f" Dashes bound the band of {self.reference}, which is taken for the truth."
+        return text
+
+
+def panels(
+    store: Store, benchmark: Benchmark, styles: Mapping[str, Style], name: str, where: str
+) -> Panels | None:
+    """Return the panels of the first fold, or None where inputs are not single numbers."""
+    fold, begun = first_runs(benchmark)
+    runs = {method: record for method, record in begun.items() if record.status == "completed"}
+    points = points_of(store, next(iter(runs.values()))) if runs else None
+    if points is None:
+        return None
+    bands = {method: band for method, r in runs.items() if (band := band_of(store, r))}
+    keys = {record.reference["key"] for record in runs.values() if record.reference}
+    truth = next((method for method in bands if runs[method].key in keys), None)
+    ylim = fits.limits(points, [bands[truth]] if truth else bands.values())
+    drawings = []
+    for k, method in enumerate(sorted(bands, key=lambda method: method != truth)):
+        reference = bands[truth] if truth and method != truth else None
+        caption = "the reference" if method == truth else _distances(runs[method])
+        if not runs[method].diagnostics.get("converged", 1.0):
+            caption = ", ".join(filter(None, [caption, "not converged"]))
+        drawings.append(
+            fits.draw(
+                *(method, points, bands[method], reference, styles[method]),
+                *(f"{name}-fit-{k}", where, ylim, caption),
+            )
+        )
+    return Panels(tuple(drawings), fold, truth) if drawings else None
+
+
+def first_runs(benchmark: Benchmark) -> tuple[int, dict[str, Record]]:
+    """Return the first fold, and method → its run of seed 0."""
+    fold = min(record.fold for record in benchmark.records)
+    runs = {
+        method: record
+        for method, records in benchmark.runs.items()
+        for record in records
+        if (record.fold, record.seed) == (fold, 0)
+    }
+    return fold, runs
+
+
+def points_of(store: Store, record: Record) -> Curve | None:
+    """Return the points that a run was fitted to and tested at, None unless of a single input."""
+    try:
+        return curve(store_of(store, record.key), record)
+    except UNREADABLE:
+        return None
+
+
+def band_of(store: Store, record: Record) -> Band | None:
+    """Return mean and standard deviation on clean data, in target units; None if unreadable."""
+    try:
+        prediction = cast(RealPredictive, store.predictions(record.key)["clean"][0])
+        target = record.target or {"mean": 0.0, "std": 1.0}
+        mean, std = (cast(float, target[name]) for name in ("mean", "std"))
+        means = mean + std * prediction.mean[:, 0].double()
+        return Band(means.numpy(), std * prediction.variance[:, 0].double().sqrt().numpy())
+    except UNREADABLE:
+        return None
+
+
+def _distances(record: Record) -> str:
+    scores = record.scores.get("clean", {})
+    unit = str((record.target or {}).get("unit", ""))
+    shown = {"wasserstein2": ("W2", unit), "kl_from_reference": ("KL", "nats")}
+    return ", ".join(
+        f"{name} {scores[metric]:.3g} {unit}".rstrip()
+        for metric, (name, unit) in shown.items()
+        if metric in scores
+    )

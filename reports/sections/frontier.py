@@ -1,0 +1,60 @@
+"""Quality against what it costs: seconds to fit, seconds to predict, memory, energy."""
+
+from collections.abc import Mapping, Sequence
+
+from bnnbench.reports.figures import cost
+from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.cost import Point
+from bnnbench.reports.judge.costs import is_floor
+from bnnbench.reports.judge.table import Cell, Row, Table
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.palette import Style
+
+SCORES = ("nll", "rmse", "wasserstein2")
+"""The score that is set against costs: the first that a data set has; lower is better."""
+
+COSTS = {
+    "fit_seconds": "seconds to fit",
+    "predict_seconds": "seconds to predict",
+    "peak_bytes": "memory to fit, MiB",
+    "fit_joules": "energy to fit, kJ",
+}
+
+
+def cost_drawings(
+    benchmark: Benchmark,
+    table: Table,
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+) -> list[Drawing]:
+    """Return a figure for each cost that is known; `table` is of clean data.
+
+    Floors, which do not train, are left out: they cost nothing and are far from all others.
+    """
+    columns = {column.name: i for i, column in enumerate(table.columns)}
+    score = next((name for name in SCORES if name in columns), None)
+    if score is None:
+        return []
+    rows = [row for row in table.rows if not is_floor(benchmark.runs.get(row.method, ()))]
+    up = labels.metric(score)
+    drawings = []
+    for name, across in COSTS.items():
+        if name not in columns:
+            continue
+        places = columns[name], columns[score]
+        points = _points(rows, places, table.columns[places[0]].scale)
+        if any(point.is_shown for point in points.values()):
+            drawings.append(cost.draw(points, styles, f"{identifier}-{name}", where, (across, up)))
+    return drawings
+
+
+def _points(rows: Sequence[Row], places: tuple[int, int], scale: float) -> dict[str, Point]:
+    """Return what the rows say in two places: the cost, by its scale, and the score."""
+    found = {}
+    for row in rows:
+        spent, scored = (row.cells[place] for place in places)
+        if isinstance(spent, Cell) and isinstance(scored, Cell):
+            found[row.method] = Point(scale * spent.mean, scored.mean, scored.standard_error)
+    return found

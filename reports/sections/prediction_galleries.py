@@ -1,0 +1,159 @@
+"""Figures that are drawn from kept predictions."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bnnbench.reports.figures import quantiles, reliability, selective, separation
+from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.evidence import Evidence, gather
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.load import Damage
+from bnnbench.reports.sections import multiples
+from bnnbench.reports.sections.fits import panels
+from bnnbench.reports.sections.gallery import Galleries, Gallery, shared, where_of
+from bnnbench.reports.sections.regions import region_drawings
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import identifier
+from bnnbench.reports.style.palette import Style
+from bnnbench.suites.engine.store.store import Store
+
+
+def predicted(
+    store: Store,
+    benchmarks: Sequence[Benchmark],
+    families: Sequence[Sequence[Benchmark]],
+    styles: Mapping[str, Style],
+    part: str,
+) -> Galleries:
+    """Return the figures of predictions; those of a family show no fits of their own."""
+    found: list[Gallery] = []
+    quantile_curves: list[Drawing] = []
+    risk_curves: list[Drawing] = []
+    damage: list[Damage] = []
+    absent = 0
+    for i, benchmark in enumerate(benchmarks):
+        evidence = {m: gather(store, runs, benchmark.main) for m, runs in benchmark.runs.items()}
+        damage += [Damage(*item) for e in evidence.values() for item in e.unreadable]
+        absent += sum(e.absent for e in evidence.values())
+        name = identifier(part, i)
+        if not any(benchmark in family for family in families):
+            found += _fits(store, benchmark, styles, name)
+        found += _regions(store, benchmark, name)
+        found += _reliability(benchmark, evidence, styles, name)
+        found += _separation(benchmark, evidence, styles, name)
+        observed = {m: np.mean(e.observed, axis=0) for m, e in evidence.items() if e.observed}
+        where = where_of(benchmark, benchmark.origin)
+        if risks := {m: np.mean(e.risks, axis=0) for m, e in evidence.items() if e.risks}:
+            risk_curves.append(selective.draw(risks, styles, f"{name}-risk", where))
+        if observed:
+            quantile_curves.append(quantiles.draw(observed, styles, f"{name}-quantiles", where))
+    found += shared(
+        "Risk and coverage",
+        "Of the most confident predictions, how many are wrong: the mean over runs. The lower "
+        "and the steeper to the left, the better confidence tells errors apart.",
+        risk_curves,
+    )
+    found += shared(
+        "Calibration of quantiles",
+        "The share of test targets below each predictive quantile, averaged over runs. "
+        "On the diagonal, quantiles hold what they promise.",
+        quantile_curves,
+    )
+    return Galleries(tuple(found), tuple(damage), absent)
+
+
+def networks(
+    store: Store,
+    families: Sequence[Sequence[Benchmark]],
+    styles: Mapping[str, Style],
+    part: str,
+) -> list[Gallery]:
+    """Return the fits of each family of data sets that differ in the network alone."""
+    found = []
+    for i, family in enumerate(families):
+        drawings = multiples.drawings(store, family, styles, identifier(part, i, "family"))
+        about = multiples.explanation(family)
+        found.append(Gallery("Networks on the same rows", about, drawings, wide=True))
+    return [gallery for gallery in found if gallery.drawings]
+
+
+def _fits(
+    store: Store, benchmark: Benchmark, styles: Mapping[str, Style], name: str
+) -> list[Gallery]:
+    where = where_of(benchmark, benchmark.origin)
+    if (drawn := panels(store, benchmark, styles, name, where)) is None:
+        return []
+    return [Gallery(f"Predictions, {where}", drawn.explanation, drawn.drawings)]
+
+
+def _regions(store: Store, benchmark: Benchmark, name: str) -> list[Gallery]:
+    where = where_of(benchmark, benchmark.origin)
+    if (drawn := region_drawings(store, benchmark, name, where)) is None:
+        return []
+    return [Gallery(f"Decision regions, {where}", drawn.explanation, drawn.drawings)]
+
+
+def _reliability(
+    benchmark: Benchmark,
+    evidence: Mapping[str, Evidence],
+    styles: Mapping[str, Style],
+    name: str,
+) -> list[Gallery]:
+    where = where_of(benchmark, benchmark.origin)
+    drawings = tuple(
+        reliability.draw(method, e.reliability, styles[method], f"{name}-reliable-{k}", where)
+        for k, (method, e) in enumerate(evidence.items())
+        if e.reliability is not None
+    )
+    about = (
+        "Accuracy of the predictions made with each confidence, and their share below. Under the "
+        f"diagonal a method is overconfident. {_pooled(benchmark, evidence)}"
+    )
+    return [Gallery(f"Reliability, {where}", about, drawings)] if drawings else []
+
+
+def _separation(
+    benchmark: Benchmark,
+    evidence: Mapping[str, Evidence],
+    styles: Mapping[str, Style],
+    name: str,
+) -> list[Gallery]:
+    found = []
+    for k, condition in enumerate(benchmark.conditions):
+        shown = {
+            m: e.separation[condition] for m, e in evidence.items() if condition in e.separation
+        }
+        if not shown:
+            continue
+        outside = labels.dataset(condition.removeprefix("ood_"))
+        where = f"{where_of(benchmark, benchmark.origin)} against {outside}"
+        origin = benchmark.origin_of(condition)
+        where += f" ({origin})" if origin not in (benchmark.origin, "original") else ""
+        peaks = {m: max(float(h.max()) for h in separation.densities(s)) for m, s in shown.items()}
+        # A method that says the same everywhere would flatten the others' histograms.
+        top = max((peak for peak in peaks.values() if peak < 0.9), default=1.0)
+        prefix = f"{name}-separation-{k}"
+        curve = separation.draw_roc(shown, styles, f"{prefix}-roc", where)
+        histograms = tuple(
+            separation.draw_histogram(m, s, styles[m], f"{prefix}-{j}", where, max(top, peaks[m]))
+            for j, (m, s) in enumerate(shown.items())
+        )
+        about = (
+            f"Predictive entropy on test data (line) and on {outside} (filled). The further apart, "
+            f"the better. {_pooled(benchmark, evidence)}"
+        )
+        found.append(Gallery(f"Detection, {where}", about, (curve, *histograms), legend=True))
+    return found
+
+
+def _pooled(benchmark: Benchmark, evidence: Mapping[str, Evidence]) -> str:
+    """Return from how many runs the figures are, a range where methods differ."""
+    counts = sorted({e.runs for e in evidence.values() if e.runs})
+    total = max(sum(r.status == "completed" for r in runs) for runs in benchmark.runs.values())
+    if not counts or (counts[-1] == 1 and total == 1):
+        return "One run per method."
+    span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"Pooled over {span} of {total} runs per method." if counts[0] < total else (
+        f"Pooled over {total} runs per method."
+    )  # fmt: skip

@@ -1,0 +1,202 @@
+"""Scores against how far test inputs were moved: noise, attacks, rotations, severities."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from statistics import fmean
+
+import numpy as np
+
+from bnnbench.datasets.conditions.base import ORIGINS
+from bnnbench.datasets.conditions.corrupted import means
+from bnnbench.datasets.conditions.perturbations import families
+from bnnbench.metrics import ATTACKED, METRICS
+from bnnbench.reports.figures import sizes as figure
+from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.judge.columns import filled, score_column, score_under
+from bnnbench.reports.judge.table import Table
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.condition_tables import ordered, table_of
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.palette import Style
+from bnnbench.suites.engine.store.record import Record
+
+SHOWN = ("accuracy", "nll", "ece", "rmse", "log_odds_of_errors_median")
+
+SHARE = 0.01
+"""Points without gradient are told of where they are more than this share."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Conditions of a data set that differ in size alone."""
+
+    benchmark: Benchmark
+    name: str
+    sizes: Mapping[str, float]
+    """condition → size, in ascending order; clean data have size 0"""
+
+    @property
+    def title(self) -> str:
+        """What was done to the test inputs."""
+        return labels.family(self.name)[0]
+
+    @property
+    def axis(self) -> str:
+        """What a size is."""
+        return labels.family(self.name)[1]
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a mean over families stands for it."""
+        return any(self.last in parts for parts in means(self.benchmark.conditions).values())
+
+    @property
+    def last(self) -> str:
+        """The condition of the largest size."""
+        return tuple(self.sizes)[-1]
+
+    @property
+    def words(self) -> str:
+        """What was done, and how far."""
+        sizes = [size for size in self.sizes.values() if size]
+        return f"{self.title}, {self.axis} {sizes[0]:g} to {sizes[-1]:g}"
+
+    def scored(self, names: Sequence[str]) -> list[str]:
+        """Return those of the metrics that some run has under several sizes."""
+        found = [c.keys() for c in self._scores()]
+        return [name for name in names if sum(name in c for c in found) > 1]
+
+    def _scores(self) -> list[Mapping[str, float]]:
+        """Return the scores of every size, of all runs together."""
+        records = self.benchmark.records
+        return [{n: v for r in records for n, v in r.scores.get(c, {}).items()} for c in self.sizes]
+
+    @property
+    def metrics(self) -> list[str]:
+        """What the tables show, in their order."""
+        names = {name for scores in self._scores() for name in scores if name in SHOWN}
+        return self.scored(ordered(names))
+
+    def curves(self, metric: str) -> Mapping[str, np.ndarray]:
+        """Return method → runs x sizes, of the completed runs that are scored under every size.
+
+        A run may lack a number where there is none, such as odds on errors without an error.
+        """
+        found = {}
+        for method, runs in self.benchmark.runs.items():
+            rows = [[r.scores.get(c, {}).get(metric) for c in self.sizes] for r in _done(runs)]
+            if whole := [row for row in rows if None not in row]:
+                found[method] = np.array(whole, float)
+        return found
+
+    @property
+    def doubts(self) -> list[str]:
+        """What speaks against the attack, in words: no proof of robustness, but of masking."""
+        if not self.scored(tuple(ATTACKED)):
+            return []
+        found = []
+        falling = [m for m, c in self.curves("nll").items() if _falls(c)]
+        if falling:
+            found.append(f"The loss falls as the size grows: {', '.join(falling)}.")
+        blind = []
+        for method, runs in self.benchmark.runs.items():
+            shares = [
+                r.scores[c]["zero_gradient"]
+                for r in _done(runs)
+                for c in self.sizes
+                if "zero_gradient" in r.scores.get(c, {})
+            ]
+            if shares and max(shares) > SHARE:
+                blind.append(f"{method} ({100 * max(shares):.0f} %)")
+        if blind:
+            found.append(f"The gradient is exactly 0 at some points: {', '.join(blind)}.")
+        return found
+
+    @property
+    def not_scored(self) -> list[str]:
+        """Which methods are not scored, and why, in words."""
+        found: dict[str, dict[str, None]] = {}
+        for method, runs in self.benchmark.runs.items():
+            for record in runs:
+                for condition in self.sizes:
+                    if reason := record.not_scored.get(condition):
+                        found.setdefault(reason, {})[method] = None
+        return [f"Not scored: {', '.join(who)}: {why}." for why, who in found.items()]
+
+
+def sized_families(benchmark: Benchmark) -> list[Family]:
+    """Return the families of a benchmark's conditions, clean data with them as size 0."""
+    clean = {benchmark.main: 0.0} if benchmark.main == "clean" else {}
+    found = []
+    for name, sizes in families(benchmark.conditions).items():
+        start = {} if 0.0 in sizes.values() else clean
+        family = Family(benchmark, name, start | sizes)
+        if family.scored(tuple(METRICS)):
+            found.append(family)
+    return found
+
+
+def size_tables(family: Family, methods: Sequence[str]) -> list[Table]:
+    """Return a table for each metric: methods by sizes."""
+    tables = []
+    benchmark = family.benchmark
+    for name in family.metrics:
+        pairs = []
+        for condition, size in family.sizes.items():
+            column = replace(score_column(benchmark, name, condition), heading=f"{size:g}")
+            pairs.append(filled(column, benchmark, methods, score_under(condition, name)))
+        title = f"{labels.dataset(benchmark.title)}, {family.title}: {labels.metric(name)}"
+        origin = benchmark.origin_of(family.last)
+        tables.append(table_of(title, pairs, benchmark, methods, origin))
+    return tables
+
+
+def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Table]:
+    """Return a table for each metric: methods by families, the mean over sizes above 0."""
+    tables = []
+    for name in families[0].metrics if families else ():
+        benchmark, pairs = families[0].benchmark, []
+        for family in families:
+            moved = [condition for condition, size in family.sizes.items() if size]
+            column = replace(score_column(benchmark, name), heading=family.title.split(": ")[-1])
+            pairs.append(filled(column, benchmark, methods, partial(_mean, moved, name)))
+        title = f"{labels.dataset(benchmark.title)}, mean over {families[0].axis}: "
+        origin = max((benchmark.origin_of(f.last) for f in families), key=ORIGINS.index)
+        tables.append(table_of(title + labels.metric(name), pairs, benchmark, methods, origin))
+    return tables
+
+
+def _mean(conditions: Sequence[str], name: str, record: Record) -> float | None:
+    """Return the mean of a run's scores, None where it lacks one."""
+    values = [record.scores.get(condition, {}).get(name) for condition in conditions]
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None
+
+
+def size_drawings(
+    family: Family, styles: Mapping[str, Style], identifier: str, where: str
+) -> list[Drawing]:
+    """Return a figure for each of the scores that are drawn."""
+    sizes = np.array(list(family.sizes.values()))
+    drawings = []
+    for name in SHOWN:
+        curves = family.curves(name)
+        if name in family.metrics and curves:
+            axis = labels.metric(name)
+            drawings.append(
+                figure.draw(
+                    curves, sizes, styles, f"{identifier}-{name}", where, (family.axis, axis)
+                )
+            )
+    return drawings
+
+
+def _done(runs: Sequence[Record]) -> list[Record]:
+    return [record for record in runs if record.status == "completed"]
+
+
+def _falls(curves: np.ndarray) -> bool:
+    """Return whether all runs agree that a curve falls somewhere."""
+    return any((after < before).all() for before, after in pairwise(curves.T))

@@ -1,0 +1,84 @@
+"""Schedules beside each other: the serial steps of fits, their guard events and their scores."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from bnnbench.reports.figures import steps as figure
+from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.judge.columns import (
+    cost_column,
+    diagnostic_column,
+    filled,
+    score_column,
+    score_under,
+)
+from bnnbench.reports.judge.table import Table
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.condition_tables import ordered, table_of
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.palette import Style
+from bnnbench.suites.engine.store.record import Record
+
+STEPS, GUARDS = "serial_steps", "guard_events"
+"""What fits call them among their diagnostics."""
+SCORES = frozenset({"accuracy", "nll", "ece", "rmse"})
+DRAWN = ("nll", "accuracy", "rmse")
+
+
+def compares_steps(benchmark: Benchmark) -> bool:
+    """Return whether methods differ in the serial steps that their fits count."""
+    found = [
+        {r.diagnostics[STEPS] for r in runs if _counts_steps(r)} for runs in benchmark.runs.values()
+    ]
+    return len({frozenset(steps) for steps in found if steps}) > 1
+
+
+def step_tables(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> list[Table]:
+    """Return a table for each data set on which methods differ in serial steps."""
+    return [_table(b, [m for m in methods if m in b.runs]) for b in benchmarks if compares_steps(b)]
+
+
+def _table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
+    main = benchmark.main
+    names = {n for r in benchmark.records for n in r.scores.get(main, {}) if n in SCORES}
+    scores = [
+        filled(score_column(benchmark, name, main), benchmark, methods, score_under(main, name))
+        for name in ordered(names)
+    ]
+    has_guards = any(GUARDS in r.diagnostics for r in benchmark.records)
+    diagnostics = [
+        diagnostic_column(benchmark, name, methods)
+        for name in (STEPS, *([GUARDS] if has_guards else []))
+    ]
+    pairs = [*diagnostics, *scores, cost_column(benchmark, "fit_seconds", methods)]
+    title = f"{labels.dataset(benchmark.title)}, serial steps"
+    return table_of(title, pairs, benchmark, methods, benchmark.origin_of(main))
+
+
+def step_drawings(
+    benchmark: Benchmark, styles: Mapping[str, Style], identifier: str, where: str
+) -> list[Drawing]:
+    """Return a figure for each of the scores that are drawn; none where no steps differ."""
+    if not compares_steps(benchmark):
+        return []
+    drawings = []
+    for name in DRAWN:
+        points: dict[str, list[tuple[float, float]]] = {}
+        levels: dict[str, list[float]] = {}
+        for method, runs in benchmark.runs.items():
+            for record in runs:
+                score = record.scores.get(benchmark.main, {}).get(name, math.nan)
+                if record.status != "completed" or not math.isfinite(score):
+                    continue
+                if _counts_steps(record):
+                    points.setdefault(method, []).append((record.diagnostics[STEPS], score))
+                else:
+                    levels.setdefault(method, []).append(score)
+        if points:
+            prefix, axis = f"{identifier}-{name}", labels.metric(name)
+            drawings.append(figure.draw(points, levels, styles, prefix, where, axis))
+    return drawings
+
+
+def _counts_steps(record: Record) -> bool:
+    return record.status == "completed" and record.diagnostics.get(STEPS, 0) > 0

@@ -1,0 +1,1 @@
+"""Colours, labels and numbers as people read them."""

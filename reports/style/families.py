@@ -1,0 +1,37 @@
+"""The family of a method: how it represents what it does not know."""
+
+from collections.abc import Mapping
+
+POINT, ENSEMBLE, TRAJECTORY = "point estimates", "ensembles", "trajectories"
+VARIATIONAL, LAPLACE, FUNCTION = "variational", "Laplace", "function space"
+SAMPLING, MESSAGES, MOMENTS = "sampling", "message passing", "moments"
+PROCESSES = "Gaussian processes"
+OTHER = "other"
+
+FAMILIES = (
+    *(POINT, ENSEMBLE, TRAJECTORY, LAPLACE, VARIATIONAL),
+    *(FUNCTION, PROCESSES, MESSAGES, MOMENTS, SAMPLING, OTHER),
+)
+"""In the order of a page."""
+
+METHOD_FAMILIES: Mapping[str, str] = {
+    **dict.fromkeys(("marginal", "adamw", "sgd", "backprop", "sgd_last_iterate"), POINT),
+    **dict.fromkeys(("mc_dropout", "ensemble"), ENSEMBLE),
+    **dict.fromkeys(("swa", "swag", "pca_slices", "pca_vi", "ciber", "ciber_of_hmc"), TRAJECTORY),
+    **dict.fromkeys(("laplace", "laplace_diagonal", "neural_linear"), LAPLACE),
+    **dict.fromkeys(("mfvi", "dvi", "vsd", "ivon", "graves_vi", "weight_space"), VARIATIONAL),
+    "function_space": FUNCTION,
+    **dict.fromkeys(("deep_kernel", "orthogonal_gp", "deep_gp"), PROCESSES),
+    **dict.fromkeys(("pbp", "message_passing"), MESSAGES),
+    **dict.fromkeys(("moment_propagation", "moment_prediction"), MOMENTS),
+    **dict.fromkeys(("moment_approximation", "untrained_network"), MOMENTS),
+    **dict.fromkeys(("hmc", "hmc_hamiltorch", "sgld", "cyclical_sgld"), SAMPLING),
+    "linear_from_draws": SAMPLING,
+}
+"""Registered name of a method → its family."""
+
+
+def family_of(description: object) -> str:
+    """Return the family of a method as a record describes it, "other" where it is unknown."""
+    name = description.get("type") if isinstance(description, Mapping) else None
+    return METHOD_FAMILIES.get(str(name), OTHER)

@@ -1,0 +1,138 @@
+"""One colour, dash and marker per method, the same in every figure and on every page.
+
+The colours are those of Okabe and Ito (2008), safe for colour-blind readers, without the
+yellow and the black, which vanish on a light or a dark page.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bnnbench.reports.read.arms import Arm
+
+BLUE, VERMILLION, GREEN, ORANGE = "#0072b2", "#d55e00", "#009e73", "#e69f00"
+PINK, SKY, BROWN, GREY = "#cc79a7", "#56b4e9", "#94703a", "#808080"
+COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PINK, SKY, BROWN, GREY)
+DASHES = (
+    *((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2)),
+    *((9, 2.5), (3, 1, 1, 1, 1, 1), (1, 3), (8, 1.5, 3, 1.5)),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a method is drawn."""
+
+    colour: str
+    kind: int = 0
+    """Which of the dashes and markers; methods that share a colour differ here."""
+
+    @property
+    def dash(self) -> tuple[float, ...]:
+        """On and off lengths in points; empty for a solid line."""
+        return DASHES[self.kind % len(DASHES)]
+
+    @property
+    def marker(self) -> str:
+        """matplotlib's name of the marker."""
+        return MARKERS[self.kind % len(MARKERS)]
+
+
+KNOWN = {
+    "AP1": Style(BLUE),
+    "AP2": Style(VERMILLION),
+    "AP2 paper": Style(ORANGE, 1),
+    "AP2 rank 64": Style(GREEN, 2),
+    "AP2 covariances": Style(PINK, 3),
+    "Monte Carlo": Style(BLUE),
+    "CIBER min/max": Style(ORANGE, 1),
+    "CIBER moment": Style(VERMILLION),
+    "Class frequency": Style(GREY),
+    "Training mean": Style(GREY, 1),
+    "AdamW": Style(BLUE),
+    "SGD": Style(SKY),
+    "MAP": Style(BLUE, 1),
+    "MC dropout": Style(GREEN),
+    "Ensemble": Style(ORANGE),
+    "MFVI": Style(PINK),
+    "IVON": Style(VERMILLION),
+    "IVON@mean": Style(VERMILLION, 1),
+    "Message passing": Style(BROWN),
+    "MP": Style(BROWN),
+    "MP sequential": Style(GREY, 3),
+    "MP groups of 4": Style(ORANGE, 2),
+    "MP groups of 8": Style(ORANGE, 3),
+    "MP groups of 8 without own force": Style(PINK, 2),
+    "MP coupled 16": Style(GREEN, 3),
+    "MP coupled 64": Style(BROWN, 2),
+    "MP coupled 64 undamped": Style(SKY, 2),
+    "MP coupled 128": Style(VERMILLION, 2),
+    "PBP": Style(BROWN, 1),
+    "VI": Style(PINK, 1),
+    "BP": Style(SKY, 1),
+    "LA": Style(ORANGE, 1),
+    "HMC": Style(GREY, 2),
+    "HMC vague": Style(GREEN, 2),
+    "SGLD": Style(VERMILLION, 3),
+    "SWA": Style(SKY, 3),
+    "SWAG": Style(BROWN, 3),
+    "PCA+ESS": Style(PINK, 5),
+    "PCA+VI": Style(PINK, 6),
+    "KFAC": Style(ORANGE, 5),
+    "Laplace KFAC": Style(ORANGE, 6),
+    "Laplace last layer": Style(ORANGE, 7),
+    "NL": Style(GREEN, 5),
+    "DVI": Style(BLUE, 5),
+    "VSD": Style(BLUE, 6),
+    "CIBER": Style(GREY, 4),
+    "Radial": Style(SKY, 4),
+    "Rank1": Style(BROWN, 4),
+    "MAP fVI": Style(BLUE, 4),
+    "MC dropout fVI": Style(GREEN, 4),
+    "Ensemble fVI": Style(ORANGE, 4),
+    "MFVI fVI": Style(PINK, 4),
+    "Radial fVI": Style(SKY, 5),
+    "Rank1 fVI": Style(BROWN, 5),
+}
+"""Methods of several suites; what only one suite has shares out what is left."""
+
+
+def method_order(label: str) -> tuple[int, str]:
+    """Return a key that sorts methods as the tables list them: known ones first.
+
+    Arms of active learning, such as "HMC-A", stand where their method does.
+    """
+    names = [name.casefold() for name in KNOWN]
+    candidates = (label.casefold(), label.casefold().rpartition("-")[0])
+    known = [names.index(name) for name in candidates if name in names]
+    return (known[0] if known else len(names), label)
+
+
+ARM_KINDS = (0, 2, 3)
+RANDOM_KIND = 1
+
+
+def styles(labels: Iterable[str], arms: Mapping[str, Arm] | None = None) -> dict[str, Style]:
+    """Return the style of each label; those not in `KNOWN` share out what it leaves.
+
+    Arms of active learning have the colour of their method; the random one is dashed.
+    """
+    arms = arms or {}
+    labels = sorted(set(labels), key=method_order)
+    found = _of_methods([arms[label].method if label in arms else label for label in labels])
+    others = sorted({arm.name for arm in arms.values() if not arm.random})
+    kinds = {name: ARM_KINDS[k % len(ARM_KINDS)] for k, name in enumerate(others)}
+    return {
+        label: Style(found[arm.method].colour, RANDOM_KIND if arm.random else kinds[arm.name])
+        if (arm := arms.get(label))
+        else found[label]
+        for label in labels
+    }
+
+
+def _of_methods(labels: Iterable[str]) -> dict[str, Style]:
+    known = {name.casefold(): style for name, style in KNOWN.items()}
+    ordered = sorted(set(labels), key=method_order)
+    every = (Style(colour, kind) for kind in range(len(ordered) + 4) for colour in COLOURS)
+    free = (style for style in every if style not in known.values())
+    return {label: known.get(label.casefold()) or next(free) for label in ordered}

@@ -1,0 +1,1 @@
+"""Pages, the site, exports and the command line."""

@@ -1,0 +1,272 @@
+"""What changed between two stores: runs, scores, settings, code and costs."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bnnbench.metrics import LISTED
+from bnnbench.metrics.statistics import (
+    Samples,
+    corrected_resampled_t,
+    holm,
+    mean,
+    paired_t,
+    replicates,
+)
+from bnnbench.reports.judge.paired import FEWEST_PAIRS, LEVEL, holdout_ratio
+from bnnbench.reports.read.facts import provenance_entries
+from bnnbench.reports.read.load import Damage
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.descriptions import flatten
+from bnnbench.suites.engine.store.record import Record
+
+Place = tuple[str, str, str, str, str]
+"""suite, profile, data set, origin, method"""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One score of one method: its means over the folds and seeds that both stores have."""
+
+    place: Place
+    condition: str
+    metric: str
+    before: float
+    after: float
+    pairs: int
+    different: int
+    """How many of the pairs differ at all."""
+    p_value: float | None
+    """Of the paired difference, by Holm over all changed scores; None where it was not tested."""
+
+    @property
+    def difference(self) -> float:
+        """What was added."""
+        return self.after - self.before
+
+    @property
+    def verdict(self) -> str:
+        """What may be said: better, worse, or that chance may have done it."""
+        if self.p_value is None:
+            return "not tested"
+        if self.p_value > LEVEL:
+            return "within chance"
+        better = LISTED[self.metric].higher_is_better if self.metric in LISTED else None
+        return (
+            "changed"
+            if better is None
+            else "better"
+            if (self.difference > 0) is better
+            else "worse"
+        )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of a method, or a fact of provenance, that is not the same."""
+
+    where: str
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Mean fit seconds of a method over the runs that both stores have."""
+
+    place: Place
+    before: float
+    after: float
+    pairs: int
+
+    @property
+    def ratio(self) -> float:
+        """After over before."""
+        return self.after / self.before if self.before > 0 else math.nan
+
+
+@dataclass(frozen=True)
+class Changes:
+    """All that differs from one store to another."""
+
+    names: tuple[str, str]
+    runs: tuple[int, int]
+    common: int
+    """Runs, by data set, method, fold and seed, that both have."""
+    same_key: int
+    """Of these, those of equal settings."""
+    only: tuple[Mapping[Place, int], Mapping[Place, int]]
+    """Runs that only one of the stores has, counted by place."""
+    ended: Mapping[tuple[Place, str, str], int]
+    """Place, status before and after → how many runs."""
+    scores: tuple[Change, ...]
+    equal_scores: int
+    """How many means of scores are equal to the last bit in every pair."""
+    settings: tuple[Setting, ...]
+    provenance: tuple[Setting, ...]
+    costs: tuple[Cost, ...]
+    damage: tuple[Damage, ...] = ()
+
+    @property
+    def significant(self) -> tuple[Change, ...]:
+        """The scores that changed by more than chance."""
+        return tuple(c for c in self.scores if c.p_value is not None and c.p_value <= LEVEL)
+
+
+def changes(
+    names: tuple[str, str],
+    before: Sequence[Record],
+    after: Sequence[Record],
+    damage: Sequence[Damage] = (),
+) -> Changes:
+    """Return what changed from the records of one store to those of another.
+
+    Runs are pairs if they agree in suite, profile, data set, origin, method, fold and seed.
+    Differences are tested as in the tables (Nadeau and Bengio's t over folds, Student's over
+    seeds of one), and adjusted by Holm over everything that changed.
+    """
+    sides = [{_run(r): r for r in records} for records in (before, after)]
+    common = [run for run in sides[0] if run in sides[1]]
+    pairs = [(sides[0][run], sides[1][run]) for run in sorted(common)]
+    only = [
+        Counter(run[0] for run in one if run not in other) for one, other in (sides, sides[::-1])
+    ]
+    ended = Counter((_place(a), a.status, b.status) for a, b in pairs if a.status != b.status)
+    by_place: dict[Place, list[tuple[Record, Record]]] = defaultdict(list)
+    for a, b in pairs:
+        by_place[_place(a)].append((a, b))
+    scores, equal = _scores(by_place)
+    return Changes(
+        names,
+        (len(before), len(after)),
+        len(pairs),
+        sum(a.key == b.key for a, b in pairs),
+        (dict(sorted(only[0].items())), dict(sorted(only[1].items()))),
+        dict(sorted(ended.items())),
+        scores,
+        equal,
+        tuple(_settings(by_place)),
+        tuple(_provenance([a for a, _ in pairs] or before, [b for _, b in pairs] or after)),
+        tuple(_costs(by_place)),
+        tuple(damage),
+    )
+
+
+def _place(record: Record) -> Place:
+    return record.suite, record.profile, record.dataset, record.origin, record.method
+
+
+def _run(record: Record) -> tuple[Place, int, int]:
+    return _place(record), record.fold, record.seed
+
+
+def _scores(
+    by_place: Mapping[Place, Sequence[tuple[Record, Record]]],
+) -> tuple[tuple[Change, ...], int]:
+    """Return the means that are not equal, and how many are."""
+    found: list[tuple[Change, float | None]] = []
+    equal = 0
+    for place, pairs in by_place.items():
+        named = {(c, m) for pair in pairs for r in pair for c, s in r.scores.items() for m in s}
+        ratio = holdout_ratio([record for pair in pairs for record in pair])
+        for condition, metric in sorted(named):
+            old, new = (_samples(pairs, side, condition, metric) for side in (0, 1))
+            shared = [run for run in old if run in new]
+            different = sum(not _same(old[run], new[run]) for run in shared)
+            if not shared:
+                continue
+            if not different:
+                equal += 1
+                continue
+            was, became = (mean([one[run] for run in shared]) for one in (old, new))
+            p_value = _p_value(old, new, ratio)
+            found.append(
+                (
+                    Change(place, condition, metric, was, became, len(shared), different, None),
+                    p_value,
+                )
+            )
+    return _adjusted(found), equal
+
+
+def _adjusted(found: Sequence[tuple[Change, float | None]]) -> tuple[Change, ...]:
+    raw = [p for _, p in found if p is not None]
+    adjusted = iter(holm(np.array(raw)).tolist() if raw else [])
+    values = [None if p is None else next(adjusted) for _, p in found]
+    changed = [replace(c, p_value=p) for (c, _), p in zip(found, values, strict=True)]
+    return tuple(sorted(changed, key=lambda c: (2.0 if c.p_value is None else c.p_value, c.place)))
+
+
+def _samples(
+    pairs: Sequence[tuple[Record, Record]], side: int, condition: str, metric: str
+) -> dict[tuple[int, int], float]:
+    return {
+        (r.fold, r.seed): float(value)
+        for pair in pairs
+        if (r := pair[side]).status == "completed"
+        and (value := r.scores.get(condition, {}).get(metric)) is not None
+    }
+
+
+def _p_value(old: Samples, new: Samples, ratio: float | None) -> float | None:
+    """Return the p-value of the paired difference; None where there are too few pairs."""
+    by_fold = len({fold for fold, _ in old}) > 1
+    gaps = np.array(replicates({run: new[run] - old[run] for run in old if run in new}, by_fold))
+    if len(gaps) < FEWEST_PAIRS or not np.isfinite(gaps).all() or (by_fold and ratio is None):
+        return None
+    test = corrected_resampled_t(gaps, ratio) if by_fold and ratio else paired_t(gaps)
+    return None if math.isnan(test.p_value) else test.p_value
+
+
+def _same(one: float, other: float) -> bool:
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+def _settings(
+    by_place: Mapping[Place, Sequence[tuple[Record, Record]]],
+) -> Iterable[Setting]:
+    """Yield the settings that differ between runs of one name, each once."""
+    found: dict[Setting, None] = {}
+    for place, pairs in by_place.items():
+        for a, b in pairs:
+            if a.key != b.key:
+                where = f"{labels.suite(place[0])}, {place[4]}"
+                found |= dict.fromkeys(_differing(where, a.run, b.run))
+    return found
+
+
+def _differing(
+    where: str, before: Mapping[str, object], after: Mapping[str, object]
+) -> Iterable[Setting]:
+    old, new = flatten(before), flatten(after)
+    for name in sorted(old.keys() | new.keys()):
+        texts = old.get(name, "absent"), new.get(name, "absent")
+        if texts[0] != texts[1]:
+            yield Setting(where, name, texts[0], texts[1])
+
+
+def _provenance(before: Sequence[Record], after: Sequence[Record]) -> Iterable[Setting]:
+    """Yield what of commit, packages and machine of the pairs is not the same set of values."""
+    sides = []
+    for records in (before, after):
+        values: dict[str, set[str]] = defaultdict(set)
+        for record in records:
+            for name, text in provenance_entries(record).items():
+                values[name].add(text)
+        sides.append(values)
+    for name in sorted(sides[0].keys() | sides[1].keys()):
+        texts = [", ".join(sorted(side.get(name, {"absent"}))) for side in sides]
+        if texts[0] != texts[1]:
+            yield Setting("", name, texts[0], texts[1])
+
+
+def _costs(by_place: Mapping[Place, Sequence[tuple[Record, Record]]]) -> Iterable[Cost]:
+    for place, pairs in by_place.items():
+        timed = [(a.cost.fit_seconds, b.cost.fit_seconds) for a, b in pairs if a.cost and b.cost]
+        if timed:
+            old, new = (mean([pair[side] for pair in timed]) for side in (0, 1))
+            yield Cost(place, old, new, len(timed))

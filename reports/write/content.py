@@ -1,0 +1,153 @@
+"""Everything a page shows, computed once; the template only lays it out."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from bnnbench.reports.judge.table import Table
+from bnnbench.reports.papers.reproduction import Comparison, Reproduction
+from bnnbench.reports.papers.verdicts import (
+    Declaration,
+    Judgement,
+    Summary,
+    declarations,
+    judgements,
+    summaries,
+)
+from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
+from bnnbench.reports.read.facts import Failure, Origin, failures, origins
+from bnnbench.reports.read.load import Damage, Results
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.families import FAMILIES, family_of
+from bnnbench.reports.style.numbers import duration
+from bnnbench.reports.style.palette import Style, styles
+from bnnbench.reports.write.part import Part, part_of
+from bnnbench.suites.engine.command.means import with_means
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that is known of one suite."""
+
+    suite: str
+    parts: tuple[Part, ...]
+    styles: Mapping[str, Style]
+    damage: tuple[Damage, ...]
+    superseded: int
+    failures: Sequence[Failure]
+    origins: Sequence[Origin]
+    results: Results
+
+    @cached_property
+    def stores(self) -> Mapping[str, int]:
+        """Store → how many runs were taken from it, where several were merged."""
+        places = self.results.places
+        return dict(sorted(Counter(places[r.key] for r in self.results.records if places).items()))
+
+    @cached_property
+    def benchmarks(self) -> tuple[Benchmark, ...]:
+        """All benchmarks, in the order of the page."""
+        return tuple(section.benchmark for part in self.parts for section in part.sections)
+
+    @cached_property
+    def places_of(self) -> Mapping[tuple[str, ...], int]:
+        """Identity of a benchmark → its place among all."""
+        return {benchmark.identity: i for i, benchmark in enumerate(self.benchmarks)}
+
+    @property
+    def has_details(self) -> bool:
+        """Whether there are tables of single corruptions or sizes."""
+        sections = (section for part in self.parts for section in part.sections)
+        return any(section.parts or section.tables_by_size for section in sections)
+
+    @cached_property
+    def families(self) -> Mapping[str, str]:
+        """Method → family, in the order of the families."""
+        found = {
+            method: family_of(runs[0].run.get("method"))
+            for benchmark in self.benchmarks
+            for method, runs in benchmark.runs.items()
+        }
+        return dict(sorted(found.items(), key=lambda item: FAMILIES.index(item[1])))
+
+    @property
+    def reproductions(self) -> list[Reproduction]:
+        """The printed scores of all profiles."""
+        return [found for part in self.parts for found in part.reproductions]
+
+    @cached_property
+    def judged(self) -> Mapping[Comparison, Judgement]:
+        """What may be said of every printed number beside ours."""
+        return judgements(self.reproductions)
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        """How many printed numbers agree, paper by paper."""
+        return summaries(self.judged.values())
+
+    @property
+    def declarations(self) -> tuple[Declaration, ...]:
+        """How the papers came to their numbers, and we to ours."""
+        return declarations(self.reproductions)
+
+    @property
+    def title(self) -> str:
+        """The suite's name for people."""
+        return labels.suite(self.suite)
+
+    @property
+    def lede(self) -> str:
+        """What was compared, in a sentence."""
+        methods = {m for part in self.parts for m in part.methods}
+        datasets = list(dict.fromkeys(f.title for part in self.parts for f in part.facts))
+        on = datasets[0] if len(datasets) == 1 else f"{len(datasets)} data sets"
+        runs = sum(len(part.records) for part in self.parts)
+        took = duration(sum(part.fit_seconds for part in self.parts))
+        plural = "s" * (len(methods) != 1), "s" * (runs != 1)
+        return (
+            f"{len(methods)} method{plural[0]} on {on}: {runs:,} run{plural[1]}, {took} of fitting"
+        )
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """Data sets and conditions that stand-ins took the place of."""
+        found: dict[str, None] = {}
+        for part in self.parts:
+            for facts in part.facts:
+                if facts.origin == "stand-in":
+                    found[facts.title] = None
+                odd = [c for c, origin in facts.conditions.items() if origin == "stand-in"]
+                if facts.origin != "stand-in":
+                    found |= dict.fromkeys(f"{facts.title}: {c}" for c in odd)
+        return list(found)
+
+    @property
+    def tables(self) -> list[tuple[str, Table]]:
+        """Profile and table, in the order of the page."""
+        return [(part.profile, table) for part in self.parts for table in part.tables]
+
+
+def content(results: Results) -> Content:
+    """Return what the page of a suite shows, from its records and predictions."""
+    found = benchmarks(map(with_means, results.records))
+    arms = {label: arm for b in found for label, arm in b.arms.items()}
+    looks = styles((method for b in found for method in b.runs), arms)
+    profiles = dict.fromkeys(b.profile for b in found)
+    damage = list(results.damage)
+    parts = []
+    for i, profile in enumerate(profiles):
+        mine = [b for b in found if b.profile == profile]
+        part, missing = part_of(results, profile, mine, looks, f"p{i}")
+        parts.append(part)
+        damage += missing
+    return Content(
+        results.suite,
+        tuple(parts),
+        looks,
+        tuple(damage),
+        results.superseded,
+        failures(results.records),
+        origins(results.records),
+        results,
+    )

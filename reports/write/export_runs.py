@@ -1,0 +1,109 @@
+"""`bnnbench report export RESULTS --format parquet|csv|latex`: every score, for other tools."""
+
+import argparse
+import importlib.util
+import io
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from bnnbench.reports.read.load import Results, read, store_names, suite_folders
+from bnnbench.reports.read.merge import merged
+from bnnbench.reports.write.content import content
+from bnnbench.reports.write.export import latex
+from bnnbench.reports.write.listing import RUN_COLUMNS, run_rows
+from bnnbench.suites.engine.store.durable import write_whole
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.tables import metric_rows
+
+WRITTEN, MISUSED, DAMAGED = 0, 2, 3
+"""Exit codes; with the last, everything that could be read was written."""
+
+FORMATS = {"parquet": ".parquet", "csv": ".csv", "latex": ".tex"}
+ENGINES = ("pyarrow", "fastparquet")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write what is asked for, and return the exit code."""
+    parser = argparse.ArgumentParser("bnnbench report export", description=__doc__)
+    parser.add_argument("results", nargs="+", type=Path, help="folders of results; merged")
+    parser.add_argument("--format", choices=FORMATS, default="csv")
+    parser.add_argument("--out", type=Path, help="the file (default: results.<ending>)")
+    options = parser.parse_args(arguments)
+    out = options.out or Path(f"results{FORMATS[options.format]}")
+    try:
+        if options.format == "parquet":
+            needs_parquet()
+        found = list(_results(options.results).values())
+        text = (
+            latex([table for one in found for table in content(one).tables]).encode()
+            if options.format == "latex"
+            else written(frame(found), options.format)
+        )
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out, text)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return MISUSED
+    damage = [d for one in found for d in one.damage]
+    for d in damage:
+        print(f"damaged: {d.key}: {d.reason}", file=sys.stderr)
+    print(f"{out}: {sum(len(one.records) for one in found)} runs of {len(found)} suites")
+    return DAMAGED if damage else WRITTEN
+
+
+def needs_parquet() -> None:
+    """Raise ValueError, with the cure, where no package writes Parquet."""
+    if not any(importlib.util.find_spec(name) for name in ENGINES):
+        raise ValueError(
+            "Parquet needs pyarrow: pip install pyarrow (or pip install -e '.[parquet]'); "
+            "--format csv needs nothing"
+        )
+
+
+def frame(found: Iterable[Results]) -> pd.DataFrame:
+    """Return one row per score, with the run's key, cost and provenance beside it.
+
+    Runs without a score (diverged, failed) have one row without condition, metric and value.
+    """
+    parts = [_scores(one.records, one.places) for one in found]
+    return pd.concat(parts, ignore_index=True)
+
+
+SCORE_COLUMNS = ("scored_on", "condition", "metric", "value", "unit")
+NUMBERS = ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules", "value")
+
+
+def _scores(records: Sequence[Record], places: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows of one suite, in the order of names."""
+    rows = []
+    for record in records:
+        (run,) = run_rows([record], places)
+        scores = [row[3:5] + row[8:] for row in metric_rows([record])]
+        rows += [(*run, *score) for score in scores or [("", "", "", math.nan, "")]]
+    table = pd.DataFrame(rows, columns=[*RUN_COLUMNS, *SCORE_COLUMNS])
+    for name in NUMBERS:
+        table[name] = [math.nan if value == "" else float(value) for value in table[name]]
+    order = ["profile", "dataset", "origin", "method", "fold", "seed", "key", "condition", "metric"]
+    return table.sort_values(order, kind="stable")
+
+
+def written(table: pd.DataFrame, kind: str) -> bytes:
+    """Return the table as the bytes of a file."""
+    if kind == "csv":
+        return table.to_csv(index=False, lineterminator="\n").encode()
+    buffer = io.BytesIO()
+    table.to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+def _results(paths: Sequence[Path]) -> dict[str, Results]:
+    """Return suite → its results, those of several stores merged."""
+    found: dict[str, dict[str, Results]] = {}
+    for name, path in zip(store_names(paths), paths, strict=True):
+        for folder in suite_folders(path):
+            found.setdefault(folder.resolve().name, {})[name] = read(folder)
+    return {suite: merged(stores) for suite, stores in sorted(found.items())}

@@ -1,0 +1,33 @@
+"""runs.csv: every run of a report on a line, with what it cost and where it was made."""
+
+from collections.abc import Iterable, Mapping
+
+from bnnbench.suites.engine.store.record import Record
+
+RUN_COLUMNS = (
+    *("key", "suite", "profile", "dataset", "origin", "method", "fold", "seed", "status"),
+    *("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules"),
+    *("commit", "machine", "device", "finished", "store"),
+)
+
+
+def run_rows(
+    records: Iterable[Record], places: Mapping[str, str] | None = None
+) -> list[tuple[object, ...]]:
+    """Return one row per run, in the order of names; `places` are keys and their stores."""
+    return sorted(
+        (_row(record, (places or {}).get(record.key, "")) for record in records),
+        key=lambda row: (row[1:8], row[0]),
+    )
+
+
+def _row(record: Record, store: str) -> tuple[object, ...]:
+    told, cost = record.provenance, record.cost
+    costs = ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules")
+    return (
+        *(record.key, record.suite, record.profile, record.dataset, record.origin),
+        *(record.method, record.fold, record.seed, record.status),
+        *("" if (v := getattr(cost, name, None)) is None else v for name in costs),
+        *(str(told.get(name, "")) for name in ("commit", "machine", "device", "finished")),
+        store,
+    )

@@ -1,0 +1,192 @@
+"""The content of a suite as one HTML file that needs nothing beside it."""
+
+import base64
+import hashlib
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from bnnbench.reports.sections.coverage_table import coverage_table
+from bnnbench.reports.sections.few_samples import divergence_table, equal_table, other_tables
+from bnnbench.reports.sections.gallery import Gallery
+from bnnbench.reports.sections.layers import layer_table
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.families import FAMILIES
+from bnnbench.reports.style.numbers import duration, identifier, number, span, typographic
+from bnnbench.reports.style.palette import MARKERS, Style
+from bnnbench.reports.write import drilldown as behind
+from bnnbench.reports.write.content import Content
+from bnnbench.reports.write.export import printed
+from bnnbench.reports.write.part import Part
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+SCRIPTS = ("start", "sort", "filter", "switch", "copy", "runs")
+"""The parts of a page's script, in the order in which they run."""
+
+STYLES = ("style", "controls", "print")
+"""The parts of a page's style; later ones overrule."""
+
+BEHIND = '{"behind": "here"}'
+"""Stands in a page for what is behind its cells until the page's own size is known."""
+
+MOST_BYTES = 2_900_000
+"""Of a page; what is behind the cells takes what is left."""
+
+LEAST_BEHIND = 300_000
+"""Room for what is behind the cells, for which parts of a page make way."""
+
+MOST_FIGURES = 2_400_000
+"""Bytes of figures that one page holds."""
+
+MOST_DAMAGE = 20
+"""Runs that a page names as damaged; a file beside it has them all."""
+
+Links = list[tuple[str, str]]
+"""address and title of other pages of a suite"""
+
+
+def pages(content: Content, home: str = "") -> dict[str, str]:
+    """Return name → page of a suite: report.html, and what of it is too much for one file.
+
+    Tables of single corruptions and sizes go to a second file first, then the figures to
+    others. `home` is the address of the front page, where there is one.
+    """
+    apart: dict[str, Links] = {"details": [], "figures": []}
+    chunks = _chunks(content)
+
+    def first() -> str:
+        return _page("page.html", content=content, home=home, apart=apart)
+
+    page = first()
+    if _is_large(page) and content.has_details:
+        apart["details"] = [("details.html", "Details")]
+        page = first()
+    if _is_large(page) and chunks:
+        names = ["figures.html", *(f"figures-{i}.html" for i in range(2, len(chunks) + 1))]
+        titles = ["Figures", *(f"Figures, page {i}" for i in range(2, len(chunks) + 1))]
+        apart["figures"] = list(zip(names, titles, strict=True))
+        page = first()
+    files = {"report.html": page}
+    for name, _ in apart["details"]:
+        files[name] = _page("details.html", content=content, page="report.html")
+    for (name, title), chunk in zip(apart["figures"], chunks, strict=False):
+        shown = {"content": content, "page": "report.html", "title": title, "chunk": chunk}
+        files[name] = _page("figures.html", **shown)
+    return {name: _filled(text, content) for name, text in files.items()}
+
+
+def render(content: Content) -> str:
+    """Return the first page of a suite."""
+    return pages(content)["report.html"]
+
+
+def front(shown: object) -> str:
+    """Return the front page of a site."""
+    return _page("index.html", front=shown, content=None).replace(BEHIND, "null")
+
+
+def compared(found: object, **words: object) -> str:
+    """Return the page of what changed; `words` are functions that say it."""
+    return _page("compare.html", changes=found, content=None, **words).replace(BEHIND, "null")
+
+
+def timings(**shown: object) -> str:
+    """Return the page of timings."""
+    return _page("timing.html", content=None, span=span, **shown).replace(BEHIND, "null")
+
+
+def _is_large(page: str) -> bool:
+    return len(page.encode()) > MOST_BYTES - LEAST_BEHIND
+
+
+def _filled(page: str, content: Content) -> str:
+    """Return the page with what is behind its cells, as far as there is room."""
+    if 'class="results' not in page:
+        return page.replace(BEHIND, "null")
+    room = min(behind.MOST_BYTES, MOST_BYTES - len(page.encode()))
+    return page.replace(BEHIND, behind.embedded(behind.behind(content, max(room, 0))))
+
+
+def _chunks(content: Content) -> list[list[tuple[Part, list[Gallery]]]]:
+    """Return the figures in portions that are pages: part and galleries of each."""
+    found: list[list[tuple[Part, list[Gallery]]]] = []
+    left = 0
+    for part in content.parts:
+        for gallery in part.galleries:
+            size = sum(len(drawing.svg) for drawing in gallery.drawings)
+            if size > left and (not found or left < MOST_FIGURES):
+                found.append([])
+                left = MOST_FIGURES
+            left -= size
+            if not found[-1] or found[-1][-1][0] is not part:
+                found[-1].append((part, []))
+            found[-1][-1][1].append(gallery)
+    return found
+
+
+def _page(template: str, **shown: object) -> str:
+    """Return a page. Every name in it is escaped, and only its own script may run."""
+    script = _texts(f"{name}.js" for name in SCRIPTS)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    counter = itertools.count(1)
+    environment.filters |= {"typographic": typographic}
+    environment.globals |= {
+        "labels": labels,
+        "printed": printed,
+        "coverage_table": coverage_table,
+        "layer_table": layer_table,
+        "divergence_table": divergence_table,
+        "equal_table": equal_table,
+        "other_tables": other_tables,
+        "number": number,
+        "duration": duration,
+        "identifier": identifier,
+        "unique": lambda: f"t{next(counter)}",
+        "swatch": swatch,
+    }
+    return environment.get_template(template).render(
+        **shown,
+        family_order="|".join(FAMILIES),
+        most_damage=MOST_DAMAGE,
+        behind_here=Markup(BEHIND),
+        style=Markup(_texts(f"{name}.css" for name in STYLES)),
+        script=Markup(script),
+        script_digest=digest,
+    )
+
+
+def _texts(names: Iterable[str]) -> str:
+    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+
+
+def swatch(style: Style) -> Markup:
+    """Return the key to a method's line in the figures."""
+    dash = " ".join(f"{1.4 * length:g}" for length in style.dash)
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    shapes = {
+        "o": '<circle cx="14" cy="6" r="3.2"/>',
+        "s": '<rect x="11" y="3" width="6" height="6"/>',
+        "^": '<path d="M14 2.2 17.6 9H10.4z"/>',
+        "D": '<path d="M14 1.8 18.2 6 14 10.2 9.8 6z"/>',
+        "v": '<path d="M14 9.8 17.6 3H10.4z"/>',
+        "P": '<path d="M12.8 2.2h2.4v2.6h2.6v2.4h-2.6v2.6h-2.4V7.2h-2.6V4.8h2.6z"/>',
+        "X": '<path d="M12 2.3 14 4.3 16 2.3 17.7 4 15.7 6l2 2L16 9.7l-2-2-2 2L10.3 8l2-2-2-2z"/>',
+        "p": '<path d="M14 2.2 17.8 5 16.3 9.5h-4.6L10.2 5z"/>',
+    }
+    assert set(shapes) == set(MARKERS)
+    return Markup(
+        f'<svg class="swatch" viewBox="0 0 28 12" aria-hidden="true" fill="{style.colour}">'
+        f'<path d="M0 6H28" stroke="{style.colour}" stroke-width="2"{dashed}/>'
+        f"{shapes[style.marker]}</svg>"
+    )

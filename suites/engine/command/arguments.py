@@ -1,0 +1,219 @@
+"""The flags that all suites share."""
+
+import argparse
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bnnbench.datasets import Policy
+from bnnbench.suites import Entry
+from bnnbench.suites.engine.executors import EXECUTORS, Limits, Settings, cores, lacks
+
+WORKERS_ELSEWHERE = 16
+"""Workers on a cluster unless the command line says how many."""
+
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asked for; None leaves the choice to the suite or the machine."""
+
+    profile: str
+    methods: tuple[str, ...] | None
+    datasets: tuple[str, ...] | None
+    seeds: int | None
+    folds: int | None
+    samples: int | None
+    data: Policy
+    data_dir: Path | None
+    out: Path
+    device: str
+    executor: str | None
+    workers: int | None
+    timeout: float | None
+    memory: int | None
+    address: str | None
+    gpus: float | None
+    partition: str | None
+    minutes: int
+    limit: int | None
+    refit: str
+    no_report: bool
+    offline: bool
+    dry_run: bool
+
+    def export(self) -> None:
+        """Tell the data sources, here and in worker processes, where files are."""
+        if self.data_dir:
+            os.environ["BNNBENCH_DATA"] = str(self.data_dir.absolute())
+        if self.offline:
+            os.environ["BNNBENCH_OFFLINE"] = "1"
+
+    @property
+    def limits(self) -> Limits:
+        """What one run may take."""
+        return Limits(self.timeout, self.memory)
+
+    def placement(self, tasks: int) -> tuple[str, Settings]:
+        """Return the executor's name, and its settings for so many tasks."""
+        workers = min(self.workers or self._most_workers(), max(tasks, 1))
+        if self.executor is None and self.device == "cuda" and self.workers is None:
+            workers = 1
+        name = self.executor or ("processes" if workers > 1 or self.limits else "serial")
+        settings = Settings(
+            workers=1 if name == "serial" else workers,
+            limits=self.limits,
+            gpus=float(self.device == "cuda") if self.gpus is None else self.gpus,
+            address=self.address,
+            partition=self.partition,
+            minutes=self.minutes,
+        )
+        return name, settings
+
+    def _most_workers(self) -> int:
+        """Return how many workers there are unless the command line says it."""
+        if self.executor == "slurm" or (self.executor == "ray" and self.address):
+            return WORKERS_ELSEWHERE
+        return cores()
+
+
+def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
+    """Return the options; a mistake ends the process with code 2 and the reason."""
+    parser = argparse.ArgumentParser(
+        prog=f"bnnbench {name}",
+        description=suite.title,
+        epilog="Exit codes: 0 all runs completed, 3 some failed or diverged, 2 usage.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "--profile", choices=suite.profiles, default=min(suite.profiles, key=lambda p: p != "quick")
+    )
+    add("--methods", type=_names, metavar="A,B", help="labels, registry keys or module:Class")
+    add("--datasets", type=_names, metavar="A,B", help="names of data sets of the suite")
+    add("--seeds", type=_count(), metavar="N", help="repeat each fold with N seeds")
+    add("--folds", type=_count(), metavar="N", help="at most N folds of each data set")
+    if suite.sampled:
+        add("--samples", type=_count(), metavar="N", help="samples behind what is measured")
+    parser.set_defaults(samples=None)
+    add("--data", choices=("auto", "original", "stand-in"), default="auto")
+    add("--data-dir", type=Path, metavar="DIR", help="where data files are, or go")
+    add("--out", type=Path, metavar="DIR", default=Path("results"))
+    add("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    add("--executor", choices=sorted(EXECUTORS), help="default: processes on several cores")
+    add("--workers", type=_count(), metavar="N", help="default: one for each core, elsewhere "
+        f"{WORKERS_ELSEWHERE}")  # fmt: skip
+    add("--timeout", type=_seconds, metavar="SECONDS", help="end a run that takes longer")
+    add("--memory", type=_size, metavar="SIZE", help="end a worker that needs more, as 4G")
+    add("--address", metavar="ADDRESS", help="of a Ray cluster, or auto; Slurm: local, to try it")
+    add("--gpus", type=_share, metavar="SHARE", help="of a worker: 0.25 on Ray, 1 on Slurm")
+    add("--partition", metavar="NAME", help="of Slurm")
+    add("--minutes", type=_count(), metavar="N", default=240, help="of one of Slurm's jobs")
+    add("--dry-run", action="store_true", help="say what is to be done and how long it may take")
+    add("--limit", type=_count(), metavar="N", help="only N training and test rows: a smoke test")
+    add("--refit", choices=("missing", "changed", "all"), default="missing",
+        help="repeat runs that were recorded with other code, or all; default: none")  # fmt: skip
+    add("--no-report", action="store_true", help="leave the report as it is")
+    add("--offline", action="store_true", help="never touch the network")
+    options = Options(**vars(parser.parse_args(arguments)))
+    if reason := _contradiction(options):
+        parser.error(reason)
+    if options.out.exists() and not options.out.is_dir():
+        parser.error(f"--out: {options.out} is a file, a folder is needed")
+    elsewhere = options.executor in ("ray", "slurm")
+    if options.device == "cuda" and not (elsewhere or _has_gpu()):
+        parser.error("--device cuda: torch finds no CUDA device here; use --device cpu")
+    if options.device == "auto":
+        options = replace(options, device="cuda" if _has_gpu() else "cpu")
+    return options
+
+
+def _has_gpu() -> bool:
+    import torch  # here, so that --help needs none
+
+    return torch.cuda.is_available()
+
+
+def _contradiction(options: Options) -> str | None:
+    """Return which flags do not go together, or what an executor lacks, with the cure."""
+    name, limits = options.executor, options.limits
+    if name and (lacking := lacks(name)):
+        return f"--executor {name}: {lacking}"
+    if name == "serial" and (options.workers or 1) > 1:
+        return "--workers: the serial executor has one; use --executor processes"
+    if name == "serial" and limits:
+        return (
+            "--timeout, --memory: the serial executor cannot stop a run; use --executor processes"
+        )
+    if limits.bytes and not sys.platform.startswith("linux"):
+        return "--memory: needs Linux, where the memory of another process can be seen"
+    if name in (None, "serial", "processes") and (options.workers or 1) > most_workers():
+        return f"--workers: needs a whole number from 1 to {most_workers()} on this machine"
+    for flag, value, executors in (
+        ("address", options.address, ("ray", "slurm")),
+        ("gpus", options.gpus, ("ray", "slurm")),
+        ("partition", options.partition, ("slurm",)),
+    ):
+        if value is not None and name not in executors:
+            return f"--{flag}: needs --executor {' or '.join(executors)}"
+    if name == "slurm" and options.address not in (None, "local"):
+        return "--address: for Slurm it can only be local, which tries it on this machine"
+    if name == "slurm" and options.gpus and options.gpus % 1:
+        return "--gpus: Slurm gives whole GPUs only"
+    return None
+
+
+def most_workers() -> int:
+    """Return how many worker processes this machine may be asked for."""
+    return max(16, 4 * cores())
+
+
+def _seconds(text: str) -> float:
+    return _positive(text, "a number of seconds above 0")
+
+
+def _share(text: str) -> float:
+    return 0.0 if text == "0" else _positive(text, "a number of GPUs, 0 or more")
+
+
+def _size(text: str) -> int:
+    """Return a number of bytes: 500M, 4G, 1.5GiB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", text, re.IGNORECASE)
+    if not found or not (size := int(float(found[1]) * UNITS[found[2].upper()])):
+        raise argparse.ArgumentTypeError(f"needs a size such as 500M or 4G; got {text!r}")
+    return size
+
+
+def _positive(text: str, needed: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"needs {needed}; got {text!r}")
+    return number
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError("needs at least one name")
+    return names
+
+
+def _count(most: int | None = None) -> Callable[[str], int]:
+    """Return a reader of whole numbers from 1 to `most`."""
+    needed = f"a whole number from 1 to {most}" if most else "a whole number, 1 or more"
+
+    def read(text: str) -> int:
+        number = int(text) if text.isascii() and text.isdigit() else 0
+        if number < 1 or (most and number > most):
+            raise argparse.ArgumentTypeError(f"needs {needed}; got {text!r}")
+        return number
+
+    return read

@@ -1,0 +1,71 @@
+"""`--dry-run`: what is to be done, how long it may take, and how much memory it needs."""
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bnnbench.suites.engine.command.budget import Budget, Cost, Experience, budget, in_words
+from bnnbench.suites.engine.command.plan import Plan
+from bnnbench.suites.engine.executors import Settings
+from bnnbench.suites.engine.run import memory
+from bnnbench.suites.engine.store.store import Store
+
+
+def dry_run(
+    planned: Plan, store: Store, rows: Mapping[str, int], settings: Settings, console: Console
+) -> None:
+    """Print the runs of a plan by data set and method, with their estimated cost.
+
+    `rows` has the training rows of each source that is here.
+    """
+    experience = Experience(store.records())
+    todo = [run for task in planned.tasks for run in task.runs]
+    costs = {run.key: experience.of(run, rows.get(run.source.name)) for run in todo}
+    table = Table(box=None, pad_edge=False)
+    for column in ("data set", "method"):
+        table.add_column(column)
+    for column in ("to do", "finished", "time", "memory"):
+        table.add_column(column, justify="right")
+    places = dict.fromkeys((run.source.name, run.label) for run in planned.runs)
+    for source, label in places:
+        here = [r for r in planned.runs if (r.source.name, r.label) == (source, label)]
+        left = [run for run in here if run.key in costs]
+        known = [costs[run.key] for run in left]
+        cells = source, label, str(len(left)), str(len(here) - len(left)), *_estimates(known)
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+    _conclude(budget(planned.tasks, costs, settings.workers), len(todo), settings, console)
+
+
+def _estimates(costs: list[Cost | None]) -> tuple[str, str]:
+    """Return the time of some runs in all and the memory of one, ~ where they are scaled."""
+    if not costs:
+        return "", ""
+    known = [cost for cost in costs if cost]
+    if len(known) < len(costs):
+        return "unknown", "unknown"
+    rough = "~" if any(cost.basis == "scaled" for cost in known) else ""
+    seconds, most = sum(cost.seconds for cost in known), max(cost.bytes for cost in known)
+    return rough + in_words(seconds), rough + memory.in_words(most)
+
+
+def _conclude(found: Budget, runs: int, settings: Settings, console: Console) -> None:
+    workers = f"{settings.workers} {'worker' if settings.workers == 1 else 'workers'}"
+    lines = []
+    if found.unknown < runs:
+        more = f", and {found.unknown} runs of which nothing is known" if found.unknown else ""
+        lines.append(f"Estimated time with {workers}: {in_words(found.seconds)}{more}")
+    elif runs:
+        lines.append("Estimated time: unknown, no earlier run of these methods is kept here")
+    if found.largest:
+        base = memory.high_water_mark("self")
+        lines.append(
+            f"Largest memory need: {memory.in_words(found.bytes + base)} "
+            f"({found.largest.name}); {workers}: up to "
+            f"{memory.in_words(settings.workers * (found.bytes + base))}"
+        )
+    lines.append("Nothing was run or written (--dry-run).")
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

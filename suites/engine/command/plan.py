@@ -1,0 +1,114 @@
+"""Which runs a command has to carry out, and which are finished."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+from bnnbench.suites.engine.command.changes import changes_since
+from bnnbench.suites.engine.declare.description import describe
+from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite, after_each_fit, grouped
+from bnnbench.suites.engine.run.execute import Task
+from bnnbench.suites.engine.run.provenance import code_of
+from bnnbench.suites.engine.store.checkpoints import FOLDER, discard
+from bnnbench.suites.engine.store.record import Record, newest
+from bnnbench.suites.engine.store.rescore import rescore
+from bnnbench.suites.engine.store.store import Store
+
+Refit = Literal["missing", "changed", "all"]
+"""Which runs are carried out: those that have no result, also those recorded with other code of
+this project, or every one."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every run of a suite, and the tasks that are left."""
+
+    runs: tuple[Run, ...]
+    tasks: tuple[Task, ...]
+    before: Mapping[str, object]
+    """Key of a run that is to be repeated → when the record that it has was finished."""
+    changes: tuple[str, ...] = ()
+    """A sentence for each kind of change since runs were recorded."""
+
+    @property
+    def left(self) -> int:
+        """How many runs are to be carried out."""
+        return sum(len(task.runs) for task in self.tasks)
+
+
+def plan(
+    suite: Suite, store: Store, device: str, refit: Refit = "missing", writing: bool = True
+) -> Plan:
+    """Return the plan, having brought the finished runs' records up to the suite if `writing`.
+
+    A run is finished if it was completed or diverged under every condition of the suite, on the
+    data of today and, where its method is a stranger's, by the code of today; one that failed is
+    tried again. Raises `Damaged` for a record that cannot be read.
+    """
+    runs = {run.key: run for run in suite.runs()}
+    if refit == "all" and writing:
+        discard(store.folder / FOLDER, runs)
+    records = {record.key: record for record in store.records()}
+    finished = {} if refit == "all" else _finished(suite, runs, records)
+    changed = changes_since(finished, runs)
+    for key in changed.outdated | (changed.other_code if refit == "changed" else set()):
+        del finished[key]
+    current = {record.key for record in newest(records.values())}
+    if finished and writing:
+        _adopt(suite, runs, finished, current, store)
+        scored = chain.from_iterable(_scored(suite, run) for run in runs.values())
+        metrics = {evaluation.condition.name: evaluation.metrics for evaluation in scored}
+        rescore(store, metrics, finished.keys())
+    unfinished = (run for key, run in runs.items() if key not in finished)
+    left = grouped(unfinished, suite.fitted_together)
+    settings = suite.evaluations, device, suite.reproduces, store.folder / FOLDER
+    tasks = [Task(together, *settings, code_of(together[0].method)) for together in left]
+    repeated = records.keys() & runs.keys() - finished.keys()
+    before = {key: records[key].provenance.get("finished") for key in repeated}
+    lines = changed.sentences(refit)
+    return Plan(tuple(runs.values()), tuple(tasks), before, lines)
+
+
+def _finished(
+    suite: Suite, runs: Mapping[str, Run], records: Mapping[str, Record]
+) -> dict[str, Record]:
+    return {
+        key: records[key]
+        for key, run in runs.items()
+        if key in records
+        and records[key].status != "failed"
+        and {e.condition.name for e in _scored(suite, run)} <= records[key].condition_origins.keys()
+    }
+
+
+def _scored(suite: Suite, run: Run) -> list[Evaluation]:
+    """Return what is scored in the course of a run."""
+    return list(chain.from_iterable(after_each_fit(suite.evaluations, run.acquisition)))
+
+
+def _adopt(
+    suite: Suite,
+    runs: Mapping[str, Run],
+    finished: Mapping[str, Record],
+    current: set[str],
+    store: Store,
+) -> None:
+    """Give finished runs the labels and claims that the suite makes now.
+
+    Where other settings were tried later under the same label, a run is chosen again.
+    """
+    claims = [describe(dataclasses.asdict(claim)) for claim in suite.reproduces]
+    adopted = []
+    for key, record in finished.items():
+        changes: dict[str, object] = {}
+        if key not in current:
+            changes["provenance"] = dict(record.provenance) | {"chosen": store.clock.now()}
+        if record.method != runs[key].label:
+            changes["method"] = runs[key].label
+        if list(record.reproduces) != claims:
+            changes["reproduces"] = tuple(claims)
+        if changes:
+            adopted.append(dataclasses.replace(record, **changes))
+    store.rewrite_all(adopted)

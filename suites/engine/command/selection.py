@@ -1,0 +1,120 @@
+"""The part of a suite that the command line asks for."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bnnbench.methods import METHODS, method_type
+from bnnbench.methods.base import Method
+from bnnbench.methods.own_files import module_of
+from bnnbench.metrics import METRICS
+from bnnbench.suites.engine.command.arguments import Options
+from bnnbench.suites.engine.declare.description import describe
+from bnnbench.suites.engine.declare.grid import Suite
+from bnnbench.suites.engine.declare.names import name_of
+from bnnbench.suites.engine.declare.probe import with_samples
+
+
+class UsageError(ValueError):
+    """The command line asks for something that does not exist; says what does."""
+
+
+def selected(suite: Suite, options: Options) -> Suite:
+    """Return the suite with the methods, data sets, folds and seeds that were asked for.
+
+    Raises `UsageError`.
+    """
+    changes: dict[str, Any] = {}
+    if options.methods:
+        methods = changes["methods"] = _methods(suite.methods, options.methods)
+        changes["optional_methods"] = ()
+        changes["own_settings"] = {
+            source: {name: own[name] for name in own if name in methods}
+            for source, own in suite.own_settings.items()
+        }
+        own = suite.own_architectures
+        changes["own_architectures"] = {name: own[name] for name in own if name in methods}
+    if options.datasets:
+        changes |= {"sources": _sources(suite, options.datasets), "optional": ()}
+    if options.seeds:
+        changes["seeds"] = options.seeds
+    if options.folds:
+        changes["folds"] = options.folds
+    if options.samples:
+        changes["probes"] = with_samples(suite.probes, options.samples)
+    try:
+        chosen = replace(suite, **changes)
+    except ValueError as error:
+        raise UsageError(f"--methods: {error}") from error
+    for name in {name for e in chosen.evaluations for name in e.metrics} - set(METRICS):
+        raise UsageError(f"suite {suite.name} asks for a metric " + nearest(name, METRICS))
+    return chosen
+
+
+def _sources(suite: Suite, names: Sequence[str]) -> tuple[object, ...]:
+    known = {source.name.casefold(): source for source in suite.sources}
+    for name in names:
+        if name.casefold() not in known:
+            raise UsageError("--datasets: " + nearest(name, [s.name for s in suite.sources]))
+    wanted = {name.casefold() for name in names}
+    return tuple(source for name, source in known.items() if name in wanted)
+
+
+def _methods(suite: Mapping[str, Method], names: Sequence[str]) -> dict[str, Method]:
+    """Return label → method, in the order of the names; no label stands for two."""
+    found: dict[str, Method] = {}
+    for name in names:
+        for label, method in _method(suite, name).items():
+            found[label if found.get(label, method) == method else name] = method
+    return found
+
+
+def _method(suite: Mapping[str, Method], name: str) -> dict[str, Method]:
+    """Return what a name stands for: a label, else a registry key, else a class."""
+    labels = [label for label in suite if label.casefold() == name.casefold()]
+    if not labels and name.casefold() in METHODS:
+        name = name.casefold()
+        labels = [label for label, method in suite.items() if name_of(type(method)) == name]
+        if not labels:
+            return {name: _made(METHODS[name])}
+    if not labels and ":" in name:
+        kind = name.rpartition(":")[2]
+        return {name if kind in suite else kind: _made(_path(name))}
+    if not labels:
+        raise UsageError("--methods: " + nearest(name, [*suite, *METHODS]))
+    return {label: suite[label] for label in labels}
+
+
+def _path(name: str) -> str:
+    """Return "module:Class" for a class that may be named by its file instead of its module."""
+    module, _, kind = name.rpartition(":")
+    if not module.endswith(".py"):
+        return name
+    try:
+        return f"{module_of(Path(module))}:{kind}"
+    except ValueError as error:
+        raise UsageError(f"--methods: {error}") from error
+
+
+def _made(path: str) -> Method:
+    """Return the class's instance of default settings."""
+    try:
+        method = method_type(path)()
+        describe(method)
+    except Exception as error:  # whatever the module or the class does when it is loaded
+        raise UsageError(
+            f"--methods: cannot make {path}: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(method, Method):
+        raise UsageError(f"--methods: {path} has no fit(problem, rng)")
+    return method
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a sentence that says what there is instead of `name`."""
+    spelled = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), spelled, n=1)
+    hint = f"did you mean {spelled[close[0]]!r}? " if close else ""
+    return f"{name!r} is unknown; {hint}There is {', '.join(sorted(spelled.values()))}"

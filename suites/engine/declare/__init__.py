@@ -1,0 +1,1 @@
+"""What a suite says, and the runs that follow from it."""

@@ -1,0 +1,48 @@
+"""What a run is, as canonical JSON; its hash is the run's name on disk."""
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bnnbench.suites.engine.declare.names import name_of
+
+
+def describe(value: object) -> object:
+    """Return plain data that determines `value`; a dataclass goes by its registered name.
+
+    Raises TypeError for anything that has no canonical form, such as a function.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        told = [f for f in dataclasses.fields(value) if not _left_out(f, value)]
+        fields = {f.name: describe(getattr(value, f.name)) for f in told}
+        return {"type": name_of(type(value))} | fields
+    if isinstance(value, Mapping):
+        return {str(name): describe(item) for name, item in value.items()}
+    if isinstance(value, (tuple, list, range)):
+        return [describe(item) for item in value]
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    raise TypeError(
+        f"{value!r} of type {type(value).__name__} has no canonical description; "
+        "settings are numbers, strings, tuples, mappings and frozen dataclasses of them"
+    )
+
+
+def _left_out(field: "dataclasses.Field[Any]", value: object) -> bool:
+    """Return whether a field came later than runs that were kept, and has its default."""
+    return "later" in field.metadata and getattr(value, field.name) == field.default
+
+
+def canonical_json(description: object) -> str:
+    """Return the one spelling of a description."""
+    return json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def digest(description: object) -> str:
+    """Return 20 hexadecimal digits of the description's SHA-256."""
+    return hashlib.sha256(canonical_json(description).encode()).hexdigest()[:20]

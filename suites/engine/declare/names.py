@@ -1,0 +1,83 @@
+"""Registered names of every class that a record describes, and the classes behind them.
+
+A key and a random stream depend on these names, never on where a class lies: moving a file
+changes a path in a table, and no number.
+"""
+
+import functools
+import importlib
+import sys
+from collections.abc import Mapping
+
+from bnnbench.datasets.names import KINDS
+from bnnbench.methods import METHODS
+from bnnbench.methods.names import LAYERS, SETTINGS
+
+ENGINE: Mapping[str, str] = {
+    "evaluation": "bnnbench.suites.engine.declare.grid:Evaluation",
+    "acquisition": "bnnbench.suites.engine.declare.acquisition:Acquisition",
+    "fgsm": "bnnbench.suites.engine.declare.attacks:Fgsm",
+    "pgd": "bnnbench.suites.engine.declare.attacks:Pgd",
+    "surrogate": "bnnbench.suites.engine.declare.surrogate:Surrogate",
+    "dataset_statistics": "bnnbench.suites.probes.dataset_statistics:DatasetStatistics",
+    "few_samples": "bnnbench.suites.probes.few_samples:FewSamples",
+    "moment_accuracy": "bnnbench.suites.probes.moment_accuracy:MomentAccuracy",
+}
+
+TABLES = (KINDS, METHODS, LAYERS, SETTINGS, ENGINE)
+
+PROJECT = "bnnbench."
+
+
+def path_of(name: str) -> str:
+    """Return "module:Class" of a registered name, or of a stranger's class as it is."""
+    return _paths().get(name, name)
+
+
+def class_name(name: str) -> str:
+    """Return the class that a registered name or a path stands for, without its module."""
+    return path_of(name).rpartition(":")[2].rpartition(".")[2]
+
+
+def kind_of(name: str) -> type:
+    """Return the class of a registered name, or of a stranger's "module:Class".
+
+    Raises ImportError where it is not there.
+    """
+    module, _, kind = path_of(name).partition(":")
+    found = getattr(importlib.import_module(module), kind, None) if kind else None
+    if not isinstance(found, type):
+        raise ImportError(f"there is no class {name}")
+    return found
+
+
+def name_of(kind: type) -> str:
+    """Return the registered name of a class, or "module:Class" of a stranger's.
+
+    Raises TypeError for a class of this project that has none.
+    """
+    path = type_path(kind)
+    name = _names().get(path, path)
+    if name.startswith(PROJECT):
+        raise TypeError(f"{path} has no registered name: add a line beside those of its package")
+    return name
+
+
+def type_path(kind: type) -> str:
+    """Return "module:Class", the same whether its module is imported, run, or run again by a
+    worker process."""
+    module = kind.__module__
+    if module in ("__main__", "__mp_main__"):
+        spec = getattr(sys.modules["__main__"], "__spec__", None)
+        module = spec.name if spec else "__main__"
+    return f"{module}:{kind.__qualname__}"
+
+
+@functools.cache
+def _paths() -> dict[str, str]:
+    return {name: path for table in TABLES for name, path in table.items()}
+
+
+@functools.cache
+def _names() -> dict[str, str]:
+    return {path: name for name, path in _paths().items()}

@@ -1,0 +1,1 @@
+"""From one run to one record."""

@@ -1,0 +1,143 @@
+"""Carry out runs: load, fit, predict, score, measure. The whole flow in one place."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bnnbench.datasets.facts import of_source
+from bnnbench.methods.fitting.progress import Listener, listening, part_of
+from bnnbench.suites.engine.declare.description import describe
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
+from bnnbench.suites.engine.run.attempt import Attempt, unfinished
+from bnnbench.suites.engine.run.evaluation import evaluate, probe
+from bnnbench.suites.engine.run.fingerprint import fingerprint_of_data
+from bnnbench.suites.engine.run.fitting import fit, grow
+from bnnbench.suites.engine.run.packing import pack
+from bnnbench.suites.engine.run.provenance import Code, provenance
+from bnnbench.suites.engine.store.record import Cost, Record
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs to be fitted together, and what to do with their posteriors."""
+
+    runs: tuple[Run, ...]
+    evaluations: tuple[Evaluation, ...]
+    device: str = "cpu"
+    reproduces: tuple[Reproduces, ...] = ()
+    checkpoints: Path | None = None
+    """Checkpoint folder; may be absent on this machine."""
+    code: Code = field(default_factory=Code)
+
+    @property
+    def rounds(self) -> list[tuple[Evaluation, ...]]:
+        """What is scored after each fit: one fit, but for active learning."""
+        return after_each_fit(self.evaluations, self.runs[0].acquisition)
+
+    @property
+    def name(self) -> str:
+        """A name for progress lines."""
+        first, many = self.runs[0], len(self.runs)
+        which = f"{many} runs" if many > 1 else f"fold {first.fold}, seed {first.seed}"
+        return f"{first.label} on {first.source.name} ({which})"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A record and, where the run was completed, its predictions."""
+
+    record: Record
+    predictions: bytes | None
+    """The content of predictions.npz."""
+
+
+def execute(task: Task, listener: Listener = lambda *_: None) -> list[Outcome]:
+    """Return one outcome for each run of the task.
+
+    Inference that diverges is a result. Any other error of a method is recorded as a failed
+    run with its traceback; an error of the engine or of a data source stops the suite.
+    """
+    attempts = [Attempt(run, run.source.load(run.fold)) for run in task.runs]
+    device = torch.device(task.device)
+    rounds = task.rounds
+    for number, evaluations in enumerate(rounds):
+        if number:
+            for attempt in unfinished(attempts):
+                grow(attempt, number, device)
+        with listening(part_of(listener, number, len(rounds))):
+            fit(unfinished(attempts), number, device, task.checkpoints)
+        for attempt in unfinished(attempts):
+            evaluate(attempt, evaluations, device)
+    for attempt in unfinished(attempts):
+        probe(attempt, device)
+    return [_outcome(attempt, task, device) for attempt in attempts]
+
+
+def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
+    data, done = attempt.start, attempt.status == "completed"
+    spent = attempt.fit_seconds, attempt.predict_seconds, attempt.peak_bytes
+    cost = Cost(*spent, len(task.runs), attempt.fit_joules)
+    record = Record(
+        **_identity(attempt.run, task),
+        origin=data.origin,
+        status=attempt.status,
+        error=attempt.error,
+        scores=attempt.scores if done else {},
+        condition_origins={
+            e.condition.name: e.condition.origin(data) for e in chain.from_iterable(task.rounds)
+        }
+        | dict.fromkeys(attempt.probed, data.origin),
+        diagnostics=attempt.diagnostics,
+        cost=cost,
+        facts={**data.facts, **of_source(attempt.run.source)},
+        provenance={**provenance(device, attempt.run.method, task.code), **attempt.interruptions},
+        target=dataclasses.asdict(data.target) if data.target else None,
+        acquired=attempt.acquired,
+        not_scored=attempt.not_scored,
+        condition_data=attempt.condition_data,
+        code_sha256=task.code.sha256,
+        data_sha256=fingerprint_of_data(data),
+    )
+    return Outcome(record, pack(attempt.predictions) if done else None)
+
+
+def lost(task: Task, reason: str) -> list[Outcome]:
+    """Return the outcomes of a task whose process died: failed runs with the reason.
+
+    The driver's machine may lack the device.
+    """
+    device = torch.device(task.device if torch.cuda.is_available() else "cpu")
+    record = partial(
+        Record,
+        origin=task.runs[0].source.origin,
+        status="failed",
+        error=reason,
+        scores={},
+        condition_origins={},
+        diagnostics={},
+        cost=None,
+        facts={},
+        provenance=provenance(device, task.runs[0].method, task.code),
+    )
+    return [Outcome(record(**_identity(run, task)), None) for run in task.runs]
+
+
+def _identity(run: Run, task: Task) -> dict[str, Any]:
+    """Return the fields of a record that say which run it is."""
+    return {
+        "key": run.key,
+        "suite": run.suite,
+        "profile": run.profile,
+        "dataset": run.source.name,
+        "method": run.label,
+        "fold": run.fold,
+        "seed": run.seed,
+        "run": run.description,
+        "reproduces": tuple(dataclasses.asdict(r) for r in task.reproduces),
+        "evaluations": tuple(map(describe, task.evaluations)),
+    }

@@ -1,0 +1,114 @@
+"""Where a number comes from: commit, versions, device, threads."""
+
+import contextlib
+import functools
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import torch
+
+import bnnbench
+from bnnbench.methods.source_code import digest_of, packages_behind, sources_behind
+from bnnbench.suites.engine.store.clock import now
+
+ROOT = Path(bnnbench.__file__).resolve().parent.parent
+"""The checkout, or the folder of installed packages."""
+
+PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "pillow", "cupy-cuda13x")
+
+
+@dataclass(frozen=True)
+class Code:
+    """The sources that a run is carried out by, as they are when a command plans it."""
+
+    sha256: str | None = None
+    """Of the method's sources and of all that they import; None where nobody asked."""
+    dirty: bool | None = None
+    """Whether a file that takes part is not as it was committed; None without a checkout."""
+
+
+def code_of(method: object) -> Code:
+    """Return what is known of a method's sources."""
+    module = type(method).__module__
+    took_part = bool(_changed_files() & _files_that_take_part(module))
+    return Code(digest_of(module), took_part if _git("rev-parse", "HEAD") else None)
+
+
+def provenance(device: torch.device, method: object, code: Code) -> Mapping[str, object]:
+    """Return commit, package versions, machine and device of a method's run as plain data."""
+    module = type(method).__module__
+    fixed = dict(_fixed(device))
+    packages = {**cast(Mapping[str, str], fixed["packages"]), **packages_behind(module)}
+    return fixed | {
+        "dirty": code.dirty,
+        "packages": dict(sorted(packages.items())),
+        "torch_threads": torch.get_num_threads(),
+        "finished": now(),
+    }
+
+
+@functools.cache
+def _fixed(device: torch.device) -> Mapping[str, object]:
+    return {
+        "version": _version("bnnbench"),
+        "commit": _git("rev-parse", "HEAD"),
+        "python": platform.python_version(),
+        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "cpu": _cpu(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+    }
+
+
+@functools.cache
+def _changed_files() -> frozenset[Path]:
+    """Return the files of the checkout that are not as they were committed, unknown ones too."""
+    lines = (_git("status", "--porcelain", "-z", "--untracked-files=all") or "").split("\0")
+    return frozenset(ROOT / line[3:] for line in lines if line[3:])
+
+
+def _files_that_take_part(module: str) -> frozenset[Path]:
+    """Return the sources behind a method, and those of all modules of this process."""
+    loaded = {Path(file) for m in [*sys.modules.values()] if (file := getattr(m, "__file__", None))}
+    return sources_behind(module) | frozenset(loaded)
+
+
+def _cpu() -> str:
+    """Return the processor's name and the instructions that torch chose for it."""
+    name = platform.processor()
+    with contextlib.suppress(OSError):
+        table = Path("/proc/cpuinfo").read_text()
+        told = re.search(r"^model name\s*:\s*(.+)$", table, re.MULTILINE)
+        name = told[1].strip() if told else name
+    return f"{name or platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+@functools.cache
+def _git(*arguments: str) -> str | None:
+    """Return git's answer about this project's checkout, or None where there is none.
+
+    An installed wheel may lie inside some other project's checkout, which is not asked.
+    """
+    if not (ROOT / ".git").exists() or not (ROOT / "bnnbench").is_dir():
+        return None
+    command = ["git", "-C", str(ROOT), *arguments]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip("\n")

@@ -1,0 +1,1 @@
+"""Records on disk: written whole, sealed, claimed, inspected, merged."""

@@ -1,0 +1,76 @@
+"""What a figure needs beside predictions where inputs are numbers: the points and the truth."""
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.datasets.base import Dataset
+from bnnbench.suites.engine.declare.description import describe, digest
+from bnnbench.suites.engine.declare.grid import Suite
+from bnnbench.suites.engine.store.durable import write_whole
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Store
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One fold of a source with one input and one target, in original units."""
+
+    train_inputs: Float[np.ndarray, " rows"]
+    train_targets: Float[np.ndarray, " rows"]
+    test_inputs: Float[np.ndarray, " points"]
+    truth: Float[np.ndarray, " points"] | None = None
+    """The expected test targets, where they are known."""
+
+
+def keep_curves(suite: Suite, store: Store) -> None:
+    """Keep the points of every fold of one input in `folder/curves`, once for all methods."""
+    for source in suite.sources:
+        for fold in range(min(suite.folds, source.folds)):
+            path = _path(store, describe(source), fold)
+            if path.exists():
+                continue
+            if (curve := curve_of(source.load(fold))) is None:
+                break
+            arrays = {name: array for name, array in vars(curve).items() if array is not None}
+            buffer = io.BytesIO()
+            np.savez(buffer, **arrays)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, buffer.getvalue())
+
+
+def curve_of(data: Dataset) -> Curve | None:
+    """Return the points of a data set, or None unless it has one input and one real target."""
+    target = data.target
+    if target is None or data.train.inputs.shape[1:] != (1,) or data.train.targets.ndim != 2:
+        return None
+
+    def original(values: Tensor) -> np.ndarray:
+        return (target.mean + target.std * values.double()).numpy().squeeze(1)
+
+    return Curve(
+        train_inputs=data.scaling.invert(data.train.inputs.double()).numpy().squeeze(1),
+        train_targets=original(data.train.targets),
+        test_inputs=data.scaling.invert(data.test.inputs.double()).numpy().squeeze(1),
+        truth=None if data.truth is None else original(data.truth),
+    )
+
+
+def curve(store: Store, record: Record) -> Curve | None:
+    """Return the points of a record's source and fold, or None where none were kept.
+
+    Raises ValueError or OSError for a damaged file.
+    """
+    path = _path(store, record.run.get("source"), record.fold)
+    if not path.exists():
+        return None
+    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+        found = dict(arrays)
+    return Curve(**found)
+
+
+def _path(store: Store, source: object, fold: int):
+    return store.folder / "curves" / f"{digest([source, fold])}.npz"

@@ -1,0 +1,67 @@
+"""What a map of a plane needs beside predictions: the training points and where they lie."""
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bnnbench.datasets.base import Dataset
+from bnnbench.datasets.conditions.plane import Plane
+from bnnbench.suites.engine.declare.description import describe, digest
+from bnnbench.suites.engine.declare.grid import Suite
+from bnnbench.suites.engine.store.durable import write_whole
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Store
+
+
+@dataclass(frozen=True)
+class PlanePoints:
+    """One fold's training points and the axes of the grid, on the network's scale."""
+
+    train_inputs: Float[np.ndarray, "rows 2"]
+    train_targets: Int[np.ndarray, " rows"]
+    first: Float[np.ndarray, " columns"]
+    second: Float[np.ndarray, " lines"]
+
+    def image(self, values: Float[np.ndarray, " points"]) -> Float[np.ndarray, "lines columns"]:
+        """Return values at the points of `Plane` as lines of the second coordinate, ascending."""
+        return values.reshape(len(self.first), len(self.second)).T
+
+
+def keep_planes(suite: Suite, store: Store) -> None:
+    """Keep the points of every fold in `folder/curves`, where predictions over a plane are made."""
+    planes = [e.condition for e in suite.evaluations if isinstance(e.condition, Plane)]
+    for source in suite.sources if planes else ():
+        for fold in range(min(suite.folds, source.folds)):
+            path = _path(store, suite.profile, describe(source), fold)
+            if not path.exists():
+                buffer = io.BytesIO()
+                np.savez(buffer, **vars(_points(planes[0], source.load(fold))))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, buffer.getvalue())
+
+
+def plane_points(store: Store, record: Record) -> PlanePoints | None:
+    """Return the points of a record's source and fold, or None where none were kept.
+
+    Raises ValueError or OSError for a damaged file.
+    """
+    path = _path(store, record.profile, record.run.get("source"), record.fold)
+    if not path.exists():
+        return None
+    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+        found = dict(arrays)
+    return PlanePoints(**found)
+
+
+def _points(plane: Plane, data: Dataset) -> PlanePoints:
+    grid = plane.select(data).inputs.double()
+    first, second = (grid[:, i].unique().numpy() for i in range(2))
+    return PlanePoints(
+        data.train.inputs.double().numpy(), data.train.targets.long().numpy(), first, second
+    )
+
+
+def _path(store: Store, profile: str, source: object, fold: int):
+    return store.folder / "curves" / f"{digest([profile, source, fold])}.npz"

@@ -1,0 +1,107 @@
+"""A fit that is killed and goes on equals one that nobody disturbed, bit for bit."""
+
+from functools import partial
+
+import pytest
+
+from bnnbench.methods import METHODS, method_type
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import PackageMissing, Problem, Unsupported
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.pbp.method import Pbp
+from tests.contracts.test_every_method import SMALL, VARIANTS, assert_identical, small
+from tests.methods.killing import counted, kept, killed_in
+from tests.methods.problems import classification, images, regression, stream, streams
+
+WITHOUT = {
+    "marginal": "a fit of milliseconds",
+    "exact_linear": "a fit of milliseconds",
+    "linear_from_draws": "a fit of milliseconds",
+    "untrained_network": "a fit of milliseconds",
+    "moment_approximation": "keeps its last fit in memory, for every way to propagate",
+    "hmc_hamiltorch": "its chains run inside of a package, which cannot go on with them",
+    "laplace_diagonal": "a few quasi-Newton searches, whose state SciPy keeps",
+}
+"""Methods that begin anew, and why."""
+KEPT = [name for name in METHODS if name not in WITHOUT]
+
+
+@pytest.fixture(params=[*KEPT, *VARIANTS])
+def method(request, monkeypatch):
+    longer = {"epochs": 4, "iterations": (1, 1, 2, 2), "warmup": 30}
+    for name, value in longer.items():
+        monkeypatch.setitem(SMALL, name, value)
+    name = request.param
+    return small(VARIANTS[name] if name in VARIANTS else method_type(METHODS[name])())
+
+
+def problem_of(method) -> Problem:
+    """Return a problem that the method covers."""
+    for make in (partial(regression, rows=16), partial(classification, rows=16)):
+        try:
+            method.fit(make(), stream(0))
+            return make()
+        except PackageMissing as missing:
+            pytest.skip(str(missing))
+        except Unsupported:
+            continue
+    raise AssertionError("covers neither")
+
+
+def test_every_method_goes_on_bit_for_bit(method, tmp_path):
+    problem = problem_of(method)
+    whole, epochs = counted(lambda: method.fit(problem, stream(1)))
+    fit = kept(tmp_path / "fit", lambda: method.fit(problem, stream(1)))
+    killed = epochs // 2 + 1
+    killed_in(killed, fit)
+    resumed, left = counted(fit)
+    assert left <= epochs - killed + 1
+    assert_identical(whole, resumed, problem.train.inputs)
+    again, left = counted(fit)
+    assert left == 0
+    assert_identical(whole, again, problem.train.inputs)
+
+
+@pytest.mark.parametrize("name", ["adamw", "ivon", "sgld"])
+def test_whatever_epoch_it_is_killed_in(name, monkeypatch, tmp_path):
+    monkeypatch.setitem(SMALL, "epochs", 5)
+    method, problem = small(method_type(METHODS[name])()), images()
+    whole = method.fit(problem, stream(1))
+    for epoch in range(1, 6):
+        fit = kept(tmp_path / str(epoch), lambda: method.fit(problem, stream(1)))
+        killed_in(epoch, fit)
+        resumed, left = counted(fit)
+        assert left == 6 - epoch
+        assert_identical(whole, resumed, problem.train.inputs)
+
+
+def test_a_fit_may_be_killed_again_and_again(tmp_path):
+    method, problem = AdamW(epochs=6, batch_size=8), classification()
+    fit = kept(tmp_path / "fit", lambda: method.fit(problem, stream(1)))
+    for _ in range(5):
+        killed_in(2, fit)
+    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+        resumed, left = counted(lambda: method.fit(problem, stream(1)))
+    assert left == 1
+    assert place.resumed == 5
+    assert_identical(method.fit(problem, stream(1)), resumed, problem.train.inputs)
+
+
+@pytest.mark.parametrize(
+    ("method", "make"),
+    [
+        (AdamW(epochs=4, batch_size=8), classification),
+        (Ensemble(2, AdamW(epochs=4, batch_size=8)), images),
+        (Pbp(epochs=4, backend="reference"), partial(regression, rows=9)),
+    ],
+    ids=["in a stack", "one after another", "in threads"],
+)
+def test_several_fits_go_on_each_where_it_was(method, make, tmp_path):
+    problems = [make(seed) for seed in range(3)]
+    whole, epochs = counted(lambda: method.fit_many(problems, streams(1, 2, 3)))
+    fit = kept(tmp_path / "fit", lambda: method.fit_many(problems, streams(1, 2, 3)))
+    killed_in(epochs // 2 + 1, fit)
+    for one, other, problem in zip(whole, fit(), problems, strict=True):
+        assert_identical(one, other, problem.train.inputs)
+    assert counted(fit)[1] <= 3  # what threads have finished is reported

@@ -1,0 +1,180 @@
+"""Settings chosen on held-out rows: the optimiser, the rows, the refit."""
+
+import math
+import sys
+
+import numpy as np
+import optuna
+import pytest
+import torch
+
+from bnnbench.methods.base import InferenceDiverged, Unsupported
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.validation_search import Range, held_out, minimise, tuned
+from tests import global_generators
+from tests.methods.problems import regression, stream
+
+RANGES = {"rate": Range(1e-5, 1e-1, log=True), "momentum": Range(0.0, 1.0)}
+
+
+def bowl(settings) -> float:
+    """A function whose least value is 0 at rate 1e-2 and momentum 0.7."""
+    return math.log10(settings["rate"] / 1e-2) ** 2 + 4 * (settings["momentum"] - 0.7) ** 2
+
+
+def search(objective=bowl, trials=16, seed=0, ceiling=10.0):
+    return minimise(objective, RANGES, trials, stream(seed), ceiling)
+
+
+def test_the_search_finds_a_minimum_that_random_trials_miss():
+    best = search(trials=30)[0]
+    rng = np.random.default_rng(0)
+    at_random = [
+        min(bowl({"rate": 10 ** rng.uniform(-5, -1), "momentum": rng.uniform()}) for _ in range(30))
+        for _ in range(200)
+    ]
+    assert best.loss == bowl(best.settings)
+    assert best.loss < np.quantile(at_random, 0.02)
+
+
+def test_trials_lie_in_their_ranges_and_come_best_first():
+    trials = search()
+    assert len(trials) == 16
+    assert [trial.loss for trial in trials] == sorted(trial.loss for trial in trials)
+    for trial in trials:
+        assert 1e-5 <= trial.settings["rate"] <= 1e-1
+        assert 0 <= trial.settings["momentum"] <= 1
+
+
+def test_the_first_trials_are_even_in_the_logarithm():
+    rates = [t.settings["rate"] for seed in range(20) for t in search(trials=10, seed=seed)]
+    below = sum(rate < 1e-3 for rate in rates)  # half of the range in logarithms, 1 % otherwise
+    assert abs(below - 100) < 4 * math.sqrt(50)
+
+
+def test_equal_streams_give_equal_trials_and_others_do_not():
+    assert search(trials=12) == search(trials=12)
+    assert search(trials=12) != search(trials=12, seed=1)
+
+
+def test_a_trial_that_explodes_or_fails_is_last_and_does_not_mislead_the_others():
+    def cliff(settings):
+        if settings["momentum"] > 0.8:
+            return math.nan if settings["rate"] > 1e-3 else 1e300
+        return bowl(settings)
+
+    trials = search(cliff, trials=30)
+    assert trials[0].loss < 0.05
+    assert all(trial.loss in (math.inf, 1e300) for trial in trials if trial.loss > 100)
+    assert trials[-1].loss in (math.inf, 1e300)
+
+
+def test_generators_threads_and_optunas_verbosity_are_left_as_they_were():
+    optuna.logging.set_verbosity(optuna.logging.INFO)
+    before = global_generators.states()
+    threads = torch.get_num_threads()
+    search(trials=12)
+    assert global_generators.states() == before
+    assert torch.get_num_threads() == threads
+    assert optuna.logging.get_verbosity() == optuna.logging.INFO
+
+
+def test_the_search_says_nothing(capfd):
+    search(trials=12)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_optuna_the_cure_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ImportError, match="pip install optuna"):
+        search(trials=1)
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(2, 1), (3, 1), (10, 2), (37, 7), (101, 20)])
+def test_every_row_is_either_fitted_or_held_out(rows, expected):
+    train = regression(rows=rows).train
+    rest, validation = held_out(train, 0.2, stream(0))
+    assert len(validation) == expected
+    together = torch.cat([rest.inputs, validation.inputs])
+    assert sorted(map(tuple, together.tolist())) == sorted(map(tuple, train.inputs.tolist()))
+    pairs = dict(zip(map(tuple, train.inputs.tolist()), train.targets.tolist(), strict=True))
+    for part in (rest, validation):
+        for row, target in zip(part.inputs.tolist(), part.targets.tolist(), strict=True):
+            assert pairs[tuple(row)] == target
+
+
+def test_other_streams_hold_out_other_rows_and_one_row_is_refused():
+    train = regression().train
+    first, second = (held_out(train, 0.2, stream(seed))[1] for seed in (0, 1))
+    assert not torch.equal(first.inputs, second.inputs)
+    with pytest.raises(Unsupported, match="needed at least 2"):
+        held_out(regression(rows=1).train, 0.2, stream(0))
+
+
+class Fits:
+    """A stand-in for a fit, which remembers its calls and fails where it is told to."""
+
+    def __init__(self, fails):
+        self.fails, self.calls = fails, []
+
+    def __call__(self, problem, settings, rng):
+        draw = int(torch.randint(10**6, (1,), generator=rng))
+        self.calls.append((len(problem.train), settings, draw))
+        progress.report(1, 1, 0.0)
+        if self.fails(len(problem.train), settings):
+            raise InferenceDiverged("told to")
+        return settings
+
+
+def tune(fits, trials=12):
+    def loss(fitted, split, rng):
+        assert len(split) == 7
+        return bowl(fitted)
+
+    return tuned(
+        regression(), fits, loss, RANGES, trials=trials, share=0.2, ceiling=10.0, rng=stream(0)
+    )
+
+
+def test_the_best_settings_are_fitted_to_all_rows():
+    fits = Fits(lambda rows, settings: False)
+    result = tune(fits)
+    *searched, last = fits.calls
+    assert [rows for rows, _, _ in searched] == [30] * 12
+    assert last[0] == 37
+    assert last[1] == min((settings for _, settings, _ in searched), key=bowl) == result.fitted
+    assert result.diagnostics["validation_loss"] == bowl(result.fitted)
+    assert result.diagnostics["skipped_settings"] == result.diagnostics["diverged_trials"] == 0
+
+
+def test_all_trials_draw_the_same_numbers_and_the_last_fit_others():
+    fits = Fits(lambda rows, settings: False)
+    tune(fits)
+    draws = [draw for _, _, draw in fits.calls]
+    assert len(set(draws[:-1])) == 1
+    assert draws[-1] != draws[0]
+
+
+def test_settings_that_fail_on_all_rows_give_way_to_the_next_best_and_are_counted():
+    first = Fits(lambda rows, settings: False)
+    best = tune(first).fitted
+    result = tune(Fits(lambda rows, settings: rows == 37 and settings == best))
+    second = sorted((settings for _, settings, _ in first.calls[:-1]), key=bowl)[1]
+    assert result.fitted == second
+    assert result.diagnostics["skipped_settings"] == 1
+    assert result.diagnostics["validation_loss"] == bowl(second)
+
+
+def test_diverged_trials_are_counted_and_no_usable_trial_is_a_divergence():
+    fits = Fits(lambda rows, settings: settings["momentum"] > 0.5)
+    result = tune(fits)
+    assert 0 < result.diverged_trials == sum(s["momentum"] > 0.5 for _, s, _ in fits.calls) < 12
+    with pytest.raises(InferenceDiverged, match="each of 3 trials"):
+        tune(Fits(lambda rows, settings: True), trials=3)
+
+
+def test_progress_counts_the_trials_and_the_last_fit_as_equal_parts():
+    heard = []
+    with progress.listening(lambda *report: heard.append(report[:2])):
+        tune(Fits(lambda rows, settings: False), trials=3)
+    assert heard == [(1, 4), (2, 4), (3, 4), (4, 4)]

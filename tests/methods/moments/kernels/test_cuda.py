@@ -1,0 +1,118 @@
+"""The kernels for CUDA: by NVIDIA's compiler, on an emulation, and on a GPU where there is one."""
+
+import ctypes
+import subprocess
+
+import pytest
+import torch
+
+from bnnbench.methods.compiled.c_library import DEFINES
+from bnnbench.methods.moments.kernels import compiled, cuda, reference, selection
+from bnnbench.methods.moments.kernels.launches import OPTIONS, THREADS, blocks, source
+from tests.methods.message_passing.kernels.emulation import HEADER, STANDARD, compiler
+from tests.methods.message_passing.kernels.test_nvrtc import compiled as to_ptx
+from tests.methods.moments.kernels.test_compiled import KINDS, TYPES, all_calls, units
+
+KERNELS = ("rectifier_all", "rectifier_gradient_all", "maximum_all", "maximum_gradient_all")
+NAMES = (*KERNELS, *(f"paper_{name}" for name in KERNELS))
+on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+class Emulated(cuda.Cuda):
+    """The kernels for CUDA, run by the processor's threads."""
+
+    def __init__(self, folder):
+        self.folder, self.libraries = folder, {}
+
+    def call(self, name, numbers, tensors):
+        """Run a kernel with its arguments behind addresses, as a driver is given them."""
+        first = tensors[0]
+        if first.dtype not in self.libraries:
+            self.libraries[first.dtype] = self.build(first.dtype)
+        values = [ctypes.c_int64(first.numel()), *map(ctypes.c_double, numbers)]
+        values += [ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors]
+        addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        sides = (ctypes.c_uint * 6)(blocks(first.numel()), 1, 1, THREADS, 1, 1)
+        getattr(self.libraries[first.dtype], f"run_{name}")(sides, addresses)
+
+    def build(self, dtype):
+        text, library = self.folder / f"{dtype}.cpp", self.folder / f"{dtype}.so"
+        emulated = "".join(f"EMULATED({name})\n" for name in NAMES)
+        text.write_text(f'#include "{HEADER}"\n{source()}\n{emulated}')
+        words = [*compiler(), *STANDARD, "-O2", "-march=native", "-fPIC", "-shared", "-pthread"]
+        words += ["-w", *DEFINES[dtype], str(text), "-o", str(library)]
+        subprocess.run(words, check=True)
+        return ctypes.CDLL(str(library))
+
+
+@pytest.fixture(scope="module")
+def emulated(tmp_path_factory):
+    if not compiler():
+        pytest.skip("needs a C++ compiler, which takes the place of a GPU")
+    return Emulated(tmp_path_factory.mktemp("emulated"))
+
+
+@TYPES
+@KINDS
+def test_emulated_kernels_have_the_bits_of_those_in_c(dtype, exact, emulated):
+    given = units(3, 700, dtype=dtype)
+    # No number is so small that C makes it 0.
+    given[0], given[1] = given[0].clamp(-2, 2), given[1].clamp(min=0.1)
+    for slope in (0.0, 0.1, -1.0):
+        found, expected = (all_calls(k, given, slope, exact) for k in (emulated, compiled))
+        assert all(f.equal(e) for f, e in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@TYPES
+def test_kernels_compile_without_a_warning(dtype, architecture, nvrtc):
+    target = f"--gpu-architecture={architecture}"
+    status, log, ptx = to_ptx(nvrtc, source(), *OPTIONS[dtype], target)
+    assert not status, log
+    assert not log
+    assert all(f".entry {name}(".encode() in ptx for name in NAMES)
+    single = dtype is torch.float32
+    assert (b"fma.rn.ftz.f32" if single else b"fma.rn.f64") in ptx
+    if single:
+        assert b"fma.rn.f64" not in ptx
+        assert b"mul.rn.f64" not in ptx
+
+
+def test_a_source_holds_each_of_its_headers_once_and_includes_nothing():
+    text = source()
+    assert '#include "' not in text
+    assert "#pragma once" not in text
+    assert text.count("FUNCTION REAL exponential(REAL x)") == 1
+
+
+def test_blocks_cover_every_unit_or_go_on():
+    assert [blocks(count) for count in (1, 256, 257, 10**9)] == [1, 1, 2, 4096]
+
+
+def test_tensors_in_main_memory_are_refused():
+    with pytest.raises(ValueError, match=r"on a GPU.*cpu"):
+        cuda.rectifier(torch.zeros(2), torch.ones(2), 0.1, True)
+
+
+def test_without_cupy_torch_computes_and_says_so_once(monkeypatch):
+    def missing(name, *_):
+        raise ImportError(f"No module named {name!r}")
+
+    cuda.cupy.cache_clear()
+    monkeypatch.setattr(cuda, "import_module", missing)
+    fused = selection._fused.__wrapped__
+    with pytest.warns(UserWarning, match="pip install cupy-cuda13x"):
+        assert fused("cuda") is reference
+    cuda.cupy.cache_clear()
+
+
+@on_gpu
+@TYPES
+@KINDS
+def test_kernels_on_a_gpu_have_the_bits_of_those_in_c(dtype, exact):
+    given = units(3, 5, 70, 9, dtype=dtype)
+    there = [t.cuda() for t in given]
+    found = [t.cpu() for t in all_calls(cuda, there, 0.1, exact)]
+    expected = all_calls(compiled, given, 0.1, exact)
+    assert all(f.equal(e) for f, e in zip(found, expected, strict=True))
+    assert selection.kernels_for("fused", there[0]) is cuda

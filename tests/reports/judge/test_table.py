@@ -1,0 +1,246 @@
+"""The numbers of the tables against numpy and scipy, by hand."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bnnbench.reports.judge.paired import compare
+from bnnbench.reports.judge.table import Cell
+from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.read.facts import networks
+from bnnbench.reports.sections.condition_tables import condition_table, overview
+from tests.reports.synthetic import record, runs_of
+
+
+def table(records, condition="clean"):
+    (benchmark,) = benchmarks(records)
+    return condition_table(benchmark, condition, list(benchmark.runs))
+
+
+def cell(records, method, metric="nll"):
+    found = table(records)
+    at = [column.name for column in found.columns].index(metric)
+    (row,) = [row for row in found.rows if row.method == method]
+    return row.cells[at]
+
+
+def test_a_cell_is_the_mean_and_its_standard_error_over_seeds():
+    values = [1.0, 1.5, 1.1, 0.7]
+    found = cell(runs_of({"AdamW": values}), "AdamW")
+    assert found.mean == pytest.approx(np.mean(values))
+    assert found.standard_error == pytest.approx(np.std(values, ddof=1) / 2)
+    assert found.runs == 4
+
+
+def test_one_run_has_no_standard_error():
+    assert cell(runs_of({"AdamW": [1.0]}), "AdamW").standard_error is None
+
+
+def test_seeds_of_a_fold_count_as_one_replicate():
+    values = {(0, 0): 1.0, (0, 1): 3.0, (1, 0): 5.0, (1, 1): 5.0, (2, 0): 0.0, (2, 1): 1.0}
+    records = [record(fold=f, seed=s, scores={"clean": {"nll": v}}) for (f, s), v in values.items()]
+    found = cell(records, "AdamW")
+    assert found.mean == pytest.approx(2.5)
+    assert found.standard_error == pytest.approx(stats.sem([2.0, 5.0, 0.5]))
+    assert found.runs == 6
+
+
+def test_seeds_of_one_fold_are_compared_by_the_paired_t_test():
+    rng = np.random.default_rng(0)
+    best = rng.normal(1.0, 0.3, 6)
+    rival = best + rng.normal(0.05, 0.05, 6)
+    found = cell(runs_of({"SGD": best, "AdamW": rival}), "AdamW")
+    assert found.p_value == pytest.approx(stats.ttest_rel(rival, best).pvalue)
+
+
+def test_a_method_that_beats_the_best_wherever_both_ran_is_not_marked_worse():
+    best = {(0, seed): 1.0 + 0.01 * seed for seed in range(4)}
+    rival = {pair: value - 0.2 - 0.001 * pair[1] for pair, value in best.items()} | {(0, 9): 9.0}
+    verdict = compare({"best": best, "rival": rival}, False, False, None)
+    assert verdict.best == {"best"}
+    assert verdict.adjusted["rival"] < 0.05
+    assert verdict.close == {"rival"}
+
+
+def test_folds_are_compared_by_the_t_test_corrected_for_overlap():
+    # d and its p-value: the test vector of Nadeau and Bengio's test, with ratio 1/9.
+    d = [0.21, 0.05, -0.04, 0.2, 0.15, 0.1, 0.09, -0.06, 0.16, 0.14]
+    facts = {"train_rows": 900, "test_rows": 100}
+    records = [
+        record(method, fold=fold, scores={"clean": {"nll": 1.0 + extra}}, facts=facts)
+        for fold, gap in enumerate(d)
+        for method, extra in (("SGD", 0.0), ("AdamW", gap))
+    ]
+    assert cell(records, "AdamW").p_value == pytest.approx(0.0437416109, abs=1e-9)
+    assert cell(records, "AdamW").mark == ""
+    assert cell(records, "SGD").mark == "best"
+
+
+def test_folds_that_were_generated_share_no_rows_and_need_no_correction():
+    gaps = [0.21, 0.05, -0.04, 0.2, 0.15]
+    made = {"origin": "generated", "condition_origins": {"clean": "generated"}}
+    records = [
+        record(method, fold=fold, scores={"clean": {"nll": 1.0 + extra}},
+               facts={"train_rows": 900, "test_rows": 100}, **made)
+        for fold, gap in enumerate(gaps)
+        for method, extra in (("SGD", 0.0), ("AdamW", gap))
+    ]  # fmt: skip
+    expected = stats.ttest_1samp(gaps, 0.0).pvalue
+    assert cell(records, "AdamW").p_value == pytest.approx(expected)
+
+
+def test_p_values_are_adjusted_over_all_pairs_of_methods():
+    rng = np.random.default_rng(1)
+    best = rng.normal(1, 0.2, 8)
+    scores = {"best": best} | {n: best + rng.normal(0.05, 0.06, 8) for n in ("A", "B", "C")}
+    samples = {name: {(0, s): x for s, x in enumerate(v)} for name, v in scores.items()}
+    verdict = compare(samples, higher_is_better=False, by_fold=False, test_to_train=None)
+    pairs = list(itertools.combinations(scores, 2))
+    raw = {pair: stats.ttest_rel(*(scores[name] for name in pair)).pvalue for pair in pairs}
+    ordered = sorted(raw.values())
+    for name in ("A", "B", "C"):
+        below = ordered[: ordered.index(raw["best", name]) + 1]
+        holm = max(min(1, (6 - i) * p) for i, p in enumerate(below))
+        assert verdict.adjusted[name] == pytest.approx(holm)
+
+
+def test_methods_as_good_as_the_best_are_marked_and_worse_ones_are_not():
+    rng = np.random.default_rng(2)
+    best = rng.normal(1, 0.1, 10)
+    scores = {"SGD": best, "AdamW": best + rng.normal(0.001, 0.1, 10), "MFVI": best + 1}
+    marks = {row.method: row.cells[0].mark for row in table(runs_of(scores)).rows}
+    assert sorted(marks.values()) == ["", "best", "close"]
+    assert marks["MFVI"] == ""
+
+
+@pytest.mark.parametrize(("metric", "best"), [("nll", "AdamW"), ("accuracy", "SGD")])
+def test_the_metric_decides_which_direction_is_better(metric, best):
+    found = table(runs_of({"AdamW": [0.1] * 3, "SGD": [0.9] * 3}, metric))
+    assert [row.method for row in found.rows if row.cells[0].mark == "best"] == [best]
+
+
+def test_a_diagnostic_has_no_best_method():
+    found = table(runs_of({"AdamW": [0.1] * 3, "SGD": [0.9] * 3}, "entropy"))
+    (benchmark,) = benchmarks(runs_of({"AdamW": [0.1] * 3, "SGD": [0.9] * 3}, "entropy"))
+    minor = condition_table(benchmark, "clean", list(benchmark.runs), minor=True)
+    assert [c.name for c in found.columns if c.kind == "score"] == []
+    assert {row.cells[0].mark for row in minor.rows} == {""}
+
+
+def test_two_pairs_are_not_tested_and_the_table_says_so():
+    found = table(runs_of({"AdamW": [1.0, 1.1], "SGD": [1.0, 1.2]}))
+    assert {row.cells[0].mark for row in found.rows} == {"best", ""}
+    assert any("fewer than 3" in reason for reason in found.untested)
+
+
+def test_folds_of_unknown_size_are_not_tested():
+    records = [
+        record(m, fold=f, scores={"clean": {"nll": 1.0 + f / 10 + k}}, facts={})
+        for f in range(5)
+        for k, m in enumerate(("AdamW", "SGD"))
+    ]
+    assert any("rows" in reason for reason in table(records).untested)
+
+
+def test_only_common_seeds_are_paired():
+    samples = {
+        "a": {(0, s): 1.0 + s / 10 for s in range(5)},
+        "b": {(0, s): 2.0 + s / 7 for s in range(1, 9)},
+    }
+    verdict = compare(samples, False, by_fold=False, test_to_train=None)
+    common = range(1, 5)
+    expected = stats.ttest_rel([2.0 + s / 7 for s in common], [1.0 + s / 10 for s in common])
+    assert verdict.adjusted["b"] == pytest.approx(expected.pvalue)
+
+
+def test_equal_methods_are_both_best():
+    found = table(runs_of({"AdamW": [1.0, 2.0, 3.0], "SGD": [1.0, 2.0, 3.0]}))
+    assert [row.cells[0].mark for row in found.rows] == ["best", "best"]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_score_that_is_not_finite_is_shown_and_never_best(bad):
+    records = runs_of({"AdamW": [1.0, bad, 1.0], "SGD": [5.0, 5.1, 5.2]})
+    found = cell(records, "AdamW")
+    assert not math.isfinite(found.mean)
+    assert found.standard_error is None
+    assert cell(records, "SGD").mark == "best"
+
+
+def test_diverged_runs_lower_the_success_rate_and_enter_no_mean():
+    records = [*runs_of({"AdamW": [1.0, 2.0]}), record(seed=2, scores={}, status="diverged")]
+    (row,) = table(records).rows
+    assert (row.runs, row.completed) == (3, 2)
+    assert row.success == pytest.approx(2 / 3)
+    assert row.cells[0].mean == pytest.approx(1.5)
+
+
+def test_a_method_missing_on_a_data_set_is_shown_as_missing():
+    records = [record("AdamW", "boston"), record("AdamW", "yacht"), record("SGD", "yacht")]
+    boston, yacht = benchmarks(records)
+    methods = ["AdamW", "SGD"]
+    tables = [condition_table(b, "clean", methods) for b in (boston, yacht)]
+    joined = overview("nll", [boston, yacht], tables, methods)
+    assert tables[0].rows[1].cells[0] == "no run"
+    assert joined.rows[1].cells[0] == "no run"
+    assert isinstance(joined.rows[1].cells[1], Cell)
+    assert [column.heading for column in joined.columns] == ["boston", "yacht"]
+
+
+def test_a_metric_that_only_some_methods_have_leaves_gaps():
+    records = [
+        record("AdamW", scores={"clean": {"nll": 1.0, "brier": 0.3}}),
+        record("SGD", scores={"clean": {"nll": 1.0}}),
+    ]
+    assert cell(records, "SGD", "brier") == "not scored"
+
+
+def test_runs_with_other_settings_under_one_label_are_kept_apart():
+    slow = record(seed=0, settings={"learning_rate": 0.1})
+    fast = record(seed=1, settings={"learning_rate": 0.9})
+    (benchmark,) = benchmarks([slow, fast])
+    assert sorted(benchmark.runs) == ["AdamW (learning_rate=0.1)", "AdamW (learning_rate=0.9)"]
+
+
+def test_profiles_origins_and_networks_are_never_averaged_together():
+    network = {"architecture": [{"type": "linear", "outputs": 3}]}
+    records = [
+        record(),
+        record(profile="paper"),
+        record(origin="subset", run={"source": {"type": "x:Limited"}}),
+        record(run=network),
+    ]
+    found = benchmarks(records)
+    assert len(found) == 4
+    assert len({(b.profile, b.origin, b.title) for b in found}) == 4
+
+
+def test_a_column_in_target_units_names_the_unit_of_the_target():
+    target = {"name": "output", "unit": "MW", "mean": 0.0, "std": 1.0}
+    records = [record(scores={"clean": {"rmse": 4.0, "crps": 2.0}}, target=target)]
+    units = {column.name: column.unit for column in table(records).columns}
+    assert units["rmse"] == units["crps"] == "MW"
+
+
+def test_a_method_with_a_network_of_its_own_stands_among_the_others():
+    tanh = [{"type": "tanh"}]
+    own = {"architecture": tanh, "own_architecture": True}
+    records = [record("AdamW"), record("LA", run=own), record("SGD", profile="paper", run=own)]
+    paper, quick = benchmarks(records)
+    assert list(quick.runs) == ["AdamW", "LA"]
+    assert quick.setting == ""
+    assert list(paper.runs) == ["SGD"]
+    assert networks([quick]) == {
+        "CIFAR-10": ["Linear(outputs=10)"],
+        "LA on CIFAR-10": ["Tanh()"],
+    }
+
+
+def test_an_own_network_does_not_join_networks_apart():
+    own = {"architecture": [], "own_architecture": True}
+    other = {"architecture": [{"type": "relu"}]}
+    found = benchmarks([record("AdamW"), record("SGD", run=other), record("LA", run=own)])
+    assert sorted(list(b.runs) for b in found) == [["AdamW"], ["LA"], ["SGD"]]

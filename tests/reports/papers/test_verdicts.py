@@ -1,0 +1,277 @@
+"""Verdicts on printed numbers, by hand-made comparisons and by declared protocols."""
+
+import dataclasses
+import importlib
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bnnbench.reports.papers.protocols import DECLARED, declared, ours
+from bnnbench.reports.papers.published import FOLDER, Published, _rows, table
+from bnnbench.reports.papers.reproduction import Comparison, _columns, reproductions
+from bnnbench.reports.papers.verdicts import (
+    Summary,
+    clauses,
+    declarations,
+    judge,
+    judgements,
+    summaries,
+    summary,
+)
+from bnnbench.reports.read.benchmarks import benchmarks
+from tests.reports.synthetic import record
+
+PRINTED = Published(
+    paper="004", table="1", dataset="boston", condition="clean", metric="rmse", method="pbp",
+    model="mlp_1x50_relu", protocol="", value=3.0, spread=0.3, spread_kind="standard_error",
+    repeats=20, decimals=4, note="", doubtful=False,
+)  # fmt: skip
+
+
+def compared(mean, error=0.4, std=1.0, differs=(), repeats=10**9, asked=20, **printed):
+    return Comparison(
+        dataclasses.replace(PRINTED, **{"repeats": asked} | printed), "boston", "PBP", "clean",
+        mean, error, 20, repeats, (), tuple(differs), 0, std,
+    )  # fmt: skip
+
+
+def deviate(difference, *errors, repeats=(10**9, 20)):
+    """Return the normal deviate of Welch's t."""
+    square = sum(e**2 for e in errors)
+    degrees = square**2 / sum(e**4 / (n - 1) for e, n in zip(errors, repeats, strict=False))
+    return stats.norm.isf(stats.t.sf(difference / math.sqrt(square), degrees))
+
+
+@pytest.mark.parametrize(
+    ("mean", "kind"),
+    [(3.0, "agrees"), (4.0, "agrees"), (4.02, "differs"), (1.98, "differs"),
+     (5.6, "differs"), (5.7, "differs much"), (0.3, "differs much")],
+)  # fmt: skip
+def test_two_standard_errors_are_agreement_and_five_much(mean, kind):
+    """Standard errors 0.3, of 20 repeats, and 0.4, as good as known: 0.5 together."""
+    found = judge(compared(mean))
+    assert found.kind == kind
+    assert found.z == pytest.approx(deviate(mean - 3, 0.4, 0.3), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("spread_kind", "error"),
+    [("standard_error", 0.3), ("std", 0.3 / math.sqrt(20)), ("interval", 0.3 / 1.959964)],
+)
+def test_a_spread_becomes_a_standard_error(spread_kind, error):
+    found = judge(compared(3.1, spread_kind=spread_kind))
+    assert found.z == pytest.approx(deviate(0.1, 0.4, error), rel=1e-5)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(3, 10), (3, 3), (20, 20)])
+def test_equal_means_of_few_repeats_differ_as_rarely_as_of_many(ours, theirs):
+    """Two standard errors are a level of 4.6 %, which Welch's t keeps nearly: 6 % for 3 and 10."""
+    rng, differ, raw = np.random.default_rng(ours), 0, 0
+    for _ in range(2000):
+        one, other = rng.standard_normal(ours), rng.standard_normal(theirs)
+        errors = [stats.sem(one), stats.sem(other)]
+        found = judge(compared(3 + one.mean() - other.mean(), errors[0], repeats=ours,
+                               spread=errors[1], asked=theirs))  # fmt: skip
+        differ += found.kind != "agrees"
+        raw += abs(one.mean() - other.mean()) > 2 * math.hypot(*errors)
+    assert differ / 2000 < 0.07
+    assert differ <= raw
+    assert ours > 3 or theirs > 3 or raw / 2000 > 0.08
+
+
+def test_far_out_the_deviate_is_finite():
+    assert judge(compared(3 + 1e4)).z == pytest.approx(2e4, rel=1e-6)
+
+
+def test_rounding_counts():
+    """Two decimals printed, spread printed as 0.00: half a unit, and the rounding of the value."""
+    found = judge(compared(3.01, error=0.001, spread=0.0, decimals=2))
+    expected = deviate(0.01, 0.001, 0.005, 0.01 / math.sqrt(12))
+    assert found.z == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_spread_of_unstated_kind_decides_only_what_every_reading_does():
+    """As a standard error 0.3, as a standard deviation 0.067."""
+    assert judge(compared(3.5, spread_kind="unstated")).kind == "agrees"
+    assert judge(compared(4.5, spread_kind="unstated")).kind == "differs"
+    between = judge(compared(3.9, spread_kind="unstated"))
+    assert between.kind == "not comparable"
+    assert "z is 1.8 or 2.2" in between.reasons[-1]
+    assert judge(compared(3.0, spread_kind="std", asked=None)).kind == "not comparable"
+
+
+def test_a_number_without_spread_may_be_of_one_run():
+    """One run spreads by our standard deviation, 1; the mean of many by nothing."""
+    assert judge(compared(3.7, spread=None, spread_kind="none")).kind == "agrees"
+    assert judge(compared(4.5, spread=None, spread_kind="none")).kind == "not comparable"
+    assert judge(compared(6.0, spread=None, spread_kind="none")).kind == "differs"
+
+
+@pytest.mark.parametrize("ours", [3, 5, 20])
+def test_one_more_run_of_the_same_law_differs_as_rarely_from_few_repeats(ours):
+    """Its spread is taken from ours, and is as uncertain: Student's t of our degrees of freedom."""
+    rng, differ = np.random.default_rng(ours), 0
+    for _ in range(2000):
+        one, single = rng.standard_normal(ours), rng.standard_normal()
+        mean, std = 3 + one.mean() - single, one.std(ddof=1)
+        found = judge(compared(mean, stats.sem(one), std, repeats=ours, asked=None,
+                               spread=None, spread_kind="none"))  # fmt: skip
+        differ += found.kind.startswith("differs")
+    assert 0.03 < differ / 2000 < 0.06
+
+
+def test_another_protocol_is_not_compared_and_says_what_differs():
+    found = judge(compared(3.0, differs=("profile quick, not paper",)))
+    assert (found.kind, found.z) == ("not comparable", None)
+    assert found.reasons == ("profile quick, not paper",)
+
+
+def test_one_run_of_ours_is_not_compared():
+    found = judge(dataclasses.replace(compared(3.0, error=None, std=None), runs=1))
+    assert found.reasons == ("one run of ours has no standard error",)
+
+
+def test_a_summary_counts_by_paper():
+    judged = [judge(compared(mean)) for mean in (3.0, 3.1, 4.2, 9.0)]
+    judged += [judge(compared(3.0, differs=("x",), paper="003"))]
+    first, second = summaries(judged)
+    assert (first.paper, second.paper) == ("003", "004")
+    assert list(first.counts.values()) == [0, 0, 0, 1]
+    assert list(second.counts.values()) == [2, 1, 1, 0]
+    assert clauses(judged) == (
+        "2 of 4 comparable printed numbers agree with ours within 2 standard errors, "
+        "1 is more than 5 away (papers 004 and 003)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ((0, 0, 0, 4), ""),
+        ((1, 0, 0, 0), "the only comparable printed number agrees with ours"),
+        ((2, 0, 0, 0), "both comparable printed numbers agree with ours"),
+        ((7, 0, 0, 1), "all 7 comparable printed numbers agree with ours"),
+        ((0, 1, 0, 0), "the only comparable printed number differs from ours"),
+        ((1, 2, 0, 0), "1 of 3 comparable printed numbers agrees with ours"),
+        ((2, 0, 3, 0), "2 of 5 comparable printed numbers agree with ours"),
+    ],
+)
+def test_the_clause_is_grammatical(counts, text):
+    kinds = ("agrees", "differs", "differs much", "not comparable")
+    found = Summary("004", dict(zip(kinds, counts, strict=True)))
+    assert found.clause.startswith(text)
+    assert ("3 are more than 5 away" in found.clause) == (counts[2] == 3)
+    assert bool(found.clause) == bool(text)
+
+
+def test_nothing_printed_has_no_summary():
+    assert summaries([]) == ()
+    assert clauses([]) == ()
+    assert summary([]).compared == 0
+
+
+def followers(folds=20, epochs=40, train=900, **changes):
+    architecture = importlib.import_module("bnnbench.suites.uci").PAPER.architecture["default"]
+    described = importlib.import_module("bnnbench.suites.engine.declare.description").describe(
+        architecture
+    )
+    run = {"architecture": described, "method": {"type": "x:Pbp", "epochs": epochs}} | changes
+    return [
+        record("PBP", "boston", fold=f, profile="paper", run=run, suite="uci",
+               facts={"train_rows": train, "test_rows": 100},
+               scores={"clean": {"rmse": 3.0 + f / 10, "log_likelihood": -2.5 - f / 100}},
+               reproduces=({"paper": "004", "table": "1", "departures": []},))
+        for f in range(folds)
+    ]  # fmt: skip
+
+
+def reasons(runs):
+    judged = judgements(reproductions(benchmarks(runs))).values()
+    assert judged
+    return {reason for one in judged for reason in one.comparison.differs}
+
+
+def test_runs_by_the_protocol_are_compared():
+    assert reasons(followers()) == set()
+    (declaration,) = declarations(reproductions(benchmarks(followers())))
+    assert declaration.tables == ("1",)
+    told = {name: (theirs, mine) for name, theirs, mine in declaration.rows}
+    assert told["split"][1] == "20 folds of 900 + 100 rows"
+    assert told["training"] == ("40 passes, updated after every row", "40 epochs")
+    assert told["network"][1] == "Linear 50, ReLU, Linear 1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"epochs": 30}, "30 epochs, not 40"),
+        ({"train": 400}, "20 % of the rows for testing, not 10 %"),
+        ({"architecture": []}, "another network than the paper's (mlp 1x50 relu)"),
+        ({"source": {"type": "x:Augmented"}}, "images are augmented"),
+    ],
+)
+def test_a_departure_from_the_protocol_is_found_in_the_runs(changes, reason):
+    assert reason in reasons(followers(**changes))
+
+
+def test_dropout_layers_are_no_other_network():
+    (first, *_) = followers(1)
+    layers = first.run["architecture"]
+    with_dropout = [
+        {"type": "dropout", "rate": 0.1},
+        *layers,
+    ]
+    assert reasons(followers(architecture=with_dropout)) == set()
+
+
+def test_a_missing_augmentation_is_named():
+    (printed, *_) = table("003", "11")
+    run = record("MAP", run={"source": {"type": "x:Cifar10"}}, facts={})
+    found = list(declared(printed).differences(printed, [run]))
+    assert "no augmentation" in found
+    nested = {"type": "x:Limited", "source": {"type": "x:Augmented"}}
+    run = record("MAP", run={"source": nested}, facts={})
+    assert "no augmentation" not in list(declared(printed).differences(printed, [run]))
+
+
+def test_every_table_of_scores_has_a_protocol():
+    tables = {(r["paper"], r["table"].lower()) for p in FOLDER.glob("*.csv") for r in _rows(p)}
+    scores = {(paper, number) for paper, number in tables if number.isdigit()}
+    assert scores - DECLARED.keys() == {("001", "1")}  # an AND gate, in closed form
+    for found in DECLARED.values():
+        assert set(found.protocol.entries) == {
+            "split", "units", "training", "network", "augmentation", "spread",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["cifar10", "uci", "active_learning", "rotated_mnist", "stl10_transfer"]
+)
+def test_the_suites_follow_the_protocols_that_they_claim(name):
+    """Epochs, networks and augmentation of every run of a paper's profile beside its number."""
+    found, checked = {}, 0
+    suites = importlib.import_module(f"bnnbench.suites.{name}").SUITES
+    for suite in (s for profile, s in suites.items() if profile.startswith("paper")):
+        first = {(run.label, run.source.name): run for run in suite.runs()}
+        for claim in suite.reproduces:
+            for (label, dataset), run in first.items():
+                ran = record(label, dataset, facts={}, run=dict(run.description))
+                cells = [row for row in table(claim.paper, claim.table) if row.dataset == dataset]
+                models = _columns({row.model for row in cells}, [ran])
+                for printed in cells:
+                    if printed.method == label.casefold() and printed.model in models:
+                        checked += 1
+                        for reason in declared(printed).differences(printed, [ran]):
+                            found.setdefault(reason, set()).add((label, dataset))
+    assert checked > 10
+    assert found == {}
+
+
+def test_our_protocol_is_read_from_the_records():
+    seeds = [record(seed=s, run={"method": {"training": {"epochs": 6}}}) for s in range(3)]
+    told = ours(seeds)
+    assert (told.split, told.training) == ("one split of 900 + 100 rows", "6 epochs")
+    assert told.spread == "standard error over 3 seeds"
+    assert ours(seeds[:1]).spread == "one run"

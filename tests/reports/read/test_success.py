@@ -1,0 +1,40 @@
+"""How runs ended: completed, diverged, failed and those that were never begun."""
+
+import dataclasses
+import math
+
+from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.read.success import Success, over_all, successes
+from tests.reports.synthetic import runs_of
+
+
+def store(dataset="boston"):
+    runs = runs_of({"A": [1.0] * 4, "B": [1.0] * 4}, dataset=dataset)
+    runs[5] = dataclasses.replace(runs[5], status="diverged")
+    runs[6] = dataclasses.replace(runs[6], status="failed")
+    runs[0] = dataclasses.replace(runs[0], diagnostics={"converged": 0.0})
+    return runs[:-1]
+
+
+def test_every_run_that_was_asked_for_is_accounted_for():
+    (benchmark,) = benchmarks(store())
+    found = successes(benchmark, ("A", "B", "C"))
+    assert found["A"] == Success("A", 4, 4, unconverged=1)
+    assert found["B"] == Success("B", 4, 1, 1, 1)
+    assert found["C"] == Success("C", 4, 0)
+    assert [s.missing for s in found.values()] == [0, 1, 4]
+    assert found["B"].words == "1 of 4: 1 diverged, 1 failed, 1 not run"
+    assert (found["A"].words, found["A"].whole, found["B"].whole) == ("4 of 4", True, False)
+    assert found["B"].share == 0.25
+
+
+def test_data_sets_add_up():
+    both = benchmarks([*store(), *store("yacht")])
+    found = over_all(both, ("A", "B"))
+    assert found["B"] == Success("B", 8, 2, 2, 2)
+    assert found["A"].unconverged == 2
+
+
+def test_nothing_asked_has_no_share():
+    assert math.isnan(over_all([], ("A",))["A"].share)
+    assert over_all([], ("A",))["A"].words == "0 of 0"

@@ -1,0 +1,118 @@
+"""What a command carries out, keeps and repeats, and the code it ends with."""
+
+from dataclasses import dataclass, replace
+
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.suites.engine.command import cli
+from bnnbench.suites.engine.declare.grid import Evaluation
+from bnnbench.suites.engine.store.store import Store
+from tests.suites import fakes
+from tests.suites.commands import FAST, call, rows, times
+from tests.suites.fakes import Mean
+
+
+def test_all_completed_is_code_0_with_a_table(tmp_path):
+    answer = call(tmp_path)
+    assert answer.code == 0
+    assert "line: original, 16 training and 8 test rows, 2 folds" in answer.output
+    assert "line (original), clean" in answer.output
+    assert "4 of 4 runs completed" in answer.output
+    assert {(row["method"], row["fold"]) for row in rows(tmp_path)} == {
+        (method, fold) for method in ("Mean", "Together") for fold in "01"
+    }
+
+
+def test_finished_runs_are_not_repeated_unless_asked(tmp_path):
+    call(tmp_path)
+    before = times(tmp_path)
+    table = (tmp_path / "miniature" / "metrics.csv").read_bytes()
+    again = call(tmp_path)
+    assert "4 finished earlier, 0 to do" in again.output
+    assert times(tmp_path) == before
+    fresh = call(tmp_path, "--refit", "all")
+    assert "4 runs: 4 to do" in fresh.output
+    assert all(times(tmp_path)[key] > before[key] for key in before)
+    assert (tmp_path / "miniature" / "metrics.csv").read_bytes() == table
+
+
+def test_a_larger_grid_adds_what_is_new(tmp_path):
+    call(tmp_path, "--folds", "1")
+    answer = call(tmp_path, "--folds", "3", "--seeds", "2")
+    assert "12 runs: 2 finished earlier, 10 to do" in answer.output
+
+
+def test_diverged_and_failed_runs_are_code_3_and_only_failed_ones_are_tried_again(tmp_path):
+    methods = {"Mean": Mean(), "Diverging": fakes.Diverging(), "Raising": fakes.Raising()}
+    suite = replace(FAST, methods=methods, folds=1)
+    answer = call(tmp_path, suite=suite)
+    assert answer.code == 3
+    assert "diverged: Diverging on line, fold 0, seed 0: the loss became" in answer.output
+    assert "failed: Raising on line, fold 0, seed 0: RuntimeError: a bug" in answer.output
+    assert "1 of 3 runs completed" in answer.output
+    assert {row["method"] for row in rows(tmp_path)} == {"Mean"}
+    again = call(tmp_path, suite=suite)
+    assert "2 finished earlier, 1 to do" in again.output
+    assert again.code == 3
+
+
+def test_a_new_condition_needs_a_new_fit(tmp_path):
+    @dataclass(frozen=True)
+    class Turned(Clean):
+        """The test split under another name."""
+
+        name: str = "turned"
+
+    call(tmp_path)
+    evaluations = (*FAST.evaluations, Evaluation(Turned(), ("rmse",)))
+    answer = call(tmp_path, suite=replace(FAST, evaluations=evaluations))
+    assert "4 runs: 4 to do" in answer.output
+    assert {row["condition"] for row in rows(tmp_path)} == {"clean", "turned"}
+
+
+def test_a_new_metric_needs_none(tmp_path):
+    call(tmp_path)
+    evaluations = (Evaluation(Clean(), ("rmse", "log_likelihood", "crps")),)
+    answer = call(tmp_path, suite=replace(FAST, evaluations=evaluations))
+    assert "4 finished earlier, 0 to do" in answer.output
+    assert {row["metric"] for row in rows(tmp_path)} == {"rmse", "log_likelihood", "crps"}
+
+
+def test_a_finished_run_takes_the_label_of_today(tmp_path):
+    call(tmp_path)
+    call(tmp_path, suite=replace(FAST, methods={"Average": Mean()}))
+    assert {row["method"] for row in rows(tmp_path)} == {"Average", "Together"}
+
+
+def test_settings_tried_under_one_label_are_never_mixed(tmp_path):
+    def table(shake: float) -> list[dict[str, str]]:
+        call(tmp_path, suite=replace(FAST, methods={"Mean": Mean(shake)}))
+        return rows(tmp_path)
+
+    first, second = table(1.0), table(2.0)
+    assert len(first) == len(second) == 4
+    before = times(tmp_path)
+    third = table(1.0)
+    assert third == first
+    assert times(tmp_path).keys() == before.keys()
+    current = {record.run["method"]["shake"] for record in Store(tmp_path / "miniature").current()}
+    assert current == {1.0}
+
+
+def test_ctrl_c_in_this_process_keeps_what_is_finished(tmp_path):
+    methods = {"Mean": Mean(), "Impatient": fakes.Impatient()}
+    answer = call(tmp_path, suite=replace(FAST, methods=methods))
+    assert answer.code == 130
+    assert "to go on, the same command" in answer.output
+    assert len(times(tmp_path)) == 2
+
+
+def test_a_report_that_cannot_be_made_is_said_and_not_passed_off_as_success(tmp_path, monkeypatch):
+    monkeypatch.setattr(cli.sys, "executable", "false")
+    answer = call(tmp_path, "--no-report")
+    assert answer.code == 0
+    monkeypatch.setattr(
+        cli, "parse", lambda *a, parse=cli.parse: replace(parse(*a), no_report=False)
+    )
+    answer = call(tmp_path)
+    assert answer.code == 1
+    assert "the report was not made; the results are" in answer.errors

@@ -1,0 +1,53 @@
+"""The points of one-dimensional problems, kept once for all methods."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.generated.cubic import Cubic
+from bnnbench.suites.engine.command.cli import command
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
+from bnnbench.suites.engine.store.curves import curve, keep_curves
+from bnnbench.suites.engine.store.store import Store
+from tests.suites.fakes import Coins, Line, Mean
+
+SUITE = Suite(
+    name="curves",
+    title="A curve",
+    profile="quick",
+    sources=(Cubic(),),
+    methods={"Mean": Mean()},
+    architecture=(),
+    evaluations=(Evaluation(Clean(), ("rmse",)),),
+    folds=2,
+)
+
+SERIAL = ("--executor", "serial")
+
+
+def test_the_points_of_each_fold_are_kept_in_original_units(tmp_path):
+    assert command({"quick": SUITE}, ["--out", str(tmp_path), "--no-report", *SERIAL]) == 0
+    store = Store(tmp_path / "curves")
+    for record in store.records():
+        found, table = curve(store, record), Cubic().table(record.fold)
+        np.testing.assert_allclose(found.train_inputs, table.train_inputs[:, 0], atol=1e-5)
+        np.testing.assert_allclose(found.train_targets, table.train_targets, atol=1e-4)
+        np.testing.assert_allclose(found.test_inputs, table.test_inputs[:, 0], atol=1e-5)
+        np.testing.assert_allclose(found.truth, table.test_inputs[:, 0] ** 3, atol=1e-3)
+
+
+def test_a_source_that_knows_no_truth_is_kept_without(tmp_path):
+    arguments = ["--out", str(tmp_path), "--no-report", *SERIAL, "--limit", "9"]
+    assert command({"quick": SUITE}, arguments) == 0
+    store = Store(tmp_path / "curves")
+    record = next(store.records())
+    assert curve(store, record).truth is None
+    assert len(curve(store, record).test_inputs) == 9
+
+
+@pytest.mark.parametrize("source", [Line(), Coins()])
+def test_several_inputs_or_classes_make_no_curve(tmp_path, source):
+    keep_curves(replace(SUITE, sources=(source,)), Store(tmp_path))
+    assert list(tmp_path.iterdir()) == []
