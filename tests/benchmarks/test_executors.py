@@ -14,8 +14,8 @@ from bnnbench.suites.engine.executors import NEEDS, Settings
 from bnnbench.suites.engine.executors.base import executor
 from bnnbench.suites.engine.executors.worker import Worker
 from bnnbench.suites.engine.run.execute import Task
+from tests.suites.engine.test_executors import Witness
 from tests.suites.fakes import Line, Mean
-from tests.suites.test_executors import Witness
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)
 RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)

@@ -81,7 +81,7 @@ def test_real_images_are_not_asked_of_digits(folder, tmp_path):
 
 def test_with_stand_ins_every_method_is_scored_on_both(tmp_path):
     suite = replace(QUICK, seeds=1)
-    answer = call(tmp_path, "--data", "stand-in", "--limit", "10", "--no-report", suite=suite)
+    answer = call(tmp_path, "--data", "stand-in", "--limit", "30", "--no-report", suite=suite)
     assert answer.code == 0, answer.output + answer.errors
     assert "STAND-IN DATA" in answer.output
     for path in tmp_path.glob("stl10_transfer/runs/*/record.json"):

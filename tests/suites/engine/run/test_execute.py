@@ -19,7 +19,7 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run
 from bnnbench.suites.engine.run.execute import Task, execute, lost
 from bnnbench.suites.engine.run.packing import unpack
 from tests.suites import fakes
-from tests.suites.engine.command.test_stores import Other
+from tests.suites.engine.store.test_store import Other
 from tests.suites.fakes import Line, Mean, Together
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood")),)

@@ -18,8 +18,8 @@ from bnnbench.suites.engine.run.execute import Outcome, Task, execute
 from bnnbench.suites.engine.store import checkpoints
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.engine.run.test_execute import EVALUATIONS, RUN
+from tests.suites.engine.store.test_faults import children
 from tests.suites.fakes import Line
-from tests.suites.test_faults import children
 from tests.suites.walking import SUITES, Walk
 
 NETWORK = (Linear(5), ReLU(), Linear(1))

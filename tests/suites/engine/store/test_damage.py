@@ -290,7 +290,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from bnnbench.suites.engine.store.store import Store
-from tests.suites.test_damage import packed
+from tests.suites.engine.store.test_damage import packed
 from tests.suites.engine.store.test_record import RECORD
 store, name = Store(Path(sys.argv[1])), sys.argv[2]
 content = {size: packed(size) for size in (10, 500)}

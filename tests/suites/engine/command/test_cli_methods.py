@@ -28,6 +28,8 @@ def test_a_registry_key_chooses_every_label_of_its_class(tmp_path, monkeypatch):
 
     table = {"mean_field": "tests.suites.fakes:Mean", "slow": "tests.suites.fakes:Slow"}
     monkeypatch.setattr(selection, "METHODS", table)
+    names = {Mean: "mean_field", fakes.Slow: "slow"}
+    monkeypatch.setattr(selection, "name_of", lambda kind: names.get(kind, ""))
     suite = replace(FAST, methods={"A": Mean(), "B": Mean(2.0), "C": fakes.Together()}, folds=1)
     call(tmp_path, "--methods", "Mean_Field", suite=suite)
     assert {row["method"] for row in rows(tmp_path)} == {"A", "B"}

@@ -1,7 +1,7 @@
 """Driver and workers are killed at random moments, and the store ends as if they were not.
 
-Three moments by default; `BNNBENCH_KILLS=50 python -m pytest tests/suites/test_kills.py -s` takes
-fifty, in ten minutes, and says how many there were of what.
+Three moments by default; with BNNBENCH_KILLS=50 in the environment and `-s` it takes fifty, in ten
+minutes, and says how many there were of what.
 """
 
 import os
@@ -17,7 +17,7 @@ import pytest
 
 from bnnbench.suites.engine.store.record import Record, to_json
 from bnnbench.suites.engine.store.store import Store
-from tests.suites.test_faults import alive, children
+from tests.suites.engine.store.test_faults import alive, children
 
 MOMENTS = int(os.environ.get("BNNBENCH_KILLS", "3"))
 TIMEOUT = 300
