@@ -47,7 +47,7 @@ shift: $(STAMP) ## CIFAR-10 under 19 corruptions and under attack, in function s
 	$(RUN) -m suites.cifar10_shift $(ARGS)
 
 report: $(STAMP) ## rebuild every report from results/ without fitting
-	$(RUN) -m reports results $(ARGS)
+	$(RUN) -m bnnbench report results $(ARGS)
 
 test: $(STAMP) ## run the tests
 	$(RUN) -m pytest $(ARGS)

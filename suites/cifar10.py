@@ -54,7 +54,8 @@ QUICK_TRAJECTORY = Descent(
     learning_rate=0.03, weight_decay=5e-4, epochs=6, batch_size=50, schedule=HighThenLow(0.5)
 )
 # Departures from the paper: prior means larger by half beside a quarter of its variances, targets
-# with less noise, one iteration in every epoch, another rule of prediction. Why: OVERCONFIDENCE.md.
+# with less noise, one iteration in every epoch, another rule of prediction. Reasons:
+# docs/message_passing_overconfidence.md.
 QUICK_MP = MessagePassing(
     iterations=(1,) * 6,
     schedule=Coupled(32),
@@ -148,8 +149,8 @@ PAPER = Suite(
     reproduces=(Reproduces("000", "1"),),
 )
 
-# Assumptions of message passing, one at a time, on 4096 images: OVERCONFIDENCE.md in
-# methods/message_passing tells what was found.
+# Assumptions of message passing, one at a time, on 4096 images. The findings:
+# docs/message_passing_overconfidence.md.
 MP = QUICK_MP
 ROUNDS = replace(MP, iterations=ramp(4))
 ABLATION = replace(

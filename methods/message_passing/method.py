@@ -115,8 +115,8 @@ class MessagePassing(Stacked):
     """Of the messages that pull the outputs to +1 for the label and -1 for others; None: none."""
     class_probabilities: Literal["pairs", "largest"] = "pairs"
     """How argmax predicts: the published product over pairs of classes as if independent, which
-    is too sure wherever no class is likely (OVERCONFIDENCE.md), or the probability that a class
-    has the largest output."""
+    is too sure wherever no class is likely (docs/message_passing_overconfidence.md), or the
+    probability that a class has the largest output."""
     predictive_variance: float | None = None
     """In place of `argmax_variance` where either rule predicts; None: the same, as published."""
     noise_stds: Sequence[float] = ()

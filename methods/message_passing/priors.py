@@ -38,7 +38,7 @@ class SpectralPrior:
     """A factor of all variances of weights."""
     mean_scale: float = 1.0
     """A factor of all means of weights. The published means can be too small for a narrow network
-    to let differences of inputs through (OVERCONFIDENCE.md)."""
+    to let differences of inputs through (docs/message_passing_overconfidence.md)."""
 
     def __post_init__(self) -> None:
         require_choice(self, "variances", ("published", "corrected"))

@@ -58,7 +58,7 @@ IVON = {
     for start in (0.1, 0.5, 1.0, 3.0)
     for beta2 in (0.999, 0.99999)
 }
-# With the published prior one seed of two stays at chance (OVERCONFIDENCE.md).
+# With the published prior one seed of two stays at chance (docs/message_passing_overconfidence.md).
 MP_PUBLISHED = MessagePassing(iterations=ramp(4), schedule=Coupled(32))
 MP_LARGER = replace(
     MP_PUBLISHED,

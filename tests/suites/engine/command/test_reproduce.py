@@ -2,19 +2,17 @@
 
 import importlib
 import json
-import pkgutil
 from dataclasses import replace
 
 import pytest
 import torch
 
-import bnnbench.suites as suites
 from bnnbench.datasets.conditions.base import Clean, OutOfDistribution
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist, PhotographCrops
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Flatten, Linear, ReLU
-from bnnbench.suites.__main__ import COMMANDS
+from bnnbench.suites import SUITES
 from bnnbench.suites.engine.command import reproduce as commands
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
@@ -146,9 +144,8 @@ MOST = 30
 
 
 def declared():
-    for module in pkgutil.iter_modules(suites.__path__):
-        if not module.ispkg and module.name not in ("__main__", *COMMANDS):
-            yield from importlib.import_module(f"suites.{module.name}").SUITES.values()
+    for module in SUITES:
+        yield from importlib.import_module(f"bnnbench.suites.{module}").SUITES.values()
 
 
 @pytest.mark.parametrize(

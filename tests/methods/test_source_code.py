@@ -1,0 +1,88 @@
+"""The sources behind a class."""
+
+import importlib.metadata
+import sys
+from pathlib import Path
+
+import pytest
+
+from bnnbench.methods import METHODS, source_code
+from bnnbench.methods.source_code import digest_of, files_behind, packages_behind, sources_behind
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package outside of this project, one file of which imports another."""
+    folder = tmp_path / "strangers"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "method.py").write_text("import numpy\nfrom . import part\nfrom .deep import leaf\n")
+    (folder / "part.py").write_text("import json\nX = 1\n")
+    (folder / "unused.py").write_text("")
+    (folder / "deep").mkdir()
+    (folder / "deep" / "__init__.py").write_text("from bnnbench.methods.adamw import AdamW\n")
+    (folder / "deep" / "leaf.py").write_text("from ..part import X\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    forget()
+    yield folder
+    for name in [n for n in sys.modules if n.partition(".")[0] == "strangers"]:
+        del sys.modules[name]
+    forget()
+
+
+def forget() -> None:
+    for function in vars(source_code).values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
+
+
+def test_imports_are_followed_within_a_package_and_into_this_project(package):
+    found = files_behind("strangers.method")
+    assert {"strangers.method", "strangers.part", "strangers.deep", "strangers.deep.leaf"} <= set(
+        found
+    )
+    assert "bnnbench.methods.fitting.training" in found  # through AdamW
+    assert "strangers.unused" not in found
+    assert not {"numpy", "json", "bnnbench.methods.ivon"} & set(found)
+
+
+def test_a_change_anywhere_behind_it_changes_the_digest_and_layout_does_not(package):
+    before = digest_of("strangers.method")
+    for text in ("X = 1  # one\nimport json\n", "import json\n\n\nX    =    1\n"):
+        (package / "part.py").write_text(text)
+        forget()
+        assert (digest_of("strangers.method") == before) == text.startswith("import")
+    (package / "part.py").write_text("import json\nX = 2\n")
+    forget()
+    assert digest_of("strangers.method") != before
+
+
+@pytest.mark.parametrize("text", ["x = f(a, b)", "if a:\n    b()\nc()", "y = 'a # b'"])
+def test_docstrings_and_comments_are_no_part_of_it(package, text):
+    path = package / "part.py"
+    digests = []
+    for source in (text, f'"""About."""\n# Why.\n{text}  # so\n'):
+        path.write_text(source + "\n")
+        forget()
+        digests.append(digest_of("strangers.part"))
+    assert digests[0] == digests[1]
+    path.write_text("if a:\n    b()\n    c()\n")  # as the second text, but for the layout
+    forget()
+    assert digest_of("strangers.part") not in digests
+
+
+def test_kernels_in_other_languages_count():
+    module = METHODS["message_passing"].partition(":")[0]
+    assert {"units.c", "units.cuh", "weights.cu"} <= {path.name for path in sources_behind(module)}
+    assert "compiled.py" in {path.name for path in sources_behind(module)}
+
+
+def test_versions_are_of_what_the_module_imports(package):
+    assert packages_behind("strangers.method") == {"numpy": importlib.metadata.version("numpy")}
+
+
+def test_every_method_has_a_digest_of_its_own_files():
+    for path in METHODS.values():
+        module = path.partition(":")[0]
+        assert Path(files_behind(module)[module]).is_file()
+        assert len(digest_of(module)) == 64
