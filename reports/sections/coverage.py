@@ -1,158 +1,112 @@
-"""Coverage far outside: how often intervals of many networks contain a known function.
+"""Coverage far outside the data: methods by intervals and sides, beside the printed scores."""
 
-Computed from the predictions of all seeds of a fold together, where a problem of one input is
-tested far beyond its training inputs; beside it what the message passing paper prints.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import cast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-import torch
-from jaxtyping import Float
 
-from bnnbench.methods.predictions.predictive import RealPredictive
-from bnnbench.metrics.credible import (
-    OUTSIDE,
-    SIGMA_LEVELS,
-    CredibleCoverage,
-    credible_coverage,
-    sigma_coverage,
-)
 from bnnbench.reports.figures import coverage as figure
 from bnnbench.reports.figures.canvas import Drawing
-from bnnbench.reports.papers.published import Published, table
-from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.sections.fits import UNREADABLE, points_of
+from bnnbench.reports.judge.columns import standard_error
+from bnnbench.reports.judge.coverage import (
+    NOMINAL,
+    SIDES,
+    SIGMAS,
+    WHERE,
+    Covered,
+    FoldCoverage,
+    covered,
+)
+from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
+from bnnbench.reports.papers.published import Published
+from bnnbench.reports.sections.base import Block, Choice, Gallery, Material, Section, where_of
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
-from bnnbench.suites.engine.store.curves import Curve
-from bnnbench.suites.engine.store.record import Record
-from bnnbench.suites.engine.store.store import Store
 
-SIDES = ("negative", "positive")
-WHERE = {"negative": f"x < −{OUTSIDE:g}", "positive": f"x > {OUTSIDE:g}", "both": "both sides"}
-_NOMINAL = tuple(high - low for low, high in SIGMA_LEVELS)
-SIGMAS = ("1sigma", "2sigma", "3sigma")
-PRINTED = ("coverage", "coverage_mass_correlation")
-"""Names of the metrics that a paper prints."""
+Values = Callable[[FoldCoverage], float]
 
 
-@dataclass(frozen=True)
-class FoldCoverage:
-    """Coverage by the networks of one fold, which differ in their seeds."""
-
-    curve: CredibleCoverage
-    sigma: Mapping[str, Float[np.ndarray, "3"]]
-    """side → coverage of the 1, 2 and 3 sigma intervals"""
-    networks: int
-
-
-@dataclass(frozen=True)
-class Covered:
-    """The coverage of every method on one data set, and what is printed of it."""
-
-    benchmark: Benchmark
-    folds: Mapping[str, tuple[FoldCoverage, ...]]
-    """method → its folds"""
-
-    @cached_property
-    def printed(self) -> tuple[Published, ...]:
-        """The printed coverages that the suite claims to follow."""
-        claims = {
-            (str(entry.get("paper")), str(entry.get("table")))
-            for record in self.benchmark.records
-            for entry in record.reproduces
-        }
-        found = (row for claim in sorted(claims) for row in table(*claim))
-        return tuple(row for row in found if row.metric in PRINTED)
-
-    @property
-    def departures(self) -> list[str]:
-        """Where the suite knowingly departs from what is printed."""
-        entries = (entry for record in self.benchmark.records for entry in record.reproduces)
-        return list(dict.fromkeys(str(text) for e in entries for text in e.get("departures", ())))
-
-    def printed_score(
-        self, method: str, metric: str, side: str, interval: str = ""
-    ) -> Published | None:
-        """Return what is printed of a method, a side and an interval; None where nothing is."""
-        wanted = (f"x={side}", f"interval={interval}" if interval else "")
-        mine = (r for r in self.printed if (r.method, r.metric) == (method.casefold(), metric))
-        return next((row for row in mine if all(part in row.protocol for part in wanted)), None)
-
-    def printed_sigma(self, method: str, side: str) -> list[float]:
-        """Return the printed coverages of the 1, 2 and 3 sigma intervals, as many as there are."""
-        found = (self.printed_score(method, "coverage", side, interval) for interval in SIGMAS)
-        return [row.value for row in found if row]
-
-    @property
-    def explanation(self) -> str:
-        """What the figures and the table show, in words."""
-        counts = sorted({fold.networks for folds in self.folds.values() for fold in folds})
-        span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        repeats = max(map(len, self.folds.values()))
-        drawn = f", averaged over {repeats} data sets" if repeats > 1 else ""
-        return (
-            f"The share of {span} networks, which differ in their seed alone, whose central "
-            f"interval contains the true function; the median over x < −{OUTSIDE:g} (dashed) and "
-            f"over x > {OUTSIDE:g} (solid){drawn}. Intervals contain the observation noise, "
-            "although the function has none: so the paper scores it. 1, 2 and 3σ intervals hold "
-            "68, 95 and 99.7 %. A method without a posterior has intervals of noise alone."
+def sections(material: Material) -> Iterator[Section]:
+    """Return a section for each data set that is tested far outside."""
+    anchor, styles = material.anchor, material.styles
+    for number, found in enumerate(covered(material.store, material.benchmarks)):
+        where = where_of(found.benchmark, found.benchmark.origin)
+        drawings = coverage_drawings(found, styles, identifier(anchor, number, "coverage"), where)
+        gallery = Gallery(f"Coverage far outside, {where}", found.explanation, drawings)
+        table = coverage_table(found)
+        yield Section(
+            labels.sentence(table.title),
+            found.explanation,
+            tuple(found.departures),
+            (Choice((Block(table),)),),
+            (gallery,),
         )
 
 
-def covered(store: Store, benchmarks: Sequence[Benchmark]) -> list[Covered]:
-    """Return the coverage on those data sets that are tested far outside, by several seeds."""
-    found = []
-    for benchmark in benchmarks:
-        folds = {method: tuple(_folds(store, runs)) for method, runs in benchmark.runs.items()}
-        if any(folds.values()):
-            found.append(Covered(benchmark, {m: f for m, f in folds.items() if f}))
-    return found
+def coverage_table(found: Covered) -> Table:
+    """Return methods by coverage, its correlation with mass and its distance from it.
+
+    The mean over folds, with its standard error. Printed scores stand in rows of their own.
+    """
+    kinds = list(_columns())
+    rows = []
+    for method, folds in found.folds.items():
+        cells = tuple(_cell(folds, value) for _, value, _ in kinds)
+        runs = found.benchmark.runs[method]
+        completed = sum(record.status == "completed" for record in runs)
+        rows.append(Row(method, cells, len(runs), completed, label=method))
+    for method in dict.fromkeys(row.method for row in found.printed):
+        scores = [found.printed_score(method, *wanted) for _, _, wanted in kinds]
+        networks = max(_networks(row) for row in scores if row)
+        cells = tuple(Cell(r.value, None, networks) if r else "not printed" for r in scores)
+        rows.append(Row(f"{labels.sentence(method)} (printed)", cells, networks, networks))
+    benchmark = found.benchmark
+    title = f"{labels.dataset(benchmark.title)}: coverage of the true function"
+    columns = tuple(replace(column, benchmark=benchmark.identity) for column, _, _ in kinds)
+    return Table(title, columns, tuple(rows), benchmark.origin)
 
 
-def _folds(store: Store, runs: Sequence[Record]) -> Iterator[FoldCoverage]:
-    done = [record for record in runs if record.status == "completed"]
-    for fold in sorted({record.fold for record in done}):
-        networks = [record for record in done if record.fold == fold]
-        points = _far_points(store, networks[0]) if len(networks) > 1 else None
-        if points is None:
-            continue
-        reached = [cdf for r in networks if (cdf := _cdf_at_truth(store, r, points)) is not None]
-        if len(reached) > 1:
-            yield _coverage(np.stack(reached), points.test_inputs)
+Wanted = tuple[str, str, str]
+"""Metric, side and interval of a printed score; the interval may be empty."""
 
 
-def _coverage(cdf: np.ndarray, position: np.ndarray) -> FoldCoverage:
-    sides = {"negative": position < -OUTSIDE, "positive": position > OUTSIDE}
-    return FoldCoverage(
-        credible_coverage(cdf, position),
-        {side: sigma_coverage(cdf, chosen) for side, chosen in sides.items()},
-        len(cdf),
-    )
+def _columns() -> Iterator[tuple[Column, Values, Wanted]]:
+    """Yield each column, its value of a fold, and the printed score that belongs there."""
+    for side in SIDES:
+        for k, interval in enumerate(SIGMAS):
+            heading = f"{k + 1}σ, {WHERE[side]}"
+            yield (
+                Column(f"coverage_{interval}_{side}", heading, "%", None, 1, 100.0),
+                lambda fold, k=k, side=side: float(fold.sigma[side][k]),
+                ("coverage", side, interval),
+            )
+    for k, side in enumerate(("positive", "negative", "both")):
+        yield (
+            Column(f"correlation_{side}", f"Correlation, {WHERE[side]}", "", True, 2),
+            lambda fold, k=k: fold.curve.correlations[k],
+            ("coverage_mass_correlation", side, ""),
+        )
+    for k, side in enumerate(("positive", "negative")):
+        yield (
+            Column(f"bias_{side}", f"|Coverage − mass|, {WHERE[side]}", "", False, 2),
+            lambda fold, k=k: fold.curve.biases[k],
+            ("", side, ""),
+        )
 
 
-def _far_points(store: Store, record: Record) -> Curve | None:
-    """Return the points of a problem whose truth is known beyond ±10, else None."""
-    found = points_of(store, record)
-    if found is None or found.truth is None:
-        return None
-    far = found.test_inputs.min() < -OUTSIDE and found.test_inputs.max() > OUTSIDE
-    return found if far and np.abs(found.train_inputs).max() < OUTSIDE else None
+def _cell(folds: Sequence[FoldCoverage], value: Values) -> Entry:
+    values = np.array([value(fold) for fold in folds])
+    if constant := int(np.isnan(values).sum()):
+        return f"constant in {constant} of {len(values)}" if len(values) > 1 else "constant"
+    return Cell(float(values.mean()), standard_error(values.tolist()), len(values))
 
 
-def _cdf_at_truth(store: Store, record: Record, points: Curve) -> np.ndarray | None:
-    """Return P(y ≤ truth) at every test input; None where predictions cannot be read."""
-    try:
-        prediction = cast(RealPredictive, store.predictions(record.key)["clean"][0])
-    except UNREADABLE:
-        return None
-    assert record.target is not None, "a curve is of a real target"
-    mean, std = (float(str(record.target[name])) for name in ("mean", "std"))
-    truth = torch.from_numpy((np.asarray(points.truth) - mean) / std)
-    return prediction.cdf(truth[:, None])[:, 0].numpy()
+def _networks(row: Published) -> int:
+    """Return how many networks are behind a printed score, 1 where that is not stated."""
+    stated = re.search(r"networks=(\d+)", row.protocol)
+    return int(stated[1]) if stated else 1
 
 
 def coverage_drawings(
@@ -165,7 +119,7 @@ def coverage_drawings(
             side: np.mean([getattr(fold.curve, side) for fold in folds], axis=0) for side in SIDES
         }
         printed = {
-            side: list(zip(_NOMINAL, found.printed_sigma(method, side), strict=False))
+            side: list(zip(NOMINAL, found.printed_sigma(method, side), strict=False))
             for side in SIDES
         }
         both = np.mean([fold.curve.correlations[2] for fold in folds])

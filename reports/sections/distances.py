@@ -1,14 +1,29 @@
 """Distances of predictions to those of a reference, out of the tables of clean data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from bnnbench.reports.figures import distances
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.distances import Distance
 from bnnbench.reports.judge.table import Cell, Table
+from bnnbench.reports.sections.base import Material, Section, figures, figures_alone
 from bnnbench.reports.style.palette import Style
 
 NAMES = ("wasserstein2", "kl_from_reference")
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Return the figures of distances to the predictions of a reference."""
+    drawings = []
+    pairs = zip(material.named("distance"), material.main_tables, strict=True)
+    for (_, name, where), table in pairs:
+        drawings += distance_drawings(table, material.styles, name, where)
+    about = (
+        "The means over test inputs and runs of the 2-Wasserstein distance and of the "
+        "Kullback-Leibler divergence to the reference's predictions. Lower left is nearer. Bars "
+        "are one standard error."
+    )
+    yield from figures_alone(figures("Distance to the reference", about, drawings))
 
 
 def distance_drawings(

@@ -18,6 +18,7 @@ from bnnbench.reports.judge.columns import standard_error
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures, origin_to_show
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.record import Record
@@ -101,9 +102,38 @@ class Counted:
         return text
 
 
-def counted(benchmarks: Sequence[Benchmark]) -> list[Counted]:
-    """Return the data sets on which draws were counted."""
-    return [found for found in map(Counted, benchmarks) if found.counts]
+def sections(material: Material) -> Iterator[Section]:
+    """Return the errors of few draws beside an exact predictive, where they were measured."""
+    drawings: list[Drawing] = []
+    choices = []
+    for benchmark, name, where in material.named("draws"):
+        found = Counted(benchmark)
+        if found.counts:
+            drawings += count_drawings(found, material.styles, name, where)
+            heading, blocks = labels.dataset(benchmark.title), tuple(_blocks(found))
+            choices.append(Choice(blocks, "set", heading, found.explanation))
+    about = (
+        "Errors of what few draws of the weights say of the exact predictive, against their "
+        "number: the mean over repeats, with a band of one standard error."
+    )
+    if choices:
+        galleries = figures("Errors by draws", about, drawings)
+        title = "Few draws beside the exact predictive"
+        yield Section(title, choices=tuple(choices), galleries=galleries)
+
+
+def _blocks(found: Counted) -> Iterator[Block]:
+    table = divergence_table(found)
+    origin = origin_to_show(found.benchmark)
+    yield Block(table, labels.sentence(table.title), origin=origin, counts_runs=False)
+    if (equal := equal_table(found)) and equal.rows:
+        note = (
+            "Where the mean of Monte Carlo falls to the divergence on the left, on straight lines "
+            "between logarithms; in brackets the 95 % bootstrap interval over repeats."
+        )
+        yield Block(equal, labels.sentence(equal.title), note, counts_runs=False)
+    for other in other_tables(found):
+        yield Block(other, labels.sentence(other.title), counts_runs=False, folded=True)
 
 
 def divergence_table(found: Counted, metric: str = MAIN) -> Table:

@@ -1,6 +1,5 @@
 """The gallery of predictions over a single input, one panel for each method."""
 
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -10,14 +9,10 @@ from bnnbench.reports.figures import fits
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.fits import Band
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.merge import store_of
+from bnnbench.reports.read.points import UNREADABLE, points_of
 from bnnbench.reports.style.palette import Style
-from bnnbench.suites.engine.store.curves import Curve, curve
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
-
-UNREADABLE = (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile)
-"""What damaged files raise; the page names the runs elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +74,6 @@ def first_runs(benchmark: Benchmark) -> tuple[int, dict[str, Record]]:
         if (record.fold, record.seed) == (fold, 0)
     }
     return fold, runs
-
-
-def points_of(store: Store, record: Record) -> Curve | None:
-    """Return the points that a run was fitted to and tested at, None unless of a single input."""
-    try:
-        return curve(store_of(store, record.key), record)
-    except UNREADABLE:
-        return None
 
 
 def band_of(store: Store, record: Record) -> Band | None:

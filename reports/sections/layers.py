@@ -13,6 +13,7 @@ from bnnbench.reports.judge.columns import standard_error
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures, origin_to_show
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.record import Record
@@ -105,11 +106,6 @@ def is_layer(condition: str) -> bool:
     return LAYER.fullmatch(condition) is not None
 
 
-def layered(benchmarks: Sequence[Benchmark]) -> list[Layered]:
-    """Return the cases of which layers were measured."""
-    return [found for found in map(Layered, benchmarks) if found.layers]
-
-
 def layer_table(found: Layered) -> Table:
     """Return methods and errors by layers, with printed rows, the floor and what is left out."""
     rows = []
@@ -193,6 +189,28 @@ def _column(name: str) -> Column:
     if name in DIVERGENCES:
         return Column(name, name, "nats", None, digits=2)
     return Column(name, name, "", None, ERROR_DECIMALS)
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Return the errors of propagated moments behind each layer, where they were measured."""
+    drawings: list[Drawing] = []
+    choices = []
+    for benchmark, name, where in material.named("layers"):
+        found = Layered(benchmark)
+        if found.layers:
+            drawings += layer_drawings(found, material.styles, name, where)
+            heading = labels.dataset(benchmark.title)
+            origin = origin_to_show(benchmark)
+            block = Block(layer_table(found), heading, origin=origin, counts_runs=False)
+            choices.append(Choice((block,), "set", heading, found.explanation))
+    about = (
+        "Errors of propagated moments beside samples, against depth. Dotted: no error of σ, and "
+        "the error of μ that exact means would show beside so many samples."
+    )
+    if choices:
+        galleries = figures("Moments by layer", about, drawings)
+        title = "Accuracy of moments, layer by layer"
+        yield Section(title, choices=tuple(choices), galleries=galleries)
 
 
 def layer_drawings(

@@ -8,6 +8,7 @@ import numpy as np
 from bnnbench.metrics import METRICS
 from bnnbench.metrics.active_learning import area, final_value, share_of_wins
 from bnnbench.metrics.statistics import Samples, holm, replicates, wilcoxon
+from bnnbench.reports.figures import learning as figure
 from bnnbench.reports.judge.columns import (
     Values,
     filled,
@@ -17,6 +18,7 @@ from bnnbench.reports.judge.columns import (
 )
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures
 from bnnbench.reports.style import labels
 from bnnbench.suites.engine.store.record import Record
 
@@ -100,6 +102,33 @@ def _unconverged(benchmark: Benchmark, labels: Sequence[str]) -> set[int]:
         for r in benchmark.runs[label]
         if r.status == "completed" and r.diagnostics.get("converged") == 0
     }
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Return what the scores of the last round do not say of active learning."""
+    drawings = []
+    for benchmark, name, where in material.named("learning"):
+        metric = main_metric(benchmark)
+        if metric and (shown := curves_by_arm(benchmark, metric)):
+            axis = labels.metric(metric)
+            drawings.append(figure.draw(shown, material.styles, name, where, axis))
+    about = (
+        "The mean over repeats on test data after each acquisition; the band is one standard "
+        "error. Every point is a training from scratch."
+    )
+    note = (
+        "All arms of a method start from one partition and share its streams, so repeats are "
+        "pairs. Random acquisition has heavy tails: medians stand beside the means. A difference "
+        "below 0 is an arm's gain where lower is better. The signed rank test is two-sided, "
+        "adjusted by Holm over the table."
+    )
+    choices = tuple(
+        Choice((Block(table, table.title, counts_runs=False),), "metric", table.title)
+        for table in learning_tables(material.benchmarks, material.methods)
+    )
+    if choices:
+        galleries = figures("Learning curves", about, drawings)
+        yield Section("Active learning", note, choices=choices, galleries=galleries)
 
 
 def learning_tables(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> list[Table]:

@@ -1,6 +1,6 @@
 """Scores against how far test inputs were moved: noise, attacks, rotations, severities."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -17,8 +17,10 @@ from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.columns import filled, score_column, score_under
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Material, Section, figures, figures_alone, where_of
 from bnnbench.reports.sections.condition_tables import ordered, table_of
 from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.record import Record
 
@@ -136,6 +138,19 @@ def sized_families(benchmark: Benchmark) -> list[Family]:
         if family.scored(tuple(METRICS)):
             found.append(family)
     return found
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Return the figures of scores by the size of a perturbation, a gallery for each family."""
+    galleries = []
+    about = "The mean over runs; the band is one standard error. At 0, the data as they are."
+    for number, benchmark in enumerate(material.benchmarks):
+        for k, family in enumerate(f for f in sized_families(benchmark) if not f.is_part):
+            where = where_of(benchmark, benchmark.origin_of(family.last))
+            name = identifier(material.anchor, number, f"sizes-{k}")
+            drawings = size_drawings(family, material.styles, name, where)
+            galleries += figures(f"{family.title}, {where}", about, drawings)
+    yield from figures_alone(galleries)
 
 
 def size_tables(family: Family, methods: Sequence[str]) -> list[Table]:

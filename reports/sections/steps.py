@@ -1,7 +1,7 @@
 """Schedules beside each other: the serial steps of fits, their guard events and their scores."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bnnbench.reports.figures import steps as figure
 from bnnbench.reports.figures.canvas import Drawing
@@ -14,6 +14,7 @@ from bnnbench.reports.judge.columns import (
 )
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures
 from bnnbench.reports.sections.condition_tables import ordered, table_of
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
@@ -31,6 +32,29 @@ def compares_steps(benchmark: Benchmark) -> bool:
         {r.diagnostics[STEPS] for r in runs if _counts_steps(r)} for runs in benchmark.runs.values()
     ]
     return len({frozenset(steps) for steps in found if steps}) > 1
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Return the data sets on which methods differ in the serial steps of their fits."""
+    drawings = [
+        drawing
+        for benchmark, name, where in material.named("steps")
+        for drawing in step_drawings(benchmark, material.styles, name, where)
+    ]
+    about = (
+        "Each point is a run. Further left, more of a fit happens at once; a line is the mean of "
+        "a method that counts no steps."
+    )
+    note = (
+        "Serial steps are updates that cannot run in parallel; examples of one step are worked on "
+        "at once. A guard event is a part of the fit that went wrong and was repeated by a calmer "
+        "schedule. Seconds also depend on what else the machine did."
+    )
+    tables = step_tables(material.benchmarks, material.methods)
+    if tables:
+        choices = (Choice(tuple(Block(table, table.title) for table in tables)),)
+        galleries = figures("Serial steps", about, drawings)
+        yield Section("Serial steps", note, choices=choices, galleries=galleries)
 
 
 def step_tables(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> list[Table]:

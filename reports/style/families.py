@@ -26,7 +26,7 @@ METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("moment_propagation", "moment_prediction"), MOMENTS),
     **dict.fromkeys(("moment_approximation", "untrained_network"), MOMENTS),
     **dict.fromkeys(("hmc", "hmc_hamiltorch", "sgld", "cyclical_sgld"), SAMPLING),
-    "linear_from_draws": SAMPLING,
+    **dict.fromkeys(("exact_linear", "linear_from_draws"), SAMPLING),
 }
 """Registered name of a method → its family."""
 

@@ -48,7 +48,7 @@ class Content:
     @cached_property
     def benchmarks(self) -> tuple[Benchmark, ...]:
         """All benchmarks, in the order of the page."""
-        return tuple(section.benchmark for part in self.parts for section in part.sections)
+        return tuple(one.benchmark for part in self.parts for one in part.datasets)
 
     @cached_property
     def places_of(self) -> Mapping[tuple[str, ...], int]:
@@ -58,8 +58,8 @@ class Content:
     @property
     def has_details(self) -> bool:
         """Whether there are tables of single corruptions or sizes."""
-        sections = (section for part in self.parts for section in part.sections)
-        return any(section.parts or section.tables_by_size for section in sections)
+        datasets = (one for part in self.parts for one in part.datasets)
+        return any(one.parts or one.tables_by_size for one in datasets)
 
     @cached_property
     def families(self) -> Mapping[str, str]:

@@ -9,15 +9,12 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from bnnbench.reports.sections.coverage_table import coverage_table
-from bnnbench.reports.sections.few_samples import divergence_table, equal_table, other_tables
-from bnnbench.reports.sections.gallery import Gallery
-from bnnbench.reports.sections.layers import layer_table
+from bnnbench.reports.sections.base import Gallery
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import FAMILIES
 from bnnbench.reports.style.numbers import duration, identifier, number, span, typographic
 from bnnbench.reports.style.palette import MARKERS, Style
-from bnnbench.reports.write import drilldown as behind
+from bnnbench.reports.write import drilldown
 from bnnbench.reports.write.content import Content
 from bnnbench.reports.write.export import printed
 from bnnbench.reports.write.part import Part
@@ -107,8 +104,8 @@ def _filled(page: str, content: Content) -> str:
     """Return the page with what is behind its cells, as far as there is room."""
     if 'class="results' not in page:
         return page.replace(BEHIND, "null")
-    room = min(behind.MOST_BYTES, MOST_BYTES - len(page.encode()))
-    return page.replace(BEHIND, behind.embedded(behind.behind(content, max(room, 0))))
+    room = min(drilldown.MOST_BYTES, MOST_BYTES - len(page.encode()))
+    return page.replace(BEHIND, drilldown.embedded(drilldown.behind(content, max(room, 0))))
 
 
 def _chunks(content: Content) -> list[list[tuple[Part, list[Gallery]]]]:
@@ -144,11 +141,6 @@ def _page(template: str, **shown: object) -> str:
     environment.globals |= {
         "labels": labels,
         "printed": printed,
-        "coverage_table": coverage_table,
-        "layer_table": layer_table,
-        "divergence_table": divergence_table,
-        "equal_table": equal_table,
-        "other_tables": other_tables,
         "number": number,
         "duration": duration,
         "identifier": identifier,

@@ -125,7 +125,7 @@ def entry(content: Content) -> Entry:
 
 def _profile(part: Part) -> Profile:
     asked = 0
-    for section in part.sections:
+    for section in part.datasets:
         records = section.benchmark.records
         asked += len(section.benchmark.runs) * len({(r.fold, r.seed) for r in records})
     return Profile(

@@ -52,7 +52,7 @@ def shown(folder, *records):
 
 def test_the_mean_over_corruptions_has_a_table_with_a_column_for_each_severity(tmp_path):
     found = shown(tmp_path, *(run(seed=seed) for seed in range(3)))
-    (section,) = found.parts[0].sections
+    (section,) = found.parts[0].datasets
     assert [family.name for family, _ in section.sized] == ["corrupted", "corrupted_test15"]
     table = section.sized[0][1][0]
     assert table.title == "CIFAR-10, Mean over the 19 corruptions: Accuracy"
@@ -64,7 +64,7 @@ def test_the_mean_over_corruptions_has_a_table_with_a_column_for_each_severity(t
 
 def test_each_corruption_is_folded_away_side_by_side_and_by_severity(tmp_path):
     found = shown(tmp_path, run())
-    (section,) = found.parts[0].sections
+    (section,) = found.parts[0].datasets
     assert len(section.parts) == 19
     (table,) = section.part_tables
     headings = [column.heading for column in table.columns]
@@ -82,7 +82,7 @@ def test_each_corruption_is_folded_away_side_by_side_and_by_severity(tmp_path):
 
 def test_corruptions_without_a_mean_are_shown_themselves(tmp_path):
     fog = tuple(c for c in ALL_19 if c.corruption == "fog")
-    (section,) = shown(tmp_path, run(conditions=fog)).parts[0].sections
+    (section,) = shown(tmp_path, run(conditions=fog)).parts[0].datasets
     assert [family.name for family, _ in section.sized] == ["corrupted_fog"]
     assert section.parts == section.part_tables == ()
 

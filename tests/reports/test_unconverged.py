@@ -69,7 +69,7 @@ def test_every_file_carries_the_mark(shown):
 
 
 def test_the_diagnostic_itself_is_listed_and_not_marked(shown):
-    table = shown.parts[0].sections[0].diagnostics
+    table = shown.parts[0].datasets[0].diagnostics
     assert [column.name for column in table.columns] == ["converged"]
     assert table.rows[-1].cells[0].mean == pytest.approx(1 / 3)
     assert table.unconverged == []

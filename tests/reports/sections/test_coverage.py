@@ -12,9 +12,9 @@ from bnnbench.datasets.generated.sine import Sine, SineFar
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.credible import MASSES
 from bnnbench.reports.figures import coverage as figure
+from bnnbench.reports.judge.coverage import covered
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.sections.coverage import coverage_drawings, covered
-from bnnbench.reports.sections.coverage_table import coverage_table
+from bnnbench.reports.sections.coverage import coverage_drawings, coverage_table
 from bnnbench.reports.style.palette import Style, styles
 from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.declare.description import describe

@@ -9,8 +9,8 @@ from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.few_samples import (
     MONTE_CARLO,
+    Counted,
     count_drawings,
-    counted,
     divergence_table,
     equal_draws,
     equal_table,
@@ -43,7 +43,7 @@ def run(method="Monte Carlo", fold=0, level=1.0, power=1.0, counts=COUNTS, **cha
 
 
 def of(*records):
-    (found,) = counted(benchmarks(records))
+    (found,) = map(Counted, benchmarks(records))
     return found
 
 
@@ -134,7 +134,8 @@ def test_what_the_paper_prints_is_said_where_it_is_claimed():
 
 
 def test_a_benchmark_whose_draws_were_not_counted_has_none():
-    assert counted(benchmarks([record("AdamW")])) == []
+    (found,) = map(Counted, benchmarks([record("AdamW")]))
+    assert not found.counts
     assert condition("samples_5") == "5 draws"
 
 

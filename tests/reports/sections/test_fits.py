@@ -55,7 +55,7 @@ def test_each_completed_method_has_a_panel_the_reference_first(tmp_path):
 
 def test_distances_stand_first_of_what_is_shown_for_all_data_sets(tmp_path):
     store = carried_out(tmp_path, replace(SUITE, sources=(Cubic(), CubicGap())))
-    distances, *_ = content(read(store.folder)).parts[0].overviews
+    distances, *_ = content(read(store.folder)).parts[0].tables
     cells = {row.method: row.cells for row in distances.rows}
     for column, dataset in enumerate(("cubic", "cubic_gap")):
         of_mean = [r for r in store.current() if (r.method, r.dataset) == ("Mean", dataset)]

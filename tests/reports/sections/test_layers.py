@@ -10,7 +10,7 @@ from bnnbench.reports.papers.published import table
 from bnnbench.reports.papers.reproduction import comparisons
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
-from bnnbench.reports.sections.layers import layer_drawings, layer_table, layered
+from bnnbench.reports.sections.layers import Layered, layer_drawings, layer_table
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
@@ -50,7 +50,7 @@ def run(method="AP2 paper", seed=0, layers=LAYERS, probe=PROBE, **changes):
 
 
 def of(*records):
-    (found,) = layered(benchmarks(records))
+    (found,) = map(Layered, benchmarks(records))
     return found
 
 
@@ -133,7 +133,7 @@ def test_without_a_claim_nothing_printed_is_shown():
 
 def test_runs_of_other_samples_are_another_table():
     other = PROBE | {"samples": 900}
-    found = layered(benchmarks([run("AP1"), run("AP2", probe=other)]))
+    found = list(map(Layered, benchmarks([run("AP1"), run("AP2", probe=other)])))
     assert [list(one.methods) for one in found] == [["AP1"], ["AP2"]]
     assert "400 samples of each of 20 test images" in found[0].explanation
     assert found[0].benchmark.title != found[1].benchmark.title
@@ -153,7 +153,8 @@ def test_statistics_of_a_data_set_are_explained_without_samples_and_have_no_dive
 
 
 def test_a_benchmark_without_layers_has_no_table():
-    assert layered(benchmarks([record("AdamW")])) == []
+    (found,) = map(Layered, benchmarks([record("AdamW")]))
+    assert not found.layers
 
 
 def test_what_was_measured_is_no_test_condition():

@@ -215,7 +215,7 @@ def test_repeats_are_compared_without_a_correction_for_overlap(tmp_path):
     ]
     keep(tmp_path / "active_learning", records)
     shown = content(read(tmp_path / "active_learning"))
-    (table,) = shown.parts[0].sections[0].shown
+    (table,) = shown.parts[0].datasets[0].shown
     assert table.rows[1].cells[0].p_value == pytest.approx(stats.ttest_1samp(gaps, 0).pvalue)
 
 
@@ -253,7 +253,7 @@ def test_the_page_shows_curves_and_the_last_round_alone(page):
     assert "acquired_3" not in text
     assert "after 3 acquisitions" not in text
     (part,) = page.parts
-    assert [len(section.tables) for section in part.sections] == [1, 1]
+    assert [len(section.tables) for section in part.datasets] == [1, 1]
     assert part.other_conditions == {}
 
 

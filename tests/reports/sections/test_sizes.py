@@ -109,7 +109,7 @@ def test_the_page_shows_families_together_and_their_conditions_folded_away(tmp_p
     records = [attacked(seed=s) for s in range(2)]
     keep(tmp_path, records)
     found = content(read(tmp_path))
-    (section,) = found.parts[0].sections
+    (section,) = found.parts[0].datasets
     assert [condition for condition, _ in section.named_tables] == ["clean"]
     assert [condition for condition, _ in section.tables_by_size] == ["fgsm_0.1", "fgsm_0.3"]
     assert found.parts[0].other_conditions == {"Gradient signs (FGSM), ε 0.1 to 0.3": "original"}

@@ -12,7 +12,7 @@ from bnnbench.methods.networks.architectures import Linear
 from bnnbench.reports.figures.fits import Band
 from bnnbench.reports.figures.multiples import Panel, draw
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.sections.multiples import drawings, explanation, families
+from bnnbench.reports.sections.networks import drawings, explanation, families
 from bnnbench.reports.style.palette import Style, styles
 from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.command.cli import command

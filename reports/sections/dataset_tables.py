@@ -1,4 +1,4 @@
-"""One data set on a page: its tables."""
+"""The tables of one data set: every condition, every metric, the fits' diagnostics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from bnnbench.reports.sections.sizes import Family, part_tables, size_tables, si
 
 
 @dataclass(frozen=True)
-class Section:
+class DatasetTables:
     """One data set: a table per condition, the metrics folded away, the fits' diagnostics."""
 
     benchmark: Benchmark
@@ -60,7 +60,7 @@ class Section:
         return [(c, t) for c, t in zip(conditions, self.tables, strict=False) if t.columns]
 
 
-def section_of(benchmark: Benchmark, methods: Sequence[str]) -> Section:
+def dataset_tables(benchmark: Benchmark, methods: Sequence[str]) -> DatasetTables:
     """Return the tables of a data set."""
     conditions = benchmark.conditions or ("clean",)
     sized = tuple((f, tuple(size_tables(f, methods))) for f in sized_families(benchmark))
@@ -74,7 +74,7 @@ def section_of(benchmark: Benchmark, methods: Sequence[str]) -> Section:
         if c not in in_parts
     }
     minor = {c: table for c, table in minor.items() if table.columns}
-    return Section(
+    return DatasetTables(
         benchmark,
         tuple(condition_table(benchmark, c, methods) for c in conditions),
         tuple(table for c, table in minor.items() if c not in in_families),

@@ -1,6 +1,6 @@
 """Several networks on the same rows: a row of panels for each method, a column for each network."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -8,8 +8,11 @@ from bnnbench.reports.figures import multiples
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.multiples import Panel
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.sections.fits import band_of, first_runs, points_of
+from bnnbench.reports.read.points import points_of
+from bnnbench.reports.sections.base import Gallery, Material, Section, figures_alone
+from bnnbench.reports.sections.fits import band_of, first_runs
 from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.curves import Curve
 from bnnbench.suites.engine.store.record import Record
@@ -18,6 +21,18 @@ from bnnbench.suites.engine.store.store import Store
 ROOM = 0.5
 """How far panels reach beyond points and truth on either side, as a share of their range. Bands
 do not count: one that is wide would flatten the others."""
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Return the fits of each family of data sets that differ in the network alone."""
+    galleries = []
+    for number, family in enumerate(families(material.store, material.benchmarks)):
+        name = identifier(material.anchor, number, "family")
+        shown = drawings(material.store, family, material.styles, name)
+        if shown:
+            title = "Networks on the same rows"
+            galleries.append(Gallery(title, explanation(family), tuple(shown), wide=True))
+    yield from figures_alone(galleries)
 
 
 def families(store: Store, benchmarks: Sequence[Benchmark]) -> list[tuple[Benchmark, ...]]:

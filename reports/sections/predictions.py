@@ -1,6 +1,6 @@
 """Figures that are drawn from kept predictions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.evidence import Evidence, gather
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.load import Damage
-from bnnbench.reports.sections import multiples
+from bnnbench.reports.sections import networks
+from bnnbench.reports.sections.base import Gallery, Material, Section, figures, where_of
 from bnnbench.reports.sections.fits import panels
-from bnnbench.reports.sections.gallery import Galleries, Gallery, shared, where_of
 from bnnbench.reports.sections.regions import region_drawings
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
@@ -19,24 +19,20 @@ from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.store import Store
 
 
-def predicted(
-    store: Store,
-    benchmarks: Sequence[Benchmark],
-    families: Sequence[Sequence[Benchmark]],
-    styles: Mapping[str, Style],
-    part: str,
-) -> Galleries:
-    """Return the figures of predictions; those of a family show no fits of their own."""
+def sections(material: Material) -> Iterator[Section]:
+    """Return the figures of predictions; a family of networks has its fits elsewhere."""
+    store, styles = material.store, material.styles
+    families = networks.families(store, material.benchmarks)
     found: list[Gallery] = []
     quantile_curves: list[Drawing] = []
     risk_curves: list[Drawing] = []
     damage: list[Damage] = []
     absent = 0
-    for i, benchmark in enumerate(benchmarks):
+    for i, benchmark in enumerate(material.benchmarks):
         evidence = {m: gather(store, runs, benchmark.main) for m, runs in benchmark.runs.items()}
         damage += [Damage(*item) for e in evidence.values() for item in e.unreadable]
         absent += sum(e.absent for e in evidence.values())
-        name = identifier(part, i)
+        name = identifier(material.anchor, i)
         if not any(benchmark in family for family in families):
             found += _fits(store, benchmark, styles, name)
         found += _regions(store, benchmark, name)
@@ -48,34 +44,19 @@ def predicted(
             risk_curves.append(selective.draw(risks, styles, f"{name}-risk", where))
         if observed:
             quantile_curves.append(quantiles.draw(observed, styles, f"{name}-quantiles", where))
-    found += shared(
+    found += figures(
         "Risk and coverage",
         "Of the most confident predictions, how many are wrong: the mean over runs. The lower "
         "and the steeper to the left, the better confidence tells errors apart.",
         risk_curves,
     )
-    found += shared(
+    found += figures(
         "Calibration of quantiles",
         "The share of test targets below each predictive quantile, averaged over runs. "
         "On the diagonal, quantiles hold what they promise.",
         quantile_curves,
     )
-    return Galleries(tuple(found), tuple(damage), absent)
-
-
-def networks(
-    store: Store,
-    families: Sequence[Sequence[Benchmark]],
-    styles: Mapping[str, Style],
-    part: str,
-) -> list[Gallery]:
-    """Return the fits of each family of data sets that differ in the network alone."""
-    found = []
-    for i, family in enumerate(families):
-        drawings = multiples.drawings(store, family, styles, identifier(part, i, "family"))
-        about = multiples.explanation(family)
-        found.append(Gallery("Networks on the same rows", about, drawings, wide=True))
-    return [gallery for gallery in found if gallery.drawings]
+    yield Section(galleries=tuple(found), damage=tuple(damage), absent=absent)
 
 
 def _fits(

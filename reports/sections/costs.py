@@ -1,6 +1,6 @@
 """Quality against what it costs: seconds to fit, seconds to predict, memory, energy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bnnbench.reports.figures import cost
 from bnnbench.reports.figures.canvas import Drawing
@@ -8,6 +8,7 @@ from bnnbench.reports.figures.cost import Point
 from bnnbench.reports.judge.costs import is_floor
 from bnnbench.reports.judge.table import Cell, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Material, Section, figures, figures_alone
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
@@ -20,6 +21,19 @@ COSTS = {
     "peak_bytes": "memory to fit, MiB",
     "fit_joules": "energy to fit, kJ",
 }
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Return the figures of scores by what they cost."""
+    drawings = []
+    pairs = zip(material.named("cost"), material.main_tables, strict=True)
+    for (benchmark, name, where), table in pairs:
+        drawings += cost_drawings(benchmark, table, material.styles, name, where)
+    about = (
+        "Lower left is better: less error for less time or memory. Dashes join the methods that "
+        "no other beats in both; those that do not train are left out. Bars are one standard error."
+    )
+    yield from figures_alone(figures("Cost against quality", about, drawings))
 
 
 def cost_drawings(

@@ -1,0 +1,152 @@
+"""Coverage far outside: how often intervals of many networks contain a known function.
+
+Computed from the predictions of all seeds of a fold together, where a problem of one input is
+tested far beyond its training inputs; beside it what the message passing paper prints.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from bnnbench.methods.predictions.predictive import RealPredictive
+from bnnbench.metrics.credible import (
+    OUTSIDE,
+    SIGMA_LEVELS,
+    CredibleCoverage,
+    credible_coverage,
+    sigma_coverage,
+)
+from bnnbench.reports.papers.published import Published, table
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.points import UNREADABLE, points_of
+from bnnbench.suites.engine.store.curves import Curve
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Store
+
+SIDES = ("negative", "positive")
+WHERE = {"negative": f"x < −{OUTSIDE:g}", "positive": f"x > {OUTSIDE:g}", "both": "both sides"}
+NOMINAL = tuple(high - low for low, high in SIGMA_LEVELS)
+SIGMAS = ("1sigma", "2sigma", "3sigma")
+PRINTED = ("coverage", "coverage_mass_correlation")
+"""Names of the metrics that a paper prints."""
+
+
+@dataclass(frozen=True)
+class FoldCoverage:
+    """Coverage by the networks of one fold, which differ in their seeds."""
+
+    curve: CredibleCoverage
+    sigma: Mapping[str, Float[np.ndarray, "3"]]
+    """side → coverage of the 1, 2 and 3 sigma intervals"""
+    networks: int
+
+
+@dataclass(frozen=True)
+class Covered:
+    """The coverage of every method on one data set, and what is printed of it."""
+
+    benchmark: Benchmark
+    folds: Mapping[str, tuple[FoldCoverage, ...]]
+    """method → its folds"""
+
+    @cached_property
+    def printed(self) -> tuple[Published, ...]:
+        """The printed coverages that the suite claims to follow."""
+        claims = {
+            (str(entry.get("paper")), str(entry.get("table")))
+            for record in self.benchmark.records
+            for entry in record.reproduces
+        }
+        found = (row for claim in sorted(claims) for row in table(*claim))
+        return tuple(row for row in found if row.metric in PRINTED)
+
+    @property
+    def departures(self) -> list[str]:
+        """Where the suite knowingly departs from what is printed."""
+        entries = (entry for record in self.benchmark.records for entry in record.reproduces)
+        return list(dict.fromkeys(str(text) for e in entries for text in e.get("departures", ())))
+
+    def printed_score(
+        self, method: str, metric: str, side: str, interval: str = ""
+    ) -> Published | None:
+        """Return what is printed of a method, a side and an interval; None where nothing is."""
+        wanted = (f"x={side}", f"interval={interval}" if interval else "")
+        mine = (r for r in self.printed if (r.method, r.metric) == (method.casefold(), metric))
+        return next((row for row in mine if all(part in row.protocol for part in wanted)), None)
+
+    def printed_sigma(self, method: str, side: str) -> list[float]:
+        """Return the printed coverages of the 1, 2 and 3 sigma intervals, as many as there are."""
+        found = (self.printed_score(method, "coverage", side, interval) for interval in SIGMAS)
+        return [row.value for row in found if row]
+
+    @property
+    def explanation(self) -> str:
+        """What the figures and the table show, in words."""
+        counts = sorted({fold.networks for folds in self.folds.values() for fold in folds})
+        span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        repeats = max(map(len, self.folds.values()))
+        drawn = f", averaged over {repeats} data sets" if repeats > 1 else ""
+        return (
+            f"The share of {span} networks, which differ in their seed alone, whose central "
+            f"interval contains the true function; the median over x < −{OUTSIDE:g} (dashed) and "
+            f"over x > {OUTSIDE:g} (solid){drawn}. Intervals contain the observation noise, "
+            "although the function has none: so the paper scores it. 1, 2 and 3σ intervals hold "
+            "68, 95 and 99.7 %. A method without a posterior has intervals of noise alone."
+        )
+
+
+def covered(store: Store, benchmarks: Sequence[Benchmark]) -> list[Covered]:
+    """Return the coverage on those data sets that are tested far outside, by several seeds."""
+    found = []
+    for benchmark in benchmarks:
+        folds = {method: tuple(_folds(store, runs)) for method, runs in benchmark.runs.items()}
+        if any(folds.values()):
+            found.append(Covered(benchmark, {m: f for m, f in folds.items() if f}))
+    return found
+
+
+def _folds(store: Store, runs: Sequence[Record]) -> Iterator[FoldCoverage]:
+    done = [record for record in runs if record.status == "completed"]
+    for fold in sorted({record.fold for record in done}):
+        networks = [record for record in done if record.fold == fold]
+        points = _far_points(store, networks[0]) if len(networks) > 1 else None
+        if points is None:
+            continue
+        reached = [cdf for r in networks if (cdf := _cdf_at_truth(store, r, points)) is not None]
+        if len(reached) > 1:
+            yield _coverage(np.stack(reached), points.test_inputs)
+
+
+def _coverage(cdf: np.ndarray, position: np.ndarray) -> FoldCoverage:
+    sides = {"negative": position < -OUTSIDE, "positive": position > OUTSIDE}
+    return FoldCoverage(
+        credible_coverage(cdf, position),
+        {side: sigma_coverage(cdf, chosen) for side, chosen in sides.items()},
+        len(cdf),
+    )
+
+
+def _far_points(store: Store, record: Record) -> Curve | None:
+    """Return the points of a problem whose truth is known beyond ±10, else None."""
+    found = points_of(store, record)
+    if found is None or found.truth is None:
+        return None
+    far = found.test_inputs.min() < -OUTSIDE and found.test_inputs.max() > OUTSIDE
+    return found if far and np.abs(found.train_inputs).max() < OUTSIDE else None
+
+
+def _cdf_at_truth(store: Store, record: Record, points: Curve) -> np.ndarray | None:
+    """Return P(y ≤ truth) at every test input; None where predictions cannot be read."""
+    try:
+        prediction = cast(RealPredictive, store.predictions(record.key)["clean"][0])
+    except UNREADABLE:
+        return None
+    assert record.target is not None, "a curve is of a real target"
+    mean, std = (float(str(record.target[name])) for name in ("mean", "std"))
+    truth = torch.from_numpy((np.asarray(points.truth) - mean) / std)
+    return prediction.cdf(truth[:, None])[:, 0].numpy()

@@ -1,0 +1,137 @@
+"""What a section of a page is: a heading, words, tables to choose from, and figures."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.judge.table import Table
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.load import Damage
+from bnnbench.reports.sections.condition_tables import condition_table
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import identifier
+from bnnbench.reports.style.palette import Style
+from bnnbench.suites.engine.store.store import Store
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the sections of one profile are made from."""
+
+    store: Store
+    benchmarks: tuple[Benchmark, ...]
+    methods: tuple[str, ...]
+    styles: Mapping[str, Style]
+    anchor: str
+    """Tells the figures of this profile from those of others on the page."""
+
+    @cached_property
+    def main_tables(self) -> tuple[Table, ...]:
+        """The table of the main condition of each benchmark."""
+        conditions = ((b.conditions or ("clean",))[0] for b in self.benchmarks)
+        pairs = zip(self.benchmarks, conditions, strict=True)
+        return tuple(condition_table(b, name, self.methods) for b, name in pairs)
+
+    def named(self, kind: str) -> Iterator[tuple[Benchmark, str, str]]:
+        """Return each benchmark, an identifier for its figures of a kind, and where they are."""
+        for number, benchmark in enumerate(self.benchmarks):
+            name = identifier(self.anchor, number, kind)
+            yield benchmark, name, where_of(benchmark, benchmark.origin)
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Figures of one kind, side by side."""
+
+    title: str
+    explanation: str
+    drawings: tuple[Drawing, ...]
+    legend: bool = False
+    """Whether colours must be explained: methods share a figure."""
+    wide: bool = False
+    """Whether each figure takes the whole width."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table under a heading."""
+
+    table: Table
+    heading: str = ""
+    note: str = ""
+    origin: str = ""
+    """The origin of its data, where that is to be seen beside the heading."""
+    counts_runs: bool = True
+    """Whether it shows how many runs there are."""
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Rows of text under headings, folded away."""
+
+    title: str
+    name: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: tuple[int, ...] = ()
+    """Columns that hold words rather than numbers."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What shows together: one of several that a reader switches between."""
+
+    blocks: tuple[Block, ...] = ()
+    by: str = ""
+    """What the choice is between: "set" or "metric"."""
+    name: str = ""
+    note: str = ""
+    drawing: Drawing | None = None
+    after: tuple[str, ...] = ()
+    """Sentences below the figure."""
+    listing: Listing | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page. Figures are shown together with those of all sections."""
+
+    title: str = ""
+    note: str = ""
+    departures: tuple[str, ...] = ()
+    """Where a suite departs from the paper whose numbers stand here."""
+    choices: tuple[Choice, ...] = ()
+    galleries: tuple[Gallery, ...] = ()
+    damage: tuple[Damage, ...] = ()
+    """Runs whose predictions cannot be read."""
+    absent: int = 0
+    """How many completed runs have no predictions in the store."""
+
+    @property
+    def tables(self) -> list[Table]:
+        """Every table, in the order of the page."""
+        return [block.table for choice in self.choices for block in choice.blocks]
+
+
+def figures(title: str, explanation: str, drawings: Sequence[Drawing]) -> tuple[Gallery, ...]:
+    """Return the gallery of figures that methods share, none where there are no figures."""
+    return (Gallery(title, explanation, tuple(drawings), legend=True),) if drawings else ()
+
+
+def figures_alone(galleries: Sequence[Gallery]) -> Iterator[Section]:
+    """Return a section without tables, none where there are no figures."""
+    if galleries:
+        yield Section(galleries=tuple(galleries))
+
+
+def where_of(benchmark: Benchmark, origin: str) -> str:
+    """Return the data set's name, with its origin unless that is the original."""
+    name = labels.dataset(benchmark.title)
+    return name if origin == "original" else f"{name} ({origin})"
+
+
+def origin_to_show(benchmark: Benchmark) -> str:
+    """Return the origin of a benchmark's data unless it is the original."""
+    return "" if benchmark.origin == "original" else benchmark.origin
