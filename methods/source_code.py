@@ -90,8 +90,9 @@ def _is_beside(file: Path, name: str, module: str) -> bool:
     if name.partition(".")[0] == package:
         return True
     first = _file_of(module)
-    alone = "." not in module and first is not None and first.name != "__init__.py"
-    return alone and file.parent == first.parent and "site-packages" not in file.parts
+    if first is None or first.name == "__init__.py" or "." in module:
+        return False
+    return file.parent == first.parent and "site-packages" not in file.parts
 
 
 @functools.cache

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, get_args
 
 from bnnbench.datasets import Policy
 from bnnbench.suites import Entry
@@ -17,6 +18,11 @@ WORKERS_ELSEWHERE = 16
 """Workers on a cluster unless the command line says how many."""
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+Refit = Literal["missing", "changed", "all"]
+"""Which runs are carried out: those that have no result, also those recorded with other code of
+this project, or every one."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Options:
     partition: str | None
     minutes: int
     limit: int | None
-    refit: str
+    refit: Refit
     no_report: bool
     offline: bool
     dry_run: bool
@@ -116,7 +122,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     add("--minutes", type=_count(), metavar="N", default=240, help="of one of Slurm's jobs")
     add("--dry-run", action="store_true", help="say what is to be done and how long it may take")
     add("--limit", type=_count(), metavar="N", help="only N training and test rows: a smoke test")
-    add("--refit", choices=("missing", "changed", "all"), default="missing",
+    add("--refit", choices=get_args(Refit), default="missing",
         help="repeat runs that were recorded with other code, or all; default: none")  # fmt: skip
     add("--no-report", action="store_true", help="leave the report as it is")
     add("--offline", action="store_true", help="never touch the network")

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
 
+from bnnbench.suites.engine.command.arguments import Refit
 from bnnbench.suites.engine.command.changes import changes_since
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite, after_each_fit, grouped
@@ -15,10 +15,6 @@ from bnnbench.suites.engine.store.checkpoints import FOLDER, discard
 from bnnbench.suites.engine.store.record import Record, newest
 from bnnbench.suites.engine.store.rescore import rescore
 from bnnbench.suites.engine.store.store import Store
-
-Refit = Literal["missing", "changed", "all"]
-"""Which runs are carried out: those that have no result, also those recorded with other code of
-this project, or every one."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from scipy import integrate, stats
 
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.metrics import DISTANCES
+from bnnbench.suites.engine.command.arguments import Refit
 from bnnbench.suites.engine.command.cli import command
-from bnnbench.suites.engine.command.plan import Refit, plan
+from bnnbench.suites.engine.command.plan import plan
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.run.execute import execute
 from bnnbench.suites.engine.store.distances import add_distances
