@@ -12,6 +12,14 @@ LEAST_PRECISION = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean and variance, elementwise over any shape."""
+
+    mean: Float[Tensor, "*shape"]
+    variance: Float[Tensor, "*shape"]
+
+
+@dataclass(frozen=True, slots=True)
 class Gaussian:
     """G(tau, rho), elementwise over any shape: tau = mean/variance, rho = 1/variance.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from types import ModuleType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch import Tensor
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.fitting.settings import require_choice
 from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers import base
 from bnnbench.methods.message_passing.layers.base import Layer, Visit
 from bnnbench.methods.message_passing.layers.elementwise import Activation, Flatten, MaxPool
 from bnnbench.methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
@@ -138,20 +139,13 @@ class Network:
         for layer in self.layers:
             layer.open(visit)
 
-    def forward(self, x: Tensor, visit: Visit) -> Gaussian:
-        """Return the messages to the outputs of the visit's group."""
-        message: Gaussian | Tensor = x
-        for layer in self.layers:
-            message = layer.forward(message, visit)
-        assert isinstance(message, Gaussian)
-        return message
+    def forward(self, x: Tensor, visit: Visit) -> tuple[Gaussian, list[Any]]:
+        """Return the messages to the outputs of the visit's group, and the layers' residues."""
+        return base.forward(self.layers, x, visit)
 
-    def backward(self, message: Gaussian, visit: Visit) -> None:
-        """Send the messages of the visit's group to all weights."""
-        below: Gaussian | None = message
-        for layer in reversed(self.layers):
-            if below is not None:
-                below = layer.backward(below, visit)
+    def backward(self, residues: list[Any], message: Gaussian, visit: Visit) -> None:
+        """Send the messages of the visit's group to all weights; `residues` is emptied."""
+        base.backward(self.layers, residues, message, visit)
 
     def predict(self, x: Tensor) -> Gaussian:
         """Return the messages of new examples to the outputs: means and variances."""

@@ -283,8 +283,9 @@ class Trainer:
             outputs = []
             for group in range(visit.groups):
                 visit.group = group
-                outputs.append(self.network.forward(inputs[:, visit.rows], visit))
-                self.network.backward(head.message(outputs[-1], visit.rows), visit)
+                z, residues = self.network.forward(inputs[:, visit.rows], visit)
+                outputs.append(z)
+                self.network.backward(residues, head.message(z, visit.rows), visit)
             if visit.is_last:
                 z = _joined(outputs)
                 loss += head.loss(z, slice(None))

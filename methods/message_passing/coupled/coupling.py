@@ -26,10 +26,10 @@ class Coupling:
     variance: Weights
     bias_variance: Tensor
     """`members outputs`; 0 where there is no bias."""
-    own: Values
+    by_weights: Values
     """Variance of each pre-activation due to this layer's weights."""
-    lower: Values | None
-    """That due to the layers below; None: inputs are observed."""
+    by_inputs: Values | None
+    """Variance of each pre-activation due to the layers below; None: inputs are observed."""
 
     def moves(self, u: Values, total: Tensor) -> tuple[Values, Tensor]:
         """Return X s X' u, and the move by the bias; `total` is the sum of u by example."""
@@ -55,7 +55,8 @@ def couple(
     room = [coupling.map.values_room(g, 1) for _ in range(7)]
     diagonal, scale, scaled, residual, direction, image, u = room
     bias = coupling.bias_variance[:, None]
-    total = kernels.begin(g, h, old, coupling.own, coupling.lower, bias, diagonal, scale, scaled)
+    variances = coupling.by_weights, coupling.by_inputs
+    total = kernels.begin(g, h, old, *variances, bias, diagonal, scale, scaled)
     moves = coupling.moves(scaled, total)
     start = kernels.fill_residual(*moves, diagonal, scale, scaled, residual, direction)
     square, total = (part.sum(1, keepdim=True) for part in start)

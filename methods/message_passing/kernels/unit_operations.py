@@ -7,6 +7,7 @@ from torch import Tensor
 
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels.layouts import by_rows, features_last
+from bnnbench.methods.message_passing.stacks import InputSums
 
 Argument = Tensor | tuple[int, ...] | int | float | None
 
@@ -50,10 +51,11 @@ class UnitOperations(ABC):
         """Fill forces h and gains g of messages back, `again` with gains."""
         self._run("fill_pulls_all", (z.tau, z.rho, back.tau, back.rho), (again, h, g))
 
-    def input_messages(self, mean: Tensor, sums: Tensor) -> Gaussian:
+    def input_messages(self, mean: Tensor, sums: InputSums) -> Gaussian:
         """Return the messages to inputs of these means, floored."""
         out = _alike(features_last(mean))
-        self._run("input_messages_all", (mean, *sums.chunk(3)), (out.tau, out.rho))
+        inputs = (mean, sums.force, sums.gain_of_variance, sums.precision)
+        self._run("input_messages_all", inputs, (out.tau, out.rho))
         return out
 
     def bias_messages(self, g: Tensor, h: Tensor, mean: Tensor, variance: Tensor) -> Gaussian:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from bnnbench.methods.message_passing.stacks import InputSums
 
 NO_VARIANCE = 1e-20
 """The least variance of a message to a pre-activation."""
@@ -48,14 +49,13 @@ def fill_pulls(z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor 
         again.copy_(g)
 
 
-def input_messages(mean: Tensor, sums: Tensor) -> Gaussian:
+def input_messages(mean: Tensor, sums: InputSums) -> Gaussian:
     """Return the messages to inputs of these means, floored.
 
-    `sums` are those of h w, g s_w and g E[w²] over the outputs. The last is rho, and
-    tau = Σ h w + mean Σ g w², E[w²] = w² + s_w.
+    rho = Σ g E[w²] and tau = Σ h w + mean Σ g w², where w² = E[w²] - s_w.
     """
-    force, own, rho = sums.chunk(3)
-    return Gaussian(force + mean * (rho - own), rho).floored()
+    square_gain = sums.precision - sums.gain_of_variance
+    return Gaussian(sums.force + mean * square_gain, sums.precision).floored()
 
 
 def bias_messages(g: Tensor, h: Tensor, mean: Tensor, variance: Tensor) -> Gaussian:
