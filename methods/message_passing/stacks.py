@@ -5,13 +5,14 @@ are views, so that filling a part fills the stack.
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TypeVar
 
 from jaxtyping import Float
 from torch import Tensor
 
 Together = Float[Tensor, "stacked_members *shape"]
 Part = Float[Tensor, "members *shape"]
+AnyStack = TypeVar("AnyStack", bound="Stack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Stack:
     stacked: Together
 
     @classmethod
-    def of(cls, stacked: Together) -> Self:
+    def of(cls: type[AnyStack], stacked: Together) -> AnyStack:
         """Return the stack with its parts, in the order of the fields."""
         return cls(stacked, *stacked.chunk(len(cls.__dataclass_fields__) - 1))
 
