@@ -19,7 +19,7 @@ from bnnbench.methods.message_passing.maps.base import Inputs, LinearMap, Values
 
 @dataclass(frozen=True)
 class Coupling:
-    """How the rows of a group move each other's pre-activations."""
+    """The moves of pre-activations in a group that forces of its rows cause."""
 
     map: LinearMap
     x: Inputs
@@ -48,7 +48,7 @@ def couple(
 ) -> None:
     """Replace forces of independent examples by those of the coupled update.
 
-    By so many iterations of conjugate gradients: with q = √g, (I + q C_off q) u = -q C_off r is
+    The method is conjugate gradients: with q = √g, (I + q C_off q) u = -q C_off r is
     solved for every output; the forces are h + q u, r = h - old. Where g = 0 a row sends what it
     would send alone.
     """

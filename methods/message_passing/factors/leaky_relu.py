@@ -121,14 +121,16 @@ class _Side:
     def variance(self) -> Tensor:
         return self.unit.variance / self.precision
 
-    def mean_without(self, own: Tensor, other: Tensor) -> Tensor:
-        """Return mean - own * variance, where x root = own + other, without cancellation."""
-        above = (other + own * self.unit.lost) / self.precision + self.unit.hazard / self.root
-        return torch.where(self.x > 0, above, self.mean - own * self.variance)
+    def mean_without(self, removed: Tensor, remaining: Tensor) -> Tensor:
+        """Return mean - removed * variance without cancellation; x root = removed + remaining."""
+        above = (
+            remaining + removed * self.unit.lost
+        ) / self.precision + self.unit.hazard / self.root
+        return torch.where(self.x > 0, above, self.mean - removed * self.variance)
 
-    def certainty_without(self, own: Tensor, other: Tensor) -> Tensor:
-        """Return 1 - own * variance, where precision = own + other, without cancellation."""
-        return (other + own * self.unit.lost) / self.precision
+    def certainty_without(self, removed: Tensor, remaining: Tensor) -> Tensor:
+        """Return 1 - removed * variance without cancellation; precision = removed + remaining."""
+        return (remaining + removed * self.unit.lost) / self.precision
 
 
 @dataclass(frozen=True, slots=True)

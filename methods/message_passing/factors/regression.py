@@ -36,7 +36,7 @@ class Gamma:
 
     @property
     def mean(self) -> Float[Tensor, " members"]:
-        """E[γ], the precision that z is to be told."""
+        """E[γ], the precision of the message to z."""
         return self.shape / self.rate
 
     @property

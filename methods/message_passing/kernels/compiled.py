@@ -53,7 +53,7 @@ ARGUMENTS = {
     "dense_sums_all": "pppppp",
     "dense_messages_all": "prpppppppppppp",
 }
-"""What the functions in C take: n lengths, r numbers, p addresses."""
+"""The arguments of the functions in C: n lengths, r numbers, p addresses."""
 TYPES = {"n": c_int64, "r": c_double, "p": c_void_p}
 
 

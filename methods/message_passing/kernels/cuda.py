@@ -158,4 +158,4 @@ fill_weight_moments = KERNELS.fill_weight_moments
 exchange = KERNELS.exchange
 
 FEW_ROWS = 0
-"""Of few rows, too, a GPU's library multiplies well: there are no `dense_sums`."""
+"""A GPU's library multiplies few rows well, too: there are no `dense_sums`."""

@@ -1,8 +1,7 @@
-"""What every unit of a layer does by itself, in plain torch: inputs, outputs and biases.
+"""The operations on single units of a layer, in plain torch: inputs, outputs and biases.
 
 Axes: `members examples features *positions`. Biases have no positions, and one example where all
-examples share their moments. Three tensors side by side that one product takes together
-(maps.py) come as one with three times the members.
+examples share their moments. Tensors that one product takes together are a stack (stacks.py).
 """
 
 import torch
@@ -29,18 +28,24 @@ def fill_moments(
 
 
 def output_messages(
-    mean: Tensor, own: Tensor, lower: Tensor | None, bias_mean: Tensor, bias_variance: Tensor
+    mean: Tensor,
+    by_weights: Tensor,
+    by_inputs: Tensor | None,
+    bias_mean: Tensor,
+    bias_variance: Tensor,
 ) -> Gaussian:
     """Return the messages of means and variances, those of biases added.
 
-    Variances are due to a layer's own weights, and to the layers below.
+    Variances are due to the layer's weights and to its inputs.
     """
-    variance = (own if lower is None else own + lower) + spread(bias_variance, mean)
+    variance = (by_weights if by_inputs is None else by_weights + by_inputs) + spread(
+        bias_variance, mean
+    )
     return Gaussian.of(mean + spread(bias_mean, mean), variance.clamp_min(NO_VARIANCE))
 
 
 def fill_pulls(z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor | None) -> None:
-    """Fill forces h and gains g of messages back, `again` with gains (sums.py)."""
+    """Fill forces h and gains g of messages back, `again` with gains (maps/sums.py)."""
     whole = z.rho + back.rho
     share = z.rho / whole
     h.copy_(back.tau * share - back.rho / whole * z.tau)
@@ -68,8 +73,8 @@ def begin(
     g: Tensor,
     h: Tensor,
     old: Tensor | None,
-    own: Tensor,
-    lower: Tensor | None,
+    by_weights: Tensor,
+    by_inputs: Tensor | None,
     bias_variance: Tensor,
     diagonal: Tensor,
     scale: Tensor,
@@ -77,11 +82,11 @@ def begin(
 ) -> Tensor:
     """Fill what conjugate gradients start from (coupling.py).
 
-    diagonal = own + bias variance, scale = e √g and scaled = e (h - old), where
-    e² = 1 + lower/diagonal. Returns the sum of `scaled` over each example's positions.
+    diagonal = by_weights + bias variance, scale = e √g and scaled = e (h - old), where
+    e² = 1 + by_inputs/diagonal. Returns the sum of `scaled` over each example's positions.
     """
-    torch.add(own, spread(bias_variance, own), out=diagonal)
-    e = torch.ones_like(own) if lower is None else torch.sqrt(1 + lower / diagonal)
+    torch.add(by_weights, spread(bias_variance, by_weights), out=diagonal)
+    e = torch.ones_like(by_weights) if by_inputs is None else torch.sqrt(1 + by_inputs / diagonal)
     torch.mul(g.sqrt(), e, out=scale)
     torch.mul(e, h if old is None else h - old, out=scaled)
     return per_example(scaled)
@@ -147,9 +152,9 @@ def finish(g: Tensor, u: Tensor, h: Tensor) -> None:
     h.addcmul_(g.sqrt(), u)
 
 
-def spread(bias: Tensor, like: Tensor) -> Tensor:
+def spread(bias: Tensor, values: Tensor) -> Tensor:
     """Return one number per feature as it broadcasts over positions."""
-    return bias[(..., *[None] * (like.dim() - 3))]
+    return bias[(..., *[None] * (values.dim() - 3))]
 
 
 def per_example(values: Tensor) -> Tensor:

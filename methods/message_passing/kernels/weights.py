@@ -1,4 +1,4 @@
-"""What becomes of the weights of a layer, in plain torch.
+"""The operations on the weights of a layer, in plain torch.
 
 Axes: weights `members outputs *fan_in`, rows `members rows inputs`.
 """
@@ -41,7 +41,7 @@ def exchange(
 ) -> None:
     """Let a group's message move `damping` of the way from the old to the new one, in place.
 
-    The marginal contains the moved one instead of the old then. Where they are wanted, `total`,
+    The marginal then contains the moved message instead of the old one. Where given, `total`,
     the product of the groups' messages, gets it as a factor, and `stored` is filled with it.
     """
     for name in ("tau", "rho"):

@@ -41,12 +41,12 @@ class Visit:
 
     @property
     def is_first(self) -> bool:
-        """Whether no example has sent a message in this visit."""
+        """True if no example has sent a message in this visit."""
         return self.iteration == 0
 
     @property
     def is_last(self) -> bool:
-        """Whether no later iteration will read what this one stores."""
+        """True if no later iteration will read the stored values of this one."""
         return self.iteration + 1 == self.iterations
 
     @property
