@@ -43,12 +43,12 @@ class Gaussian:
 
     @property
     def mean(self) -> Tensor:
-        """tau/rho; of a uniform message not a number."""
+        """tau/rho, which is not a number for a uniform message."""
         return self.tau / self.rho
 
     @property
     def variance(self) -> Tensor:
-        """1/rho; of a uniform message infinite."""
+        """1/rho, which is infinite for a uniform message."""
         return self.rho.reciprocal()
 
     @property

@@ -70,7 +70,7 @@ class Watch:
     ) -> Bool[Tensor, " some"]:
         """Return which members predict clearly worse, by the network's weights, than before.
 
-        How the others predict, if sound, is what the next visit is compared with.
+        The losses of the other members, if sound, are those the next visit is compared with.
         """
         assert self.expected is not None, "begin comes first"
         loss, before = self._loss(index, noise), self.expected[index]

@@ -86,7 +86,7 @@ class Classification:
     largest: bool = False
     """True lets argmax predict with `argmax.log_largest`, not with pairs as if independent."""
     predictive_variance: float | None = None
-    """In place of `noise_variance` where argmax predicts; None: the same."""
+    """The variance that replaces `noise_variance` where argmax predicts; None: the same."""
 
     @property
     def prior(self) -> None:

@@ -119,7 +119,7 @@ class MessagePassing(Stacked):
     if independent, which is too sure wherever no class is likely (OVERCONFIDENCE.md); `largest` is
     the probability that a class has the largest output."""
     predictive_variance: float | None = None
-    """In place of `argmax_variance` where either rule predicts; None: the same, as published."""
+    """The variance that replaces `argmax_variance` in predictions; None: the same, as published."""
     noise_stds: Sequence[float] = ()
     """Candidates in standardised target units; empty: the Gamma."""
     noise_shape: float = 6.0

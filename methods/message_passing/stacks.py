@@ -17,7 +17,7 @@ AnyStack = TypeVar("AnyStack", bound="Stack")
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """The whole tensor; every further field of a subclass is a part of it."""
+    """The whole tensor; all other fields of a subclass are parts of it."""
 
     stacked: Together
 

@@ -15,9 +15,9 @@ class Storage:
     """The type and device of aggregates between visits."""
 
     dtype: torch.dtype | None = None
-    """None: that of the marginals."""
+    """None: the type of the marginals."""
     device: str | None = None
-    """None: that of the marginals."""
+    """None: the device of the marginals."""
 
     def put(self, weights: Weights) -> Weights:
         """Return the weights in the type and on the device of the storage."""

@@ -51,7 +51,7 @@ class Attempt:
     sound: Bool[Tensor, " members"]
     """Members with sound messages, none of whose examples was absurdly predicted before sending."""
     loss: Float[Tensor, " members"]
-    """Summed over the examples of the last iteration."""
+    """The loss summed over examples, in the last iteration."""
 
 
 class Trainer:
@@ -89,7 +89,7 @@ class Trainer:
         self.calm = torch.zeros(len(rows), dtype=torch.int64, device=inputs.device)
         """The place of each member's next schedule in the list of ever calmer ones."""
         self.loss = torch.zeros(len(rows), dtype=torch.float64, device=inputs.device)
-        """Summed over the examples of this epoch's last iterations."""
+        """The loss summed over examples, in the last iteration of each visit of this epoch."""
 
     def state(self) -> dict[str, Any]:
         """Return all that epochs change, for checkpoints."""

@@ -15,7 +15,7 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 NOISE_VARIANCE = 0.3
 """The variance of the noise in the comparison of two outputs."""
 TARGET_VARIANCE = 0.1
-"""The regulariser says N(+1, 0.1) of the true class and N(-1, 0.1) of every other."""
+"""The regulariser's variance: N(+1, 0.1) for the true class and N(-1, 0.1) for every other."""
 
 
 def backward(

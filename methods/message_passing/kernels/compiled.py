@@ -111,4 +111,4 @@ dense_sums = KERNELS.dense_sums
 dense_messages = KERNELS.dense_messages
 
 FEW_ROWS = 16
-"""The most rows of a group of which `dense_sums` and `dense_messages` are faster than products."""
+"""`dense_sums` and `dense_messages` are faster than products for groups of at most so many rows."""

@@ -27,7 +27,7 @@ from bnnbench.methods.message_passing.kernels.operations import Operations
 from bnnbench.methods.message_passing.kernels.unit_operations import Argument
 
 SPLIT = ("exact_weight_sums_all", "exact_first_weight_sums_all")
-"""Sums over rows, of which parts run side by side."""
+"""Sums over rows that run in parts, side by side."""
 
 
 class Cuda(Operations):

@@ -17,7 +17,7 @@ MOST_POOL = 11
 def alike(*tensors: Tensor) -> tuple[list[Tensor], Gaussian]:
     """Return tensors of one shape in one dense layout, and a result to be filled in it.
 
-    Whatever the layout of the first is, it stays, so long as every member lies by itself.
+    The layout is that of the first tensor if its members lie apart, and contiguous otherwise.
     """
     first = tensors[0]
     _check(first, first.shape, *tensors)
@@ -30,7 +30,7 @@ def alike(*tensors: Tensor) -> tuple[list[Tensor], Gaussian]:
 def laid_as(
     pattern: Tensor, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
-    """Return tensors in the dense layout of another one, copied where they have not got it.
+    """Return tensors in the dense layout of `pattern`, copied where they have another one.
 
     The layout of outputs, which cannot be copied, is only checked.
     """

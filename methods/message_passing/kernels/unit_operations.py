@@ -39,7 +39,7 @@ class UnitOperations(ABC):
         bias_mean: Tensor,
         bias_variance: Tensor,
     ) -> Gaussian:
-        """Return the messages of means and variances, those of biases added."""
+        """Return the messages of these means and variances with the moments of biases added."""
         out = _alike(features_last(mean))
         inputs = (mean, by_weights, by_inputs, bias_mean, bias_variance)
         self._run("output_messages_all", inputs, (out.tau, out.rho))
@@ -76,7 +76,7 @@ class UnitOperations(ABC):
         scale: Tensor,
         scaled: Tensor,
     ) -> Tensor:
-        """Fill what conjugate gradients start from; return the sums of `scaled`."""
+        """Fill the starting values of conjugate gradients; return the sums of `scaled`."""
         total, inputs = _per_example(g), (g, h, old, by_weights, by_inputs, bias_variance)
         self._run("begin_all", inputs, (diagonal, scale, scaled, total))
         return total

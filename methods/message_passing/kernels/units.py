@@ -19,7 +19,7 @@ def fill_moments(
 ) -> None:
     """Fill mean, its square, and variance of the product of messages.
 
-    Its precision is floored, and its mean kept; that of a uniform message is 0.
+    The precision of the product is floored, and its mean retained; a uniform product has mean 0.
     """
     whole = message * sent if sent else message
     mean.copy_(whole.tau / torch.where(whole.rho > 0, whole.rho, LEAST_PRECISION))
@@ -34,7 +34,7 @@ def output_messages(
     bias_mean: Tensor,
     bias_variance: Tensor,
 ) -> Gaussian:
-    """Return the messages of means and variances, those of biases added.
+    """Return the messages of these means and variances with the moments of biases added.
 
     Variances are due to the layer's weights and to its inputs.
     """
@@ -80,7 +80,7 @@ def begin(
     scale: Tensor,
     scaled: Tensor,
 ) -> Tensor:
-    """Fill what conjugate gradients start from (coupling.py).
+    """Fill the starting values of conjugate gradients (coupling.py).
 
     diagonal = by_weights + bias variance, scale = e √g and scaled = e (h - old), where
     e² = 1 + by_inputs/diagonal. Returns the sum of `scaled` over each example's positions.
@@ -103,7 +103,7 @@ def fill_residual(
 ) -> tuple[Tensor, Tensor]:
     """Fill `residual` and `direction` with -scale (moved + shift - diagonal scaled).
 
-    And `scaled` with scale residual; returns the sums of residual² and of `scaled` over each
+    Fills `scaled` with scale residual, and returns the sums of residual² and of `scaled` over each
     example's positions.
     """
     torch.mul(-scale, moved + spread(shift, moved) - diagonal * scaled, out=residual)

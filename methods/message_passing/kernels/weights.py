@@ -21,7 +21,7 @@ from bnnbench.methods.networks.torch_layers import affine
 Units = Float[Tensor, "members rows outputs"]
 
 FEW_ROWS = 0
-"""The most rows of a group of which `dense_sums` and `dense_messages` are faster than products."""
+"""`dense_sums` and `dense_messages` are faster than products for groups of at most so many rows."""
 
 
 def fill_weight_moments(weight: Gaussian, mean: Tensor, variance: Tensor, second: Tensor) -> None:

@@ -46,9 +46,9 @@ class RowWeights:
 class FirstLayer(WeightedLayer):
     """z = Σ w x + b of observed x; cavities are those of rows (a convolution's positions).
 
-    A rebuilt cavity takes the example's message for what it would be now. That is exact at a
-    fixed point and in a visit's first iteration; in between it is off by what the cavity has
-    moved since the message was sent.
+    A rebuilt cavity assumes that the example's message is the one it would send now. That is exact
+    at a fixed point and in a visit's first iteration; in between it is off by the move of the
+    cavity since the message was sent.
     """
 
     def forward(self, message: Tensor, visit: Visit) -> tuple[Gaussian, FirstResidue]:
@@ -86,7 +86,7 @@ class FirstLayer(WeightedLayer):
         )
 
     def _store_pulls(self, pulls: FirstPulls, visit: Visit) -> None:
-        """Store what cavities are rebuilt from, and what the next coupled update starts from."""
+        """Store gains and forces, from which cavities are rebuilt and coupled updates start."""
         self._store("g", pulls.gain, visit)
         self._store("h", pulls.force, visit)
 
@@ -158,7 +158,7 @@ class FirstLayer(WeightedLayer):
 
 
 class FirstLayerOfExamples(FirstLayer):
-    """A first layer whose cavities are those of examples, from their stored messages.
+    """A first layer with a cavity for every example, from its stored message.
 
     The published form. Memory: the weights once for every example of the batch.
     """

@@ -1,4 +1,4 @@
-"""Linear and convolutional layers: what is the same for observed and for random inputs."""
+"""The part of linear and convolutional layers that is the same for observed and random inputs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -47,11 +47,11 @@ class Weights:
         return Weights(self.weight.moved(towards.weight, step), bias)
 
     def parts(self) -> tuple[Gaussian, ...]:
-        """Return weights and biases, as far as there are any."""
+        """Return the weights, and the biases if there are any."""
         return (self.weight,) if self.bias is None else (self.weight, self.bias)
 
     def of_members(self, members: Tensor) -> "Weights":
-        """Return those of some members, which ascend; of all members, themselves."""
+        """Return the weights of some members, in ascending order; for all members, `self`."""
         if len(members) == len(self.weight.rho):
             return self
         return Weights(self.weight[members], None if self.bias is None else self.bias[members])
@@ -191,7 +191,7 @@ class WeightedLayer(ABC):
         self.kernels.exchange(marginal, total, new, old, room, visit.damping)
 
     def _laid(self, weight: Gaussian) -> Gaussian:
-        """Return the same in the layout of products."""
+        """Return the same weights in the layout that products need."""
         room = [self.map.weights_room(t, 1) for t in (weight.tau, weight.rho)]
         pairs = zip((weight.tau, weight.rho), room, strict=True)
         return Gaussian(*(t if t.stride() == r.stride() else r.copy_(t) for t, r in pairs))
@@ -239,7 +239,7 @@ class WeightedLayer(ABC):
 
 
 def _product(parts: Sequence[Gaussian | None]) -> Gaussian:
-    """Return the product of all there are."""
+    """Return the product of the messages that are not None."""
     product, *others = (part for part in parts if part is not None)
     for part in others:
         product = product * part

@@ -71,7 +71,7 @@ class Convolution:
         return examples, channels, height, width
 
     def _gradient(self, z: Values, x: Tensor, w: Tensor, of_weights: bool) -> Tensor:
-        """Return what the library calls the gradient of the weights, or of the inputs."""
+        """Return the library's gradient of the weights, or of the inputs."""
         gradients = torch.ops.aten.convolution_backward.default(
             _as_groups(z),
             x,
@@ -152,7 +152,7 @@ def one_by_one(product: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor
 
 
 def _as_groups(x: Tensor) -> Tensor:
-    """Return images whose channels are those of all members.
+    """Return images that have the channels of all members.
 
     The strides are those of channels last even where there is one image and any stride would do:
     the library's gradient of weights in float64, and of 1 x 1 kernels, is wrong for others.

@@ -89,7 +89,7 @@ def _exact(
 def _first(
     map: LinearMap, inputs: InputMoments, weights: WeightMoments, pulls: LaterPulls
 ) -> tuple[Gaussian, Gaussian]:
-    """Return what 1/(1 - g v) = 1 + g v adds, v = s_a E[w²] + E[a]² s_w."""
+    """Return the terms that 1/(1 - g v) = 1 + g v adds, where v = s_a E[w²] + E[a]² s_w."""
     h, g = pulls.force, pulls.gain
     a, a_square, s_a = inputs.mean, inputs.square, inputs.variance
     w, s_w, m2_w = weights.mean, weights.variance, weights.second
