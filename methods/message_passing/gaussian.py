@@ -12,6 +12,14 @@ LEAST_PRECISION = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean and variance, elementwise over any shape."""
+
+    mean: Float[Tensor, "*shape"]
+    variance: Float[Tensor, "*shape"]
+
+
+@dataclass(frozen=True, slots=True)
 class Gaussian:
     """G(tau, rho), elementwise over any shape: tau = mean/variance, rho = 1/variance.
 
@@ -35,12 +43,12 @@ class Gaussian:
 
     @property
     def mean(self) -> Tensor:
-        """tau/rho; of a uniform message not a number."""
+        """tau/rho, which is not a number for a uniform message."""
         return self.tau / self.rho
 
     @property
     def variance(self) -> Tensor:
-        """1/rho; of a uniform message infinite."""
+        """1/rho, which is infinite for a uniform message."""
         return self.rho.reciprocal()
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a visit has gone wrong: by its messages, and by what a member predicts after it."""
+"""Checks of a visit: by its messages, and by the predictions of a member after it."""
 
 from collections.abc import Sequence
 
@@ -16,14 +16,14 @@ from bnnbench.methods.message_passing.schedule import Sequential
 MOST_REPLACED = 0.2
 """The share of replaced forward messages above which a visit has gone wrong."""
 WATCHED = 64
-"""At most so many of a member's examples are watched."""
+"""The largest number of a member's examples that are watched."""
 HOPELESS = 30.0
-"""Where examples are predicted so many times worse than by knowing nothing, a visit has gone wrong,
-or in the end the fit has diverged."""
+"""A visit has gone wrong if its examples are predicted this many times worse than by knowing
+nothing, and a fit that ends so has diverged."""
 MOST_LOST = 0.1
-"""The rise of the watched examples' mean loss, in nats, above which a visit has gone wrong, and"""
+"""A visit has gone wrong if the watched examples' mean loss rises by more nats than this,"""
 MOST_LOST_SHARE = 0.5
-"""its share of the loss before: where little is learned yet, sound visits differ by more."""
+"""and by more than this share of it: where little is learned yet, sound visits differ by more."""
 
 
 def sound_messages(network: Network, visit: Visit) -> Bool[Tensor, " members"]:
@@ -70,14 +70,14 @@ class Watch:
     ) -> Bool[Tensor, " some"]:
         """Return which members predict clearly worse, by the network's weights, than before.
 
-        How the others predict, if sound, is what the next visit is compared with.
+        The losses of the other members, if sound, are those the next visit is compared with.
         """
         assert self.expected is not None, "begin comes first"
         loss, before = self._loss(index, noise), self.expected[index]
         most = before + (MOST_LOST_SHARE * before).clamp_min(MOST_LOST)
         worse = ~(loss <= most)  # as is what is not a number
-        kept = sound & ~worse
-        self.expected[index[kept]] = loss[kept]
+        accepted = sound & ~worse
+        self.expected[index[accepted]] = loss[accepted]
         return worse
 
     def hopeless(self, weights: Sequence[Weights], noise: Noise | None) -> Bool[Tensor, " members"]:

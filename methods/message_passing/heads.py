@@ -1,4 +1,4 @@
-"""What stands at the end of the network: messages from targets, and predictions."""
+"""Likelihoods at the network's outputs: messages from targets, and predictions."""
 
 from dataclasses import dataclass, replace
 from math import log
@@ -18,19 +18,19 @@ from bnnbench.methods.predictions.predictive import (
 )
 
 Noise = Float[Tensor, "members outputs 2"]
-"""Shape and rate of a Gamma, or what messages add to them."""
+"""Shape and rate of a Gamma, or the amounts that messages add to them."""
 
 
 @runtime_checkable
 class Head(Protocol):
     """A likelihood at the network's outputs.
 
-    What it learns is kept as weights are: a prior, and what every batch adds.
+    Its parameters are stored as weights are: a prior, and the amount that every batch adds.
     """
 
     @property
     def prior(self) -> Noise | None:
-        """What is known before any batch; None: nothing is learned."""
+        """The parameters before any batch; None: nothing is learned."""
         ...
 
     def open(
@@ -39,7 +39,7 @@ class Head(Protocol):
         rest: Noise | None,
         kernels: ModuleType,
     ) -> None:
-        """Begin a visit; `rest` is what prior and other batches say."""
+        """Begin a visit; `rest` has the parameters by the prior and the other batches."""
         ...
 
     def message(self, z: Gaussian, rows: slice) -> Gaussian:
@@ -58,7 +58,7 @@ class Head(Protocol):
         ...
 
     def added(self) -> Noise | None:
-        """Return what the batch adds, given the outputs of the last messages."""
+        """Return the amount that the batch adds, given the outputs of the last messages."""
         ...
 
     def of_members(self, index: Tensor) -> "Head":
@@ -84,9 +84,9 @@ class Classification:
     target_variance: float | None = 0.1
     softmax: bool = False
     largest: bool = False
-    """Whether argmax predicts with `argmax.log_largest`, not with pairs as if independent."""
+    """True lets argmax predict with `argmax.log_largest`, not with pairs as if independent."""
     predictive_variance: float | None = None
-    """In place of `noise_variance` where argmax predicts; None: the same."""
+    """The variance that replaces `noise_variance` where argmax predicts; None: the same."""
 
     @property
     def prior(self) -> None:
@@ -175,14 +175,14 @@ class Regression:
     def misfit(self, z: Gaussian, loss: Tensor) -> Tensor:
         """Return the mean squared error in units of that of predicting 0.
 
-        Of targets about as large as standardised ones, or larger. The loss would depend on the
-        noise, and be large where that is small.
+        Targets should be about as large as standardised ones, or larger. The loss would depend on
+        the noise, and be large where that is small.
         """
         error = (self._targets - z.mean).square().mean((1, 2))
         return error / self._targets.square().mean((1, 2)).clamp_min(1.0)
 
     def added(self) -> Noise | None:
-        """Return what the batch adds to shape and rate."""
+        """Return the amounts that the batch adds to shape and rate."""
         return None if self._rest is None else torch.stack(tuple(self._pieces.values())).sum(0)
 
     def of_members(self, index: Tensor) -> "Regression":
@@ -218,7 +218,7 @@ class Regression:
 
 
 def _message_to_precisions(targets: Tensor, z: Gaussian) -> Noise:
-    """Return what the rows add to the Gamma of every member and output."""
+    """Return the amounts that the rows add to the Gamma of every member and output."""
     columns = [x.mT.flatten(0, 1).unsqueeze(-1) for x in (targets, z.tau, z.rho)]
     added = regression.message_to_precision(columns[0], Gaussian(columns[1], columns[2]))
     members, _, outputs = targets.shape

@@ -79,18 +79,18 @@ class MessagePassingPosterior:
 
     def _sampled(self, inputs: Tensor, rng: torch.Generator) -> Predictive:
         network = TorchNetwork(self.architecture, self.input_shape)
-        parts = [part for own in self.weights for part in own.parts()]
+        parts = [part for layer in self.weights for part in layer.parts()]
         mean, variance = (
             torch.cat([values.flatten() for values in column])
             for column in zip(*((part.mean, part.variance) for part in parts), strict=True)
         )
-        inputs, at_once, found = inputs.to(mean.dtype), draws_at_once(network), []
+        inputs, at_once, drawn = inputs.to(mean.dtype), draws_at_once(network), []
         for start in range(0, self.draws, at_once):
             draws = min(at_once, self.draws - start)
             (noise,) = normal([rng], draws, len(mean), dtype=mean.dtype)
             weights = mean + variance.sqrt() * noise
-            found.append(outputs(network, weights, inputs, weights.new_empty(draws, 0)))
-        return self.head.predictive_of_draws(torch.cat(found), self.learned)
+            drawn.append(outputs(network, weights, inputs, weights.new_empty(draws, 0)))
+        return self.head.predictive_of_draws(torch.cat(drawn), self.learned)
 
 
 @dataclass(frozen=True)
@@ -110,15 +110,17 @@ class MessagePassing(Stacked):
     prior: SpectralPrior = field(default_factory=SpectralPrior)
     head: Literal["argmax", "softmax"] = "argmax"
     argmax_variance: float = 0.3
-    """Of the noise on each difference of outputs."""
+    """The variance of the noise on each difference of outputs."""
     target_variance: float | None = 0.1
-    """Of the messages that pull the outputs to +1 for the label and -1 for others; None: none."""
+    """The variance of messages that pull outputs to +1 for the label and -1 for others. None sends
+    no such messages."""
     class_probabilities: Literal["pairs", "largest"] = "pairs"
-    """How argmax predicts: the published product over pairs of classes as if independent, which
-    is too sure wherever no class is likely (docs/message_passing_overconfidence.md), or the
-    probability that a class has the largest output."""
+    """The rule by which argmax predicts. `pairs` is the published product over pairs of classes as
+    if independent, which is too sure wherever no class is likely
+    (docs/message_passing_overconfidence.md); `largest` is the probability that a class has the
+    largest output."""
     predictive_variance: float | None = None
-    """In place of `argmax_variance` where either rule predicts; None: the same, as published."""
+    """The variance that replaces `argmax_variance` in predictions; None: the same, as published."""
     noise_stds: Sequence[float] = ()
     """Candidates in standardised target units; empty: the Gamma."""
     noise_shape: float = 6.0
@@ -126,9 +128,9 @@ class MessagePassing(Stacked):
     predictive_draws: int = 0
     """Networks of sampled weights that predict; 0: the closed form."""
     storage: Literal["as_data", "float32", "bfloat16"] = "as_data"
-    """How batches' messages are kept between visits."""
+    """The type in which batches' messages are stored between visits."""
     on_host: bool = False
-    """Whether they are kept in the memory of the host."""
+    """True stores batches' messages in the memory of the host between visits."""
     backend: Backend = "compiled"
     """`compiled` needs a C compiler, or CuPy for data on a GPU; `reference` is plain PyTorch."""
 
@@ -206,7 +208,7 @@ class MessagePassing(Stacked):
             Storage(DTYPES.get(self.storage), "cpu" if self.on_host else None),
         )
 
-    def _head(self, problems: Sequence[Problem], like: Tensor) -> Head:
+    def _head(self, problems: Sequence[Problem], inputs: Tensor) -> Head:
         likelihood = problems[0].likelihood
         if isinstance(likelihood, Categorical):
             return Classification(
@@ -219,16 +221,16 @@ class MessagePassing(Stacked):
         (outputs,) = problems[0].train.targets.shape[1:]
         stds = [cast(Gaussian, problem.likelihood).noise_std for problem in problems]
         if None not in stds:
-            variances = like.new_tensor(stds).square()[:, None]
+            variances = inputs.new_tensor(stds).square()[:, None]
             return Regression(variances.expand(-1, outputs).clone(), None)
-        gamma = like.new_tensor([self.noise_shape, self.noise_rate])
+        gamma = inputs.new_tensor([self.noise_shape, self.noise_rate])
         return Regression(None, gamma.expand(len(problems), outputs, 2).clone())
 
     def _posterior(
         self, trainer: Trainer, problem: Problem, member: int
     ) -> MessagePassingPosterior | InferenceDiverged:
         index = torch.tensor([member], device=trainer.inputs.device)
-        weights = tuple(own.of_members(index) for own in trainer.marginal)
+        weights = tuple(layer.of_members(index) for layer in trainer.marginal)
         if trainer.lost[member] or not bool(all_proper(weights)):
             return InferenceDiverged("no calmer schedule keeps messages finite and plausible")
         noise_std = getattr(problem.likelihood, "noise_std", None)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from types import ModuleType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch import Tensor
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.fitting.settings import require_choice
 from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.layers import base
 from bnnbench.methods.message_passing.layers.base import Layer, Visit
 from bnnbench.methods.message_passing.layers.elementwise import Activation, Flatten, MaxPool
 from bnnbench.methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
@@ -22,7 +23,7 @@ from bnnbench.methods.message_passing.layers.weighted import WeightedLayer, Weig
 from bnnbench.methods.message_passing.maps.base import Dense
 from bnnbench.methods.message_passing.maps.convolution import Convolution
 from bnnbench.methods.message_passing.maps.sums import Order
-from bnnbench.methods.networks import architectures as words
+from bnnbench.methods.networks import architectures
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.shapes import output_shape
 
@@ -32,7 +33,7 @@ LARGE_FAN_IN = 64
 
 @dataclass(frozen=True)
 class MessageAccuracy:
-    """How exactly sums of messages are computed (sums.py, layers/first.py).
+    """The accuracy of sums of messages (maps/sums.py, layers/first.py).
 
     `by_fan_in`: below a fan-in of 64 exactly, with stored messages of examples in a first layer;
     from there on to zeroth order, in a first layer to first order with rebuilt cavities. With
@@ -41,9 +42,9 @@ class MessageAccuracy:
 
     order: Order | Literal["by_fan_in"] = "by_fan_in"
     cavity: Literal["row", "example", "by_fan_in"] = "by_fan_in"
-    """Whether a first layer rebuilds the cavity of every row, a convolution's position, from two
-    numbers an output, or stores the messages of every example. Rebuilding is exact only where a
-    weight's share of its pre-activation's variance is below one half."""
+    """The cavities of a first layer. `row` rebuilds that of every row, a convolution's position,
+    from two numbers per output; `example` stores the messages of every example. Rebuilding is exact
+    only where a weight's share of its pre-activation's variance is below one half."""
 
     def __post_init__(self) -> None:
         require_choice(self, "order", ("by_fan_in", *get_args(Order)))
@@ -78,32 +79,32 @@ class Network:
         layers = []
         for layer in architecture:
             layers.append(self._layer(layer, shape, observed))
-            observed = observed and isinstance(layer, words.Flatten)
+            observed = observed and isinstance(layer, architectures.Flatten)
             shape = output_shape((layer,), shape)
         return tuple(layers)
 
-    def _layer(self, layer: words.Layer, shape: tuple[int, ...], observed: bool) -> Layer:
+    def _layer(self, layer: architectures.Layer, shape: tuple[int, ...], observed: bool) -> Layer:
         match layer:
-            case words.Flatten():
+            case architectures.Flatten():
                 return Flatten()
-            case words.Linear():
+            case architectures.Linear():
                 return self._weighted(Dense(layer, *shape), observed)
-            case words.Conv2d():
+            case architectures.Conv2d():
                 return self._convolution(Convolution(layer, shape), observed)
         if observed:
             raise Unsupported(f"needed a layer of weights before {layer}: inputs are observed")
         match layer:
-            case words.LeakyReLU(slope) if 0 < slope <= 1:
+            case architectures.LeakyReLU(slope) if 0 < slope <= 1:
                 return Activation(slope, self.kernels)
-            case words.ReLU():
+            case architectures.ReLU():
                 return Activation(0.0, self.kernels)
-            case words.MaxPool2d(size):
+            case architectures.MaxPool2d(size):
                 return MaxPool(size, self.kernels)
-            case words.AvgPool2d(size):
+            case architectures.AvgPool2d(size):
                 return AveragePool(size)
-            case words.GlobalAvgPool2d():
+            case architectures.GlobalAvgPool2d():
                 return AveragePool(None)
-            case words.Residual(body, shortcut):
+            case architectures.Residual(body, shortcut):
                 return Residual(
                     self._layers(body, shape, False), self._layers(shortcut, shape, False)
                 )
@@ -130,28 +131,21 @@ class Network:
 
     def start_from(self, weights: Sequence[Weights]) -> None:
         """Let the weights of the layers have these marginals."""
-        for layer, own in zip(self.weighted, weights, strict=True):
-            layer.start_from(own)
+        for layer, marginal in zip(self.weighted, weights, strict=True):
+            layer.start_from(marginal)
 
     def open(self, visit: Visit) -> None:
         """Begin a visit of a batch."""
         for layer in self.layers:
             layer.open(visit)
 
-    def forward(self, x: Tensor, visit: Visit) -> Gaussian:
-        """Return the messages to the outputs of the visit's group."""
-        message: Gaussian | Tensor = x
-        for layer in self.layers:
-            message = layer.forward(message, visit)
-        assert isinstance(message, Gaussian)
-        return message
+    def forward(self, x: Tensor, visit: Visit) -> tuple[Gaussian, list[Any]]:
+        """Return the messages to the outputs of the visit's group, and the layers' residues."""
+        return base.forward(self.layers, x, visit)
 
-    def backward(self, message: Gaussian, visit: Visit) -> None:
-        """Send the messages of the visit's group to all weights."""
-        below: Gaussian | None = message
-        for layer in reversed(self.layers):
-            if below is not None:
-                below = layer.backward(below, visit)
+    def backward(self, residues: list[Any], message: Gaussian, visit: Visit) -> None:
+        """Send the messages of the visit's group to all weights; `residues` is emptied."""
+        base.backward(self.layers, residues, message, visit)
 
     def predict(self, x: Tensor) -> Gaussian:
         """Return the messages of new examples to the outputs: means and variances."""
@@ -164,16 +158,16 @@ class Network:
 
 def members(weights: Sequence[Weights], index: Tensor) -> Iterator[Weights]:
     """Yield the layers' weights of some members."""
-    return (own.of_members(index) for own in weights)
+    return (layer.of_members(index) for layer in weights)
 
 
 def with_members(weights: Sequence[Weights], index: Tensor, new: Sequence[Weights]) -> None:
     """Overwrite the weights of some members in place."""
-    for own, part in zip(weights, new, strict=True):
-        for target, source in zip(own.parts(), part.parts(), strict=True):
+    for layer, new_layer in zip(weights, new, strict=True):
+        for target, source in zip(layer.parts(), new_layer.parts(), strict=True):
             target.tau[index], target.rho[index] = source.tau, source.rho
 
 
 def all_proper(weights: Sequence[Weights]) -> Tensor:
     """Return which members' weights are all proper."""
-    return torch.stack([own.is_proper() for own in weights]).all(0)
+    return torch.stack([layer.is_proper() for layer in weights]).all(0)

@@ -14,7 +14,7 @@ from bnnbench.methods.message_passing.layers.weighted import WeightedLayer, Weig
 
 BIAS_VARIANCE = 0.5
 OUTPUT_VARIANCE = 1.5
-"""Of a pre-activation under the prior, without its bias."""
+"""The variance of a pre-activation under the prior, without its bias."""
 # Of LeakyReLU(0.1) at N(mu, 2), mu standard normal: the expected variance, the variance of the
 # mean and the squared expectation of the mean.
 VARIANCE = 0.8040586726631379
@@ -46,23 +46,26 @@ class SpectralPrior:
         require_positive(self, "scale", "mean_scale")
 
     def draw(
-        self, layers: Sequence[WeightedLayer], rngs: Sequence[Generator], like: Tensor
+        self, layers: Sequence[WeightedLayer], rngs: Sequence[Generator], inputs: Tensor
     ) -> list[Weights]:
-        """Return the prior of every layer, each member's means from its own stream."""
-        return [self._layer(layer, k == 0, rngs, like) for k, layer in enumerate(layers)]
+        """Return the prior of every layer, with means from each member's stream.
+
+        Type and device are those of `inputs`.
+        """
+        return [self._layer(layer, k == 0, rngs, inputs) for k, layer in enumerate(layers)]
 
     def _layer(
-        self, layer: WeightedLayer, first: bool, rngs: Sequence[Generator], like: Tensor
+        self, layer: WeightedLayer, first: bool, rngs: Sequence[Generator], inputs: Tensor
     ) -> Weights:
         shape = layer.map.weight_shape
         fan_in, outputs = prod(shape[1:]), prod(layer.map.output_shape)
-        means = torch.stack([self._means(shape, rng, like) for rng in rngs])
+        means = torch.stack([self._means(shape, rng, inputs) for rng in rngs])
         variance = self.scale * self.variance(fan_in, outputs, first)
         means = means * (self.mean_scale * mean_std(fan_in, outputs))
         weight = Gaussian.of(means, torch.full_like(means, variance))
         if not layer.map.layer.bias:
             return Weights(weight, None)
-        zeros = like.new_zeros(len(rngs), shape[0])
+        zeros = inputs.new_zeros(len(rngs), shape[0])
         return Weights(weight, Gaussian.of(zeros, torch.full_like(zeros, BIAS_VARIANCE)))
 
     def variance(self, fan_in: int, outputs: int, first: bool) -> float:
@@ -74,10 +77,10 @@ class SpectralPrior:
             return left / (fan_in * (VARIANCE + MEAN_VARIANCE + MEAN_SQUARE))
         return left / (VARIANCE + MEAN_VARIANCE * (1 + MEAN_SQUARE) * fan_in)
 
-    def _means(self, shape: tuple[int, ...], rng: Generator, like: Tensor) -> Tensor:
+    def _means(self, shape: tuple[int, ...], rng: Generator, inputs: Tensor) -> Tensor:
         """Return means of unit mean square."""
-        normal = torch.randn(shape, generator=rng, dtype=like.dtype, device=rng.device)
-        normal = normal.to(like.device)
+        normal = torch.randn(shape, generator=rng, dtype=inputs.dtype, device=rng.device)
+        normal = normal.to(inputs.device)
         if self.means == "normal":
             return normal
         matrix = normal.flatten(1)

@@ -1,4 +1,4 @@
-"""In what order, and how many at a time, the examples of a batch send their messages."""
+"""The order in which the examples of a batch send their messages, and how many at a time."""
 
 from dataclasses import dataclass, replace
 from math import exp
@@ -30,7 +30,7 @@ class GroupSequential:
     damping: float = 1.0
     """The step of a group's messages from the old to the new, after a visit's first iteration."""
     without_own_force: bool = False
-    """Whether later layers take an example's own force out of its pre-activations' means."""
+    """True lets later layers take an example's force out of the means of its pre-activations."""
     solver_iterations: ClassVar[int] = 0
     joint_precisions: ClassVar[bool] = False
 
@@ -53,8 +53,8 @@ class Coupled:
     solver_iterations: int = 5
     without_own_force: bool = True
     joint_precisions: bool = False
-    """Whether a group says of a weight what its joint posterior does, rather than the sum of
-    what rows, a convolution's positions, say as if they were independent (joint.py). Needs
+    """True gives a group's messages to weights the precisions of its joint posterior (joint.py),
+    rather than sums over rows, a convolution's positions, as if they were independent. Needs
     cavities of rows, which `MessageAccuracy` then chooses."""
 
     def __post_init__(self) -> None:
@@ -66,10 +66,10 @@ Schedule = Sequential | GroupSequential | Coupled
 
 
 def calmer(schedule: Schedule) -> tuple[Schedule, ...]:
-    """Return what is tried in turn after a visit that went wrong.
+    """Return the schedules that are tried in turn after a visit that went wrong.
 
-    Half the group, twice; at last the published schedule, which nothing is calmer than. Smaller
-    steps instead let coupled groups of 128, undamped, go on getting worse.
+    The group is halved twice; the last is the published schedule, the calmest of all. Smaller steps
+    instead of smaller groups did not stop coupled groups of 128, undamped, from getting worse.
     """
     if isinstance(schedule, Sequential):
         return ()

@@ -1,4 +1,4 @@
-"""What a trainer keeps between visits, and in what form."""
+"""The storage of aggregates between visits, and counts of events."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from bnnbench.methods.message_passing.layers.weighted import Weights
 
 @dataclass(frozen=True)
 class Storage:
-    """Where aggregates lie between visits."""
+    """The type and device of aggregates between visits."""
 
     dtype: torch.dtype | None = None
-    """None: that of the marginals."""
+    """None: the type of the marginals."""
     device: str | None = None
-    """None: that of the marginals."""
+    """None: the device of the marginals."""
 
     def put(self, weights: Weights) -> Weights:
-        """Return the weights as they are kept."""
+        """Return the weights in the type and on the device of the storage."""
         return converted(weights, self.dtype, self.device)
 
 
@@ -29,7 +29,7 @@ AS_MARGINALS = Storage()
 
 @dataclass
 class Tally:
-    """What happened to each member, for its diagnostics."""
+    """Counts of events in the fit of each member, for its diagnostics."""
 
     guard_events: Tensor
     """Visits that were discarded and repeated more calmly."""
@@ -42,7 +42,7 @@ class Tally:
     forwards: Tensor
     """Forward messages of activations."""
     serial_steps: Tensor
-    """Groups, one after another, of each of whom all examples send their messages at once."""
+    """Groups visited one after another; all examples of a group send their messages at once."""
 
     @classmethod
     def of(cls, count: int, device: torch.device) -> "Tally":
@@ -52,12 +52,12 @@ class Tally:
 
 def numbers(layers: Sequence[Weights]) -> list[list[list[Tensor]]]:
     """Return natural parameters by layer, of weights and of biases if there are any."""
-    return [[[part.tau, part.rho] for part in own.parts()] for own in layers]
+    return [[[part.tau, part.rho] for part in layer.parts()] for layer in layers]
 
 
-def from_numbers(found: list[list[list[Tensor]]]) -> list[Weights]:
-    """Return what `numbers` was given."""
-    layers = [[Gaussian(*part) for part in parts] for parts in found]
+def from_numbers(parameters: list[list[list[Tensor]]]) -> list[Weights]:
+    """Return the layers whose `numbers` are given."""
+    layers = [[Gaussian(*part) for part in parts] for parts in parameters]
     return [Weights(weight, bias[0] if bias else None) for weight, *bias in layers]
 
 

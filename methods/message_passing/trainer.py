@@ -43,15 +43,15 @@ LEAST_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class Attempt:
-    """What some members found in a visit."""
+    """The outcome of a visit for some members."""
 
     aggregates: list[Weights]
     noise: Noise | None
-    """What the batch says of it."""
+    """The amounts that the batch adds to shape and rate of the noise."""
     sound: Bool[Tensor, " members"]
-    """Whose messages are sound, and no examples predicted absurdly before they sent theirs."""
+    """Members with sound messages, none of whose examples was absurdly predicted before sending."""
     loss: Float[Tensor, " members"]
-    """Summed over the examples of the last iteration."""
+    """The loss summed over examples, in the last iteration."""
 
 
 class Trainer:
@@ -75,7 +75,7 @@ class Trainer:
     ) -> None:
         self.network, self.head, self.schedule, self.storage = network, head, schedule, storage
         self.prior = list(prior)
-        self.marginal = [converted(own, None, None, copy=True) for own in prior]
+        self.marginal = [converted(layer, None, None, copy=True) for layer in prior]
         self.inputs, self.targets = inputs, targets
         self.batches = rows.split(batch_size, dim=1)
         watched = rows[:, :: -(-rows.shape[1] // WATCHED)]
@@ -87,24 +87,24 @@ class Trainer:
         self.lost = torch.zeros(len(rows), dtype=torch.bool, device=inputs.device)
         """Members whose fit has been given up; they keep their last state."""
         self.calm = torch.zeros(len(rows), dtype=torch.int64, device=inputs.device)
-        """How many calmer schedules each member's next visit skips to."""
+        """The place of each member's next schedule in the list of ever calmer ones."""
         self.loss = torch.zeros(len(rows), dtype=torch.float64, device=inputs.device)
-        """Summed over the examples of this epoch's last iterations."""
+        """The loss summed over examples, in the last iteration of each visit of this epoch."""
 
     def state(self) -> dict[str, Any]:
-        """Return what epochs change, for checkpoints."""
+        """Return all that epochs change, for checkpoints."""
         return {
             "marginal": numbers(self.marginal),
-            "aggregates": [own and numbers(own) for own in self.aggregates],
+            "aggregates": [each and numbers(each) for each in self.aggregates],
             "noise": [self.noise, *self.noise_added],
             "tally": vars(self.tally),
             "members": [self.lost, self.calm],
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Take over what `state` returned."""
+        """Take over the value that `state` returned."""
         self.marginal = from_numbers(state["marginal"])
-        self.aggregates = [own and from_numbers(own) for own in state["aggregates"]]
+        self.aggregates = [each and from_numbers(each) for each in state["aggregates"]]
         self.noise, *self.noise_added = state["noise"]
         self.tally = Tally(**state["tally"])
         self.lost, self.calm = state["members"]
@@ -125,8 +125,8 @@ class Trainer:
             self.visit(batch, order, iterations, published_step(number))
         self.recompute()
         points = sum(batch.shape[1] for batch in self.batches)
-        kept = self.loss[~self.lost]
-        return float(kept.mean()) / points if len(kept) else float("nan")
+        losses = self.loss[~self.lost]
+        return float(losses.mean()) / points if len(losses) else float("nan")
 
     def visit(
         self, batch: int, order: Int[Tensor, "members examples"], iterations: int, step: float
@@ -155,12 +155,12 @@ class Trainer:
             if watched and not isinstance(schedule, Sequential):
                 sound = sound & ~self.watch.worse(now, self._known(tried, now, batch), sound)
             good, rows = now[sound], sound.nonzero().squeeze(1)
-            found = list(members(tried.aggregates, rows))
+            aggregates = list(members(tried.aggregates, rows))
             if len(good) == len(self.lost):
-                new = found
+                new = aggregates
             else:
                 new = new or self._like(old, cavity)
-                with_members(new, good, found)
+                with_members(new, good, aggregates)
             if added is not None and tried.noise is not None:
                 added[good] = tried.noise[sound]
             self.loss[good] += tried.loss[sound]
@@ -178,8 +178,8 @@ class Trainer:
             total = converted(prior, torch.float64, None)
             for aggregate in self.aggregates:
                 if aggregate is not None:
-                    like = total.weight.rho
-                    total = total * converted(aggregate[layer], like.dtype, str(like.device))
+                    rho = total.weight.rho
+                    total = total * converted(aggregate[layer], rho.dtype, str(rho.device))
             self.marginal[layer] = converted(total, prior.weight.rho.dtype, None)
 
     def give_up(self) -> None:
@@ -187,10 +187,10 @@ class Trainer:
         self.lost |= self.watch.hopeless(self.marginal, self.noise)
 
     def diagnostics(self, member: int) -> dict[str, float]:
-        """Return what happened in a member's fit, and the median precisions of its weights."""
+        """Return the counts of a member's fit, and the median precisions of its weights."""
         tally = self.tally
         sent = max(1, int(tally.forwards[member]))
-        found = {
+        diagnostics = {
             "serial_steps": float(tally.serial_steps[member]),
             "guard_events": float(tally.guard_events[member]),
             "clamped_precisions": float(tally.clamped[member]),
@@ -198,20 +198,20 @@ class Trainer:
             "replaced_backward_share": float(tally.floored[member]) / sent,
         }
         for layer, weights in enumerate(self.marginal, 1):
-            found[f"median_precision_{layer}"] = float(weights.weight.rho[member].median())
+            diagnostics[f"median_precision_{layer}"] = float(weights.weight.rho[member].median())
         if self.noise is not None:
-            found["noise_std"] = float(
+            diagnostics["noise_std"] = float(
                 (self.noise[member, :, 1] / self.noise[member, :, 0]).mean().sqrt()
             )
-        return found
+        return diagnostics
 
     def _cavity(self, old: list[Weights] | None) -> list[Weights]:
         """Return the marginals without a batch's aggregate."""
         if old is None:
             return self.marginal
         cavity = []
-        for marginal, prior, own in zip(self.marginal, self.prior, old, strict=True):
-            rest = marginal / converted(own, marginal.weight.rho.dtype, self._device)
+        for marginal, prior, aggregate in zip(self.marginal, self.prior, old, strict=True):
+            rest = marginal / converted(aggregate, marginal.weight.rho.dtype, self._device)
             parts = []
             for part, least in zip(rest.parts(), prior.parts(), strict=True):
                 floor = LEAST_SHARE * least.rho
@@ -221,26 +221,26 @@ class Trainer:
         return cavity
 
     def _like(self, old: list[Weights] | None, cavity: list[Weights]) -> list[Weights]:
-        """Return room for new aggregates, which of lost members stay as they were."""
+        """Return room for new aggregates, filled with the old ones, which lost members retain."""
         if old is None:
-            return [mapped(own, torch.zeros_like) for own in cavity]
+            return [mapped(layer, torch.zeros_like) for layer in cavity]
         dtype = cavity[0].weight.rho.dtype
-        return [converted(own, dtype, self._device, copy=True) for own in old]
+        return [converted(layer, dtype, self._device, copy=True) for layer in old]
 
     def _noise_like(self, batch: int) -> Noise | None:
-        """Return room for what a batch says of noise, with what it said before."""
+        """Return a copy of the amounts that a batch last added to the noise; 0 before its first."""
         old = self.noise_added[batch]
         if old is not None:
             return old.clone()
         return None if self.noise is None else torch.zeros_like(self.noise)
 
     def _noise_without(self, batch: int) -> Noise | None:
-        """Return what prior and other batches say of noise."""
-        own = self.noise_added[batch]
-        return self.noise if self.noise is None or own is None else self.noise - own
+        """Return shape and rate of the noise by the prior and the other batches."""
+        added = self.noise_added[batch]
+        return self.noise if self.noise is None or added is None else self.noise - added
 
     def _known(self, tried: Attempt, index: Tensor, batch: int) -> Noise | None:
-        """Return what is known of some members' noise after their visit of a batch."""
+        """Return shape and rate of some members' noise after their visit of a batch."""
         rest = self._noise_without(batch)
         return None if rest is None or tried.noise is None else rest[index] + tried.noise
 
@@ -277,25 +277,26 @@ class Trainer:
         head.open(targets, rest, self.network.kernels)
         sound = torch.ones_like(index, dtype=torch.bool)
         loss = self.loss.new_zeros(len(index))
-        found: list[Weights] = []
+        aggregates: list[Weights] = []
         for iteration in range(iterations):
             visit.start(iteration)
             outputs = []
             for group in range(visit.groups):
                 visit.group = group
-                outputs.append(self.network.forward(inputs[:, visit.rows], visit))
-                self.network.backward(head.message(outputs[-1], visit.rows), visit)
+                z, residues = self.network.forward(inputs[:, visit.rows], visit)
+                outputs.append(z)
+                self.network.backward(residues, head.message(z, visit.rows), visit)
             if visit.is_last:
                 z = _joined(outputs)
                 loss += head.loss(z, slice(None))
                 if not isinstance(schedule, Sequential):
                     sound &= ~is_hopeless(head, z, loss)
-            found = [layer.refresh() for layer in self.network.weighted]
+            aggregates = [layer.refresh() for layer in self.network.weighted]
             sound &= sound_messages(self.network, visit)
             self._count(visit, index)
             if not sound.any():
                 break
-        return Attempt(found, head.added(), sound, loss)
+        return Attempt(aggregates, head.added(), sound, loss)
 
     def _count(self, visit: Visit, index: Tensor) -> None:
         self.tally.serial_steps[index] += visit.groups
@@ -316,17 +317,17 @@ class Trainer:
         added: Noise | None,
         step: float,
     ) -> None:
-        """Keep the damped aggregates, and multiply what is kept into the marginals."""
-        kept = []
+        """Store the damped aggregates, and multiply the stored values into the marginals."""
+        stored = []
         for layer, (rest, target) in enumerate(zip(cavity, new, strict=True)):
             dtype = rest.weight.rho.dtype
             if old is not None:
                 target = converted(old[layer], dtype, self._device).moved(target, step)
             elif step != 1:
                 target = mapped(target, lambda x: step * x)
-            kept.append(self.storage.put(target))
-            self.marginal[layer] = rest * converted(kept[layer], dtype, self._device)
-        self.aggregates[batch] = kept
+            stored.append(self.storage.put(target))
+            self.marginal[layer] = rest * converted(stored[layer], dtype, self._device)
+        self.aggregates[batch] = stored
         if self.noise is None or added is None:
             return
         before = self.noise_added[batch]

@@ -19,17 +19,17 @@ from bnnbench.methods.message_passing.maps.base import Inputs, LinearMap, Values
 
 @dataclass(frozen=True)
 class Coupling:
-    """How the rows of a group move each other's pre-activations."""
+    """The moves of pre-activations in a group that forces of its rows cause."""
 
     map: LinearMap
     x: Inputs
     variance: Weights
     bias_variance: Tensor
     """`members outputs`; 0 where there is no bias."""
-    own: Values
+    by_weights: Values
     """Variance of each pre-activation due to this layer's weights."""
-    lower: Values | None
-    """That due to the layers below; None: inputs are observed."""
+    by_inputs: Values | None
+    """Variance of each pre-activation due to the layers below; None: inputs are observed."""
 
     def moves(self, u: Values, total: Tensor) -> tuple[Values, Tensor]:
         """Return X s X' u, and the move by the bias; `total` is the sum of u by example."""
@@ -48,14 +48,15 @@ def couple(
 ) -> None:
     """Replace forces of independent examples by those of the coupled update.
 
-    By so many iterations of conjugate gradients: with q = √g, (I + q C_off q) u = -q C_off r is
+    The method is conjugate gradients: with q = √g, (I + q C_off q) u = -q C_off r is
     solved for every output; the forces are h + q u, r = h - old. Where g = 0 a row sends what it
     would send alone.
     """
     room = [coupling.map.values_room(g, 1) for _ in range(7)]
     diagonal, scale, scaled, residual, direction, image, u = room
     bias = coupling.bias_variance[:, None]
-    total = kernels.begin(g, h, old, coupling.own, coupling.lower, bias, diagonal, scale, scaled)
+    variances = coupling.by_weights, coupling.by_inputs
+    total = kernels.begin(g, h, old, *variances, bias, diagonal, scale, scaled)
     moves = coupling.moves(scaled, total)
     start = kernels.fill_residual(*moves, diagonal, scale, scaled, residual, direction)
     square, total = (part.sum(1, keepdim=True) for part in start)

@@ -8,6 +8,8 @@ $1/s_k$ more than the group says of it. With $q_{nk} = \sqrt{r_n s_k}\, x_{nk}$ 
 $L L^T = 1 + q q^T$, the group says $c_k / ((1 - c_k) s_k)$, $c_k = \sum_n [L^{-1} q]_{nk}^2$.
 """
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -21,14 +23,22 @@ AT_ONCE = 2**22
 """Numbers in a matrix of rows by inputs by outputs, of which only some outputs are held."""
 
 
+@dataclass(frozen=True)
+class JointPrecisions:
+    """Precisions of a group's messages to the weights and biases, if there are biases."""
+
+    weight: Weights
+    bias: Float[Tensor, "members outputs"] | None
+
+
 def joint_precisions(
     map: LinearMap,
     x: Inputs,
     observed: Values,
     variance: Weights,
     bias_variance: Float[Tensor, "members outputs"] | None,
-) -> tuple[Weights, Float[Tensor, "members outputs"] | None]:
-    """Return what a group says of every weight and bias, in precisions.
+) -> JointPrecisions:
+    """Return the precisions of a group's joint messages to every weight and bias.
 
     `observed` has the precisions of pre-activations; the variances are those of weights without
     the group. Exact, but for a convolution with more positions than inputs and several outputs:
@@ -43,10 +53,10 @@ def joint_precisions(
         rows, r = _fewer(rows, r)
     outputs = max(1, AT_ONCE // rows.numel())
     parts = zip(r.split(outputs, 1), s.split(outputs, 1), strict=True)
-    found = torch.cat([_precisions(rows.double(), *part) for part in parts], 1).to(variance.dtype)
+    known = torch.cat([_precisions(rows.double(), *part) for part in parts], 1).to(variance.dtype)
     if bias_variance is None:
-        return map.from_rows(found), None
-    return map.from_rows(found[..., :-1].contiguous()), found[..., -1]
+        return JointPrecisions(map.from_rows(known), None)
+    return JointPrecisions(map.from_rows(known[..., :-1].contiguous()), known[..., -1])
 
 
 def with_precision(message: Gaussian, mean: Tensor, precision: Float[Tensor, "*shape"]) -> Gaussian:

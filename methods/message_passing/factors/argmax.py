@@ -15,7 +15,7 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 NOISE_VARIANCE = 0.3
 """The variance of the noise in the comparison of two outputs."""
 TARGET_VARIANCE = 0.1
-"""The regulariser says N(+1, 0.1) of the true class and N(-1, 0.1) of every other."""
+"""The regulariser's variance: N(+1, 0.1) for the true class and N(-1, 0.1) for every other."""
 
 
 def backward(
@@ -97,21 +97,21 @@ def log_largest(
         mass = -nodes.square() / 2
         for j in range(mean.shape[-1]):
             if j != c:
-                own = (at - mean[..., j : j + 1]) / std[..., j : j + 1]
-                mass = mass + torch.special.log_ndtr(own)
+                margin = (at - mean[..., j : j + 1]) / std[..., j : j + 1]
+                mass = mass + torch.special.log_ndtr(margin)
         scores.append(mass.expand_as(at).logsumexp(-1))
     return torch.stack(scores, -1).log_softmax(-1).to(dtype)
 
 
-def _to_term(x: Tensor, positive: Truncated, root: Tensor, own: Tensor, other: Tensor) -> Tensor:
+def _to_term(x: Tensor, positive: Truncated, root: Tensor, tau: Tensor, other: Tensor) -> Tensor:
     """Return the tau of the message to one term of a sum of two, before its divisor.
 
     Both forms are equal; neither cancels on its side of 0.
     """
     return torch.where(
         x > 0,
-        root * positive.hazard + positive.lost * own,
-        root * positive.mean - other - positive.variance * own,
+        root * positive.hazard + positive.lost * tau,
+        root * positive.mean - other - positive.variance * tau,
     )
 
 

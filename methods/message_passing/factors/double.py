@@ -19,9 +19,9 @@ def widened(message: Gaussian) -> Gaussian:
     return Gaussian(message.tau.double(), message.rho.double())
 
 
-def narrowed(message: Gaussian, like: Gaussian) -> Gaussian:
+def narrowed(message: Gaussian, pattern: Gaussian) -> Gaussian:
     """Return the message in the type of another."""
-    return Gaussian(message.tau.to(like.tau.dtype), message.rho.to(like.rho.dtype))
+    return Gaussian(message.tau.to(pattern.tau.dtype), message.rho.to(pattern.rho.dtype))
 
 
 def moments(message: Gaussian) -> tuple[Float64[Tensor, "*shape"], Float64[Tensor, "*shape"]]:

@@ -15,17 +15,17 @@ from bnnbench.methods.message_passing.factors.truncation import Truncated, cdf, 
 from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
 
 LEAST_LOG_MASS = {"forward": log(1e-8), "backward": -700.0}
-"""Below it the two messages contradict one another and say nothing together."""
+"""The logarithm of a joint density below which two messages contradict one another."""
 TOLERANCE = 1e-5
 """At equality the forward precision is the sum of the two; rounding must not decide there."""
 WEAK = 2e-8
-"""A negative back message below this precision tells a unit nothing."""
+"""A negative back message below this precision is too weak to inform a unit."""
 DEGENERATE = 1e8
 """A ReLU that is off is the point 0; this many times the precision of z stands for it."""
 
 
 def direct(z: Gaussian, slope: float) -> Gaussian:
-    """Return the Gaussian with the moments of LeakyReLU(z), of a uniform z a uniform message.
+    """Return the Gaussian with the moments of LeakyReLU(z); it is uniform where z is.
 
     Source: paper 000, equations 6 and 7, in sums of positive terms.
     """
@@ -33,13 +33,13 @@ def direct(z: Gaussian, slope: float) -> Gaussian:
 
 
 def forward(z: Gaussian, a: Gaussian, slope: float) -> tuple[Gaussian, Bool[Tensor, "*shape"]]:
-    """Return the message to a, and where a guard made it `direct` although a says something.
+    """Return the message to a, and where a guard made it `direct` although a is informative.
 
-    The marginal of a, moment-matched, divided by the message from a. The direct message replaces
-    it where z and a contradict one another (density of both below 1e-8), where a would be less
-    certain than z and a together, and where it is not finite. It also does where a is uniform, or
-    nearly so as behind a maximum that another input attains, and where a ReLU is certainly off:
-    there nothing is lost, and nothing counted.
+    The message is the marginal of a, moment-matched, divided by the message from a. The direct
+    message replaces it where z and a contradict one another (density of both below 1e-8), where a
+    would be less certain than z and a together, and where it is not finite. It also replaces it
+    where a is uniform, or nearly so as behind a maximum that another input attains, and where a
+    ReLU is certainly off: there nothing is lost, and nothing counted.
     """
     wide_z, wide_a = widened(z), widened(a)
     marginal = _Marginal.of(wide_z, wide_a, slope)
@@ -121,14 +121,16 @@ class _Side:
     def variance(self) -> Tensor:
         return self.unit.variance / self.precision
 
-    def mean_without(self, own: Tensor, other: Tensor) -> Tensor:
-        """Return mean - own * variance, where x root = own + other, without cancellation."""
-        above = (other + own * self.unit.lost) / self.precision + self.unit.hazard / self.root
-        return torch.where(self.x > 0, above, self.mean - own * self.variance)
+    def mean_without(self, removed: Tensor, remaining: Tensor) -> Tensor:
+        """Return mean - removed * variance without cancellation; x root = removed + remaining."""
+        above = (
+            remaining + removed * self.unit.lost
+        ) / self.precision + self.unit.hazard / self.root
+        return torch.where(self.x > 0, above, self.mean - removed * self.variance)
 
-    def certainty_without(self, own: Tensor, other: Tensor) -> Tensor:
-        """Return 1 - own * variance, where precision = own + other, without cancellation."""
-        return (other + own * self.unit.lost) / self.precision
+    def certainty_without(self, removed: Tensor, remaining: Tensor) -> Tensor:
+        """Return 1 - removed * variance without cancellation; precision = removed + remaining."""
+        return (remaining + removed * self.unit.lost) / self.precision
 
 
 @dataclass(frozen=True, slots=True)

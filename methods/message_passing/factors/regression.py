@@ -27,8 +27,8 @@ def backward(targets: Float[Tensor, "*shape"], noise_variance: Tensor | float) -
 class Gamma:
     r"""Increments of a Gamma density $\gamma^{shape - 1} e^{-rate\,\gamma}$, one per member.
 
-    A message has only what it adds: the product of a prior and messages adds both numbers, and a
-    quotient takes them out again. The uniform message is Gamma(0, 0).
+    A message holds its increments alone: the product of a prior and messages adds both numbers,
+    and a quotient subtracts them again. The uniform message is Gamma(0, 0).
     """
 
     shape: Float[Tensor, " members"]
@@ -36,7 +36,7 @@ class Gamma:
 
     @property
     def mean(self) -> Float[Tensor, " members"]:
-        """E[γ], the precision that z is to be told."""
+        """E[γ], the precision of the message to z."""
         return self.shape / self.rate
 
     @property

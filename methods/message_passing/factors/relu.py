@@ -18,7 +18,7 @@ def direct(z: Gaussian) -> Gaussian:
 
 
 def forward(z: Gaussian, a: Gaussian) -> tuple[Gaussian, Bool[Tensor, "*shape"]]:
-    """Return the message to a, and where a guard made it `direct` although a says something."""
+    """Return the message to a, and where a guard made it `direct` although a is informative."""
     return leaky_relu.forward(z, a, 0.0)
 
 

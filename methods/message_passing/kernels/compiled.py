@@ -53,7 +53,7 @@ ARGUMENTS = {
     "dense_sums_all": "pppppp",
     "dense_messages_all": "prpppppppppppp",
 }
-"""What the functions in C take: n lengths, r numbers, p addresses."""
+"""The arguments of the functions in C: n lengths, r numbers, p addresses."""
 TYPES = {"n": c_int64, "r": c_double, "p": c_void_p}
 
 
@@ -111,4 +111,4 @@ dense_sums = KERNELS.dense_sums
 dense_messages = KERNELS.dense_messages
 
 FEW_ROWS = 16
-"""The most rows of a group of which `dense_sums` and `dense_messages` are faster than products."""
+"""`dense_sums` and `dense_messages` are faster than products for groups of at most so many rows."""

@@ -27,7 +27,7 @@ from bnnbench.methods.message_passing.kernels.operations import Operations
 from bnnbench.methods.message_passing.kernels.unit_operations import Argument
 
 SPLIT = ("exact_weight_sums_all", "exact_first_weight_sums_all")
-"""Sums over rows, of which parts run side by side."""
+"""Sums over rows that run in parts, side by side."""
 
 
 class Cuda(Operations):
@@ -158,4 +158,4 @@ fill_weight_moments = KERNELS.fill_weight_moments
 exchange = KERNELS.exchange
 
 FEW_ROWS = 0
-"""Of few rows, too, a GPU's library multiplies well: there are no `dense_sums`."""
+"""A GPU's library multiplies few rows well, too: there are no `dense_sums`."""

@@ -1,4 +1,4 @@
-"""How many threads a kernel is given, and how its source is put together; no GPU is needed."""
+"""The number of threads of a kernel, and the assembly of its source; no GPU is needed."""
 
 import re
 from math import ceil
@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 OPTIONS = ("--std=c++17", "--fmad=false")
-"""Products and sums are fused where the source says so alone, as in C: the bits are the same."""
+"""Products and sums are fused only where the source says so, so that all bits are those of C."""
 
 THREADS = 256
 SIDE = 16
-"""Of a block of threads in sums.cu."""
+"""The side of a block of threads in sums.cu."""
 MOST_BLOCKS = 4096
-"""Of elementwise kernels, whose threads go on to further elements."""
+"""The most blocks of elementwise kernels, whose threads go on to further elements."""
 MOST_ACROSS = 65535
-"""Of a grid's second and third side."""
+"""The most blocks along a grid's second and third side."""
 ENOUGH_BLOCKS = 512
-"""Of a sum over rows: fewer leave a GPU idle, so rows are split."""
+"""The fewest blocks of a sum over rows: fewer leave a GPU idle, so rows are split."""
 LEAST_ROWS = 256
-"""In each part of rows that are split."""
+"""The fewest rows in each part where rows are split."""
 
 FILES = {
     "leaky_relu_direct_all": "elementwise.cu",
@@ -47,7 +47,7 @@ FILES = {
     "fill_weight_moments_all": "weights.cu",
     "exchange_all": "weights.cu",
 }
-"""Where each kernel stands."""
+"""The source file of each kernel."""
 OVER_POSITIONS = (
     "bias_messages_all",
     "begin_all",
@@ -58,7 +58,7 @@ OVER_POSITIONS = (
 )
 """Kernels of units with sums over positions, which the threads of a block share."""
 WIDTH, LANES = 32, 8
-"""Of a block of threads in such kernels: features, and threads for each."""
+"""The sides of a block of threads in such kernels: features, and threads for each."""
 
 
 class Launch(NamedTuple):
@@ -118,6 +118,6 @@ def source(file: str) -> str:
             return ""
         seen.add(name)
         text = (HERE / name).read_text().replace("#pragma once\n", "")
-        return re.sub(r'#include "(\w+\.cuh)"\n', lambda found: expanded(found[1]), text)
+        return re.sub(r'#include "(\w+\.cuh)"\n', lambda match: expanded(match[1]), text)
 
     return expanded(file)

@@ -17,7 +17,7 @@ MOST_POOL = 11
 def alike(*tensors: Tensor) -> tuple[list[Tensor], Gaussian]:
     """Return tensors of one shape in one dense layout, and a result to be filled in it.
 
-    Whatever the layout of the first is, it stays, so long as every member lies by itself.
+    The layout is that of the first tensor if its members lie apart, and contiguous otherwise.
     """
     first = tensors[0]
     _check(first, first.shape, *tensors)
@@ -30,9 +30,9 @@ def alike(*tensors: Tensor) -> tuple[list[Tensor], Gaussian]:
 def laid_as(
     pattern: Tensor, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
-    """Return tensors in the dense layout of another one, copied where they have not got it.
+    """Return tensors in the dense layout of `pattern`, copied where they have another one.
 
-    Of outputs, which cannot be copied, it is only checked.
+    The layout of outputs, which cannot be copied, is only checked.
     """
     given = [t for t in (*inputs, *outputs) if t is not None]
     _check(pattern, pattern.shape, pattern, *given)
@@ -43,26 +43,26 @@ def laid_as(
 
 
 def contiguous(
-    like: Tensor, shape: Sequence[int], *tensors: Tensor, dtype: torch.dtype | None = None
+    pattern: Tensor, shape: Sequence[int], *tensors: Tensor, dtype: torch.dtype | None = None
 ) -> list[Tensor]:
     """Return tensors of a shape, checked, with their last axis innermost.
 
-    Of another type than `like` where one is given, to which they are converted.
+    Where `dtype` is given, they are converted to it; otherwise it is that of `pattern`.
     """
     if dtype is not None:
         tensors = tuple(t.to(dtype) for t in tensors)
-    _check(like, shape, *tensors, dtype=dtype)
+    _check(pattern, shape, *tensors, dtype=dtype)
     return [t.contiguous() for t in tensors]
 
 
 def by_rows(
-    like: Tensor, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor | None]
+    pattern: Tensor, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor | None]
 ) -> tuple[tuple[int, ...], list[Tensor | None]]:
     """Return lengths and strides of tensors of units as rows of features, and the tensors.
 
-    Shapes are `members examples features *positions`, that of `like`. What has no positions, or
-    one example alone, is read again at each. Inputs are copied where features do not follow one
-    another; outputs (`features_last`) do not need that.
+    Shapes are `members examples features *positions`, that of `pattern`. A tensor without
+    positions, or with one example, is read again at each. Inputs are copied where features do not
+    follow one another; outputs (`features_last`) do not need that.
     """
     tensors: list[Tensor | None] = [*inputs, *outputs]
     layouts = []
@@ -70,17 +70,17 @@ def by_rows(
         if t is None:
             layouts.append(None)
             continue
-        if t.dtype != like.dtype or t.device != like.device:
-            _check(like, t.shape, t)
+        if t.dtype != pattern.dtype or t.device != pattern.device:
+            _check(pattern, t.shape, t)
         layouts.append((t.shape, t.stride()))
-    numbers, scattered = _row_numbers(like.shape, tuple(layouts))
+    numbers, scattered = _row_numbers(pattern.shape, tuple(layouts))
     if not scattered:
         return numbers, tensors
     assert max(scattered) < len(inputs), "room for results has its features last"
     for k in scattered:
         t = tensors[k]
         tensors[k] = t if t is None else features_last(t).copy_(t)
-    return by_rows(like, tensors[: len(inputs)], outputs)
+    return by_rows(pattern, tensors[: len(inputs)], outputs)
 
 
 @cache
@@ -97,10 +97,10 @@ def _row_numbers(
     return tuple(numbers), tuple(scattered)
 
 
-def features_last(like: Tensor) -> Tensor:
+def features_last(pattern: Tensor) -> Tensor:
     """Return room in which features follow one another, as channels last of images."""
-    strides = _features_last(like.shape)
-    return torch.empty_strided(like.shape, strides, dtype=like.dtype, device=like.device)
+    strides = _features_last(pattern.shape)
+    return torch.empty_strided(pattern.shape, strides, dtype=pattern.dtype, device=pattern.device)
 
 
 @cache
@@ -134,14 +134,14 @@ def _row_strides(
 
 
 def _check(
-    like: Tensor, shape: Sequence[int], *tensors: Tensor, dtype: torch.dtype | None = None
+    pattern: Tensor, shape: Sequence[int], *tensors: Tensor, dtype: torch.dtype | None = None
 ) -> None:
     """Kernels read memory unchecked, so shapes, types and devices are checked here."""
-    dtype = dtype or like.dtype
+    dtype = dtype or pattern.dtype
     for t in tensors:
-        if t.shape != shape or t.dtype != dtype or t.device != like.device:
+        if t.shape != shape or t.dtype != dtype or t.device != pattern.device:
             raise ValueError(
-                f"needed tensors of shape {tuple(shape)}, type {dtype}, on {like.device}; "
+                f"needed tensors of shape {tuple(shape)}, type {dtype}, on {pattern.device}; "
                 f"got {tuple(t.shape)}, {t.dtype}, {t.device}"
             )
 
@@ -151,8 +151,8 @@ def _is_laid_as(shape: torch.Size, pattern: tuple[int, ...], strides: tuple[int,
     """Return whether a pattern leaves no room between elements, and strides are the same."""
     sides = [each for each in zip(pattern, shape, strides, strict=True) if each[1] > 1]
     room = 1
-    for apart, side, found in sorted(sides):
-        if not apart == room == found:
+    for apart, side, stride in sorted(sides):
+        if not apart == room == stride:
             return False
         room *= side
     return True

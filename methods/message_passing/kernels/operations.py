@@ -157,12 +157,12 @@ class Operations(UnitOperations, WeightOperations):
         return out
 
 
-def _zeros(count: int, like: Tensor) -> Int[Tensor, " count"]:
-    return torch.zeros(count, dtype=torch.int64, device=like.device)
+def _zeros(count: int, pattern: Tensor) -> Int[Tensor, " count"]:
+    return torch.zeros(count, dtype=torch.int64, device=pattern.device)
 
 
-def _empty(like: Tensor) -> Gaussian:
+def _empty(pattern: Tensor) -> Gaussian:
     def empty() -> Tensor:
-        return torch.empty_like(like, memory_format=torch.contiguous_format)
+        return torch.empty_like(pattern, memory_format=torch.contiguous_format)
 
     return Gaussian(empty(), empty())

@@ -1,4 +1,4 @@
-"""What every kernel means, in plain torch and in the type of the messages.
+"""The meaning of every kernel, in plain torch and in the type of the messages.
 
 Axes: weights `members outputs inputs`, rows `members rows ...`. (g, h) of a unit are the two
 numbers of its back message (tau, rho) at forward moments (M, V): g = rho/(1 + rho V) and
@@ -205,18 +205,18 @@ class _Total:
     the shape of the whole tensor, company included.
     """
 
-    def __init__(self, like: Tensor) -> None:
-        self.dtype = like.dtype
-        self.tau = torch.zeros_like(like, dtype=torch.float64)
-        self.rho = torch.zeros_like(like, dtype=torch.float64)
+    def __init__(self, pattern: Tensor) -> None:
+        self.dtype = pattern.dtype
+        self.tau = torch.zeros_like(pattern, dtype=torch.float64)
+        self.rho = torch.zeros_like(pattern, dtype=torch.float64)
 
     def add(self, tau: Tensor, rho: Tensor) -> None:
         for total, terms in ((self.tau, tau), (self.rho, rho)):
             terms = terms.double()
             while (count := terms.shape[1]) > 1:
-                kept = count - count // 2
-                terms[:, : count // 2] += terms[:, kept:]
-                terms = terms[:, :kept]
+                half = count - count // 2
+                terms[:, : count // 2] += terms[:, half:]
+                terms = terms[:, :half]
             total += terms[:, 0]
 
     def message(self) -> Gaussian:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels.layouts import by_rows, features_last
+from bnnbench.methods.message_passing.stacks import InputSums
 
 Argument = Tensor | tuple[int, ...] | int | float | None
 
@@ -33,14 +34,14 @@ class UnitOperations(ABC):
     def output_messages(
         self,
         mean: Tensor,
-        own: Tensor,
-        lower: Tensor | None,
+        by_weights: Tensor,
+        by_inputs: Tensor | None,
         bias_mean: Tensor,
         bias_variance: Tensor,
     ) -> Gaussian:
-        """Return the messages of means and variances, those of biases added."""
+        """Return the messages of these means and variances with the moments of biases added."""
         out = _alike(features_last(mean))
-        inputs = (mean, own, lower, bias_mean, bias_variance)
+        inputs = (mean, by_weights, by_inputs, bias_mean, bias_variance)
         self._run("output_messages_all", inputs, (out.tau, out.rho))
         return out
 
@@ -50,10 +51,11 @@ class UnitOperations(ABC):
         """Fill forces h and gains g of messages back, `again` with gains."""
         self._run("fill_pulls_all", (z.tau, z.rho, back.tau, back.rho), (again, h, g))
 
-    def input_messages(self, mean: Tensor, sums: Tensor) -> Gaussian:
+    def input_messages(self, mean: Tensor, sums: InputSums) -> Gaussian:
         """Return the messages to inputs of these means, floored."""
         out = _alike(features_last(mean))
-        self._run("input_messages_all", (mean, *sums.chunk(3)), (out.tau, out.rho))
+        inputs = (mean, sums.force, sums.gain_of_variance, sums.precision)
+        self._run("input_messages_all", inputs, (out.tau, out.rho))
         return out
 
     def bias_messages(self, g: Tensor, h: Tensor, mean: Tensor, variance: Tensor) -> Gaussian:
@@ -67,15 +69,15 @@ class UnitOperations(ABC):
         g: Tensor,
         h: Tensor,
         old: Tensor | None,
-        own: Tensor,
-        lower: Tensor | None,
+        by_weights: Tensor,
+        by_inputs: Tensor | None,
         bias_variance: Tensor,
         diagonal: Tensor,
         scale: Tensor,
         scaled: Tensor,
     ) -> Tensor:
-        """Fill what conjugate gradients start from; return the sums of `scaled`."""
-        total, inputs = _per_example(g), (g, h, old, own, lower, bias_variance)
+        """Fill the starting values of conjugate gradients; return the sums of `scaled`."""
+        total, inputs = _per_example(g), (g, h, old, by_weights, by_inputs, bias_variance)
         self._run("begin_all", inputs, (diagonal, scale, scaled, total))
         return total
 
@@ -132,10 +134,10 @@ class UnitOperations(ABC):
     def _run(
         self, name: str, inputs: tuple[Tensor | None, ...], outputs: tuple[Tensor | None, ...]
     ) -> None:
-        like = inputs[0]
-        assert like is not None
-        sizes, tensors = by_rows(like, inputs, outputs)
-        self.call(name, like.dtype, sizes, *tensors)
+        first = inputs[0]
+        assert first is not None
+        sizes, tensors = by_rows(first, inputs, outputs)
+        self.call(name, first.dtype, sizes, *tensors)
 
 
 def _alike(room: Tensor) -> Gaussian:

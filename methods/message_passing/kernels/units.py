@@ -1,14 +1,14 @@
-"""What every unit of a layer does by itself, in plain torch: inputs, outputs and biases.
+"""The operations on single units of a layer, in plain torch: inputs, outputs and biases.
 
 Axes: `members examples features *positions`. Biases have no positions, and one example where all
-examples share their moments. Three tensors side by side that one product takes together
-(maps.py) come as one with three times the members.
+examples share their moments. Tensors that one product takes together are a stack (stacks.py).
 """
 
 import torch
 from torch import Tensor
 
 from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from bnnbench.methods.message_passing.stacks import InputSums
 
 NO_VARIANCE = 1e-20
 """The least variance of a message to a pre-activation."""
@@ -19,7 +19,7 @@ def fill_moments(
 ) -> None:
     """Fill mean, its square, and variance of the product of messages.
 
-    Its precision is floored, and its mean kept; that of a uniform message is 0.
+    The precision of the product is floored, and its mean retained; a uniform product has mean 0.
     """
     whole = message * sent if sent else message
     mean.copy_(whole.tau / torch.where(whole.rho > 0, whole.rho, LEAST_PRECISION))
@@ -28,18 +28,24 @@ def fill_moments(
 
 
 def output_messages(
-    mean: Tensor, own: Tensor, lower: Tensor | None, bias_mean: Tensor, bias_variance: Tensor
+    mean: Tensor,
+    by_weights: Tensor,
+    by_inputs: Tensor | None,
+    bias_mean: Tensor,
+    bias_variance: Tensor,
 ) -> Gaussian:
-    """Return the messages of means and variances, those of biases added.
+    """Return the messages of these means and variances with the moments of biases added.
 
-    Variances are due to a layer's own weights, and to the layers below.
+    Variances are due to the layer's weights and to its inputs.
     """
-    variance = (own if lower is None else own + lower) + spread(bias_variance, mean)
+    variance = (by_weights if by_inputs is None else by_weights + by_inputs) + spread(
+        bias_variance, mean
+    )
     return Gaussian.of(mean + spread(bias_mean, mean), variance.clamp_min(NO_VARIANCE))
 
 
 def fill_pulls(z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor | None) -> None:
-    """Fill forces h and gains g of messages back, `again` with gains (sums.py)."""
+    """Fill forces h and gains g of messages back, `again` with gains (maps/sums.py)."""
     whole = z.rho + back.rho
     share = z.rho / whole
     h.copy_(back.tau * share - back.rho / whole * z.tau)
@@ -48,14 +54,13 @@ def fill_pulls(z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor 
         again.copy_(g)
 
 
-def input_messages(mean: Tensor, sums: Tensor) -> Gaussian:
+def input_messages(mean: Tensor, sums: InputSums) -> Gaussian:
     """Return the messages to inputs of these means, floored.
 
-    `sums` are those of h w, g s_w and g E[w²] over the outputs. The last is rho, and
-    tau = Σ h w + mean Σ g w², E[w²] = w² + s_w.
+    rho = Σ g E[w²] and tau = Σ h w + mean Σ g w², where w² = E[w²] - s_w.
     """
-    force, own, rho = sums.chunk(3)
-    return Gaussian(force + mean * (rho - own), rho).floored()
+    square_gain = sums.precision - sums.gain_of_variance
+    return Gaussian(sums.force + mean * square_gain, sums.precision).floored()
 
 
 def bias_messages(g: Tensor, h: Tensor, mean: Tensor, variance: Tensor) -> Gaussian:
@@ -68,20 +73,20 @@ def begin(
     g: Tensor,
     h: Tensor,
     old: Tensor | None,
-    own: Tensor,
-    lower: Tensor | None,
+    by_weights: Tensor,
+    by_inputs: Tensor | None,
     bias_variance: Tensor,
     diagonal: Tensor,
     scale: Tensor,
     scaled: Tensor,
 ) -> Tensor:
-    """Fill what conjugate gradients start from (coupling.py).
+    """Fill the starting values of conjugate gradients (coupling.py).
 
-    diagonal = own + bias variance, scale = e √g and scaled = e (h - old), where
-    e² = 1 + lower/diagonal. Returns the sum of `scaled` over each example's positions.
+    diagonal = by_weights + bias variance, scale = e √g and scaled = e (h - old), where
+    e² = 1 + by_inputs/diagonal. Returns the sum of `scaled` over each example's positions.
     """
-    torch.add(own, spread(bias_variance, own), out=diagonal)
-    e = torch.ones_like(own) if lower is None else torch.sqrt(1 + lower / diagonal)
+    torch.add(by_weights, spread(bias_variance, by_weights), out=diagonal)
+    e = torch.ones_like(by_weights) if by_inputs is None else torch.sqrt(1 + by_inputs / diagonal)
     torch.mul(g.sqrt(), e, out=scale)
     torch.mul(e, h if old is None else h - old, out=scaled)
     return per_example(scaled)
@@ -98,7 +103,7 @@ def fill_residual(
 ) -> tuple[Tensor, Tensor]:
     """Fill `residual` and `direction` with -scale (moved + shift - diagonal scaled).
 
-    And `scaled` with scale residual; returns the sums of residual² and of `scaled` over each
+    Fills `scaled` with scale residual, and returns the sums of residual² and of `scaled` over each
     example's positions.
     """
     torch.mul(-scale, moved + spread(shift, moved) - diagonal * scaled, out=residual)
@@ -147,9 +152,9 @@ def finish(g: Tensor, u: Tensor, h: Tensor) -> None:
     h.addcmul_(g.sqrt(), u)
 
 
-def spread(bias: Tensor, like: Tensor) -> Tensor:
+def spread(bias: Tensor, values: Tensor) -> Tensor:
     """Return one number per feature as it broadcasts over positions."""
-    return bias[(..., *[None] * (like.dim() - 3))]
+    return bias[(..., *[None] * (values.dim() - 3))]
 
 
 def per_example(values: Tensor) -> Tensor:

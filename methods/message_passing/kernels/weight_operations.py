@@ -8,6 +8,7 @@ from torch import Tensor
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels.layouts import contiguous, laid_as
 from bnnbench.methods.message_passing.kernels.unit_operations import Argument
+from bnnbench.methods.message_passing.stacks import InputMoments, InputSums, LaterSums
 
 
 class WeightOperations(ABC):
@@ -32,44 +33,46 @@ class WeightOperations(ABC):
         total: Gaussian | None,
         new: Gaussian,
         old: Gaussian | None,
-        kept: Gaussian | None,
+        stored: Gaussian | None,
         damping: float,
     ) -> None:
         """Let a group's message move `damping` of the way from the old to the new one, in place."""
-        filled = (*_parts(kept), *_parts(total), marginal.tau, marginal.rho)
+        filled = (*_parts(stored), *_parts(total), marginal.tau, marginal.rho)
         given = laid_as(marginal.rho, (new.tau, new.rho, *_parts(old)), filled)
         count, dtype = marginal.rho.numel(), marginal.rho.dtype
         self.call("exchange_all", dtype, count, float(damping), *given, *filled)
 
-    def dense_sums(self, weight: Gaussian, moments: Tensor, variance: Tensor | None) -> Tensor:
-        """Return Σ a w of every output, its variance due to weights, and that due to inputs."""
-        sizes, (moments,) = _sizes(weight, moments)
+    def dense_sums(
+        self, weight: Gaussian, inputs: InputMoments, variance: Tensor | None
+    ) -> LaterSums:
+        """Return the moments of Σ a w of every output; fill `variance` with that of the weights."""
+        sizes, (moments,) = _sizes(weight, inputs)
         given = laid_as(weight.rho, (weight.tau, weight.rho), (variance,))
         members, rows, _, outputs = sizes
         sums = moments.new_empty(3 * members, rows, outputs)
         self.call("dense_sums_all", sums.dtype, sizes, *given, moments, variance, sums)
-        return sums
+        return LaterSums.of(sums)
 
     def dense_messages(
         self,
         marginal: Gaussian,
         total: Gaussian | None,
-        moments: Tensor,
+        inputs: InputMoments,
         h: Tensor,
         g: Tensor,
         old: Gaussian | None,
-        kept: Gaussian | None,
+        stored: Gaussian | None,
         damping: float,
-    ) -> Tensor:
+    ) -> InputSums:
         """Exchange the messages of rows to weights, to zeroth order; return sums for inputs."""
-        sizes, rows = _sizes(marginal, moments, h, g)
-        filled = (*_parts(kept), *_parts(total), marginal.tau, marginal.rho)
+        sizes, rows = _sizes(marginal, inputs, h, g)
+        filled = (*_parts(stored), *_parts(total), marginal.tau, marginal.rho)
         given = laid_as(marginal.rho, _parts(old), filled)
         sums = torch.empty_like(rows[0])
         arguments = (sizes, float(damping), *rows, *given, *filled, sums)
         if self.call("dense_messages_all", sums.dtype, *arguments):
             raise MemoryError("no memory for the moments of a group's inputs")
-        return sums
+        return InputSums.of(sums)
 
 
 def _parts(message: Gaussian | None) -> tuple[Tensor | None, Tensor | None]:
@@ -77,13 +80,13 @@ def _parts(message: Gaussian | None) -> tuple[Tensor | None, Tensor | None]:
 
 
 def _sizes(
-    weight: Gaussian, moments: Tensor, *units: Tensor
+    weight: Gaussian, moments: InputMoments, *units: Tensor
 ) -> tuple[tuple[int, int, int, int], list[Tensor]]:
-    """Return members, rows, inputs and outputs, and what has rows, checked."""
+    """Return members, rows, inputs and outputs, and all tensors with rows, checked."""
     members, outputs, inputs = weight.shape
-    rows = moments.shape[1]
-    found = contiguous(weight.rho, (3 * members, rows, inputs), moments)
-    found += contiguous(weight.rho, (members, rows, outputs), *units)
+    rows = moments.stacked.shape[1]
+    tensors = contiguous(weight.rho, (3 * members, rows, inputs), moments.stacked)
+    tensors += contiguous(weight.rho, (members, rows, outputs), *units)
     if not weight.rho.is_contiguous():
         raise ValueError(f"needed weights by rows; got strides {weight.rho.stride()}")
-    return (members, rows, inputs, outputs), found
+    return (members, rows, inputs, outputs), tensors

@@ -1,7 +1,6 @@
-"""What becomes of the weights of a layer, in plain torch.
+"""The operations on the weights of a layer, in plain torch.
 
-Axes: weights `members outputs *fan_in`, rows `members rows inputs`. Three tensors side by side
-that one product takes together (maps.py) come as one with three times the members.
+Axes: weights `members outputs *fan_in`, rows `members rows inputs`.
 """
 
 import torch
@@ -9,15 +8,20 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.stacks import (
+    InputMoments,
+    InputSums,
+    LaterPulls,
+    LaterSums,
+    LaterWeightSums,
+    WeightMoments,
+)
 from bnnbench.methods.networks.torch_layers import affine
 
-Moments = Float[Tensor, "thrice_members rows inputs"]
-"""Means of inputs, their squares, and variances."""
-Sums = Float[Tensor, "thrice_members rows units"]
 Units = Float[Tensor, "members rows outputs"]
 
 FEW_ROWS = 0
-"""The most rows of a group of which `dense_sums` and `dense_messages` are faster than products."""
+"""`dense_sums` and `dense_messages` are faster than products for groups of at most so many rows."""
 
 
 def fill_weight_moments(weight: Gaussian, mean: Tensor, variance: Tensor, second: Tensor) -> None:
@@ -32,13 +36,13 @@ def exchange(
     total: Gaussian | None,
     new: Gaussian,
     old: Gaussian | None,
-    kept: Gaussian | None,
+    stored: Gaussian | None,
     damping: float,
 ) -> None:
     """Let a group's message move `damping` of the way from the old to the new one, in place.
 
-    The marginal contains the moved one instead of the old then. Where they are wanted, `total`,
-    the product of the groups' messages, gets it as a factor, and `kept` is filled with it.
+    The marginal then contains the moved message instead of the old one. Where given, `total`,
+    the product of the groups' messages, gets it as a factor, and `stored` is filled with it.
     """
     for name in ("tau", "rho"):
         target = getattr(new, name)
@@ -47,40 +51,45 @@ def exchange(
         getattr(marginal, name).add_(change)
         if total:
             getattr(total, name).add_(moved)
-        if kept:
-            getattr(kept, name).copy_(moved)
+        if stored:
+            getattr(stored, name).copy_(moved)
 
 
-def dense_sums(weight: Gaussian, moments: Moments, variance: Tensor | None) -> Sums:
-    """Return Σ a w of every output, its variance due to weights, and that due to inputs.
-
-    `variance` is filled with that of the weights.
-    """
-    parts = [torch.empty_like(weight.rho) for _ in range(3)]
-    fill_weight_moments(weight, *parts)
+def dense_sums(weight: Gaussian, inputs: InputMoments, variance: Tensor | None) -> LaterSums:
+    """Return the moments of Σ a w of every output; fill `variance` with that of the weights."""
+    weights = _moments(weight)
     if variance is not None:
-        variance.copy_(parts[1])
-    return affine(moments, torch.cat(parts))
+        variance.copy_(weights.variance)
+    return LaterSums.of(affine(inputs.stacked, weights.stacked))
 
 
 def dense_messages(
     marginal: Gaussian,
     total: Gaussian | None,
-    moments: Moments,
+    inputs: InputMoments,
     h: Units,
     g: Units,
     old: Gaussian | None,
-    kept: Gaussian | None,
+    stored: Gaussian | None,
     damping: float,
-) -> Sums:
+) -> InputSums:
     """Exchange the messages of rows to weights, to zeroth order in g v; return sums for inputs.
 
-    Those of h w, g s_w and g E[w²] over the outputs, of the marginals before (sums.py).
+    These sums use the marginals before the exchange (maps/sums.py).
     """
-    parts = [torch.empty_like(marginal.rho) for _ in range(3)]
-    fill_weight_moments(marginal, *parts)
-    pulls = torch.cat([h, g, g])
-    force, of_square, of_variance = affine(pulls.mT, moments.mT).chunk(3)
-    new = Gaussian(force + parts[0] * of_square, of_square + of_variance)
-    exchange(marginal, total, new, old, kept, damping)
-    return affine(pulls, torch.cat(parts).mT)
+    weights = _moments(marginal)
+    pulls = LaterPulls.of(torch.cat([h, g, g]))
+    sums = LaterWeightSums.of(affine(pulls.stacked.mT, inputs.stacked.mT))
+    new = Gaussian(
+        sums.force + weights.mean * sums.gain_of_square,
+        sums.gain_of_square + sums.gain_of_variance,
+    )
+    exchange(marginal, total, new, old, stored, damping)
+    return InputSums.of(affine(pulls.stacked, weights.stacked.mT))
+
+
+def _moments(weight: Gaussian) -> WeightMoments:
+    members, *shape = weight.rho.shape
+    moments = WeightMoments.of(weight.rho.new_empty(3 * members, *shape))
+    fill_weight_moments(weight, moments.mean, moments.variance, moments.second)
+    return moments

@@ -1,5 +1,6 @@
-"""What every layer of the factor graph does, and what a pass through it knows."""
+"""The layers of the factor graph, passes through them, and the visit of a batch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,13 +14,13 @@ from bnnbench.methods.message_passing.schedule import Schedule
 
 @dataclass
 class Visit:
-    """One visit of a batch: how its examples are taken, and what was counted."""
+    """One visit of a batch: the order of its examples, and the counts of its messages."""
 
     schedule: Schedule
     members: int
     examples: int
     iterations: int | None = None
-    """How many there will be; None where that is not known."""
+    """The number of iterations in the visit; None where that is not known."""
     iteration: int = 0
     group: int = 0
     sent: int = 0
@@ -29,7 +30,7 @@ class Visit:
 
     @property
     def groups(self) -> int:
-        """How many groups the batch has."""
+        """The number of groups in the batch."""
         return -(-self.examples // self.schedule.size)
 
     @property
@@ -40,12 +41,12 @@ class Visit:
 
     @property
     def is_first(self) -> bool:
-        """Whether no example has sent a message in this visit."""
+        """True if no example has sent a message in this visit."""
         return self.iteration == 0
 
     @property
     def is_last(self) -> bool:
-        """Whether nobody will read what this iteration keeps."""
+        """True if no later iteration will read the stored values of this one."""
         return self.iteration + 1 == self.iterations
 
     @property
@@ -84,23 +85,26 @@ def _sum(counts: list[Tensor]) -> Tensor | None:
 
 @runtime_checkable
 class Layer(Protocol):
-    """A layer with the state of one visit; `open` discards that of the last.
+    """A layer with the stored messages of one visit; `open` discards those of the last.
 
-    What comes from below is a `Gaussian`, or the inputs themselves where they are observed.
+    The message from below is a `Gaussian`, or the inputs themselves where they are observed.
     """
 
     def open(self, visit: Visit) -> None:
         """Begin a visit: no messages have been sent."""
         ...
 
-    def forward(self, message: Any, visit: Visit) -> Any:
-        """Return the message of the visit's group to the layer above."""
+    def forward(self, message: Any, visit: Visit) -> tuple[Any, Any]:
+        """Return the message of the visit's group to the layer above, and a residue.
+
+        The residue holds all that `backward` needs of this call; each layer has its own type.
+        """
         ...
 
-    def backward(self, message: Any, visit: Visit) -> Gaussian | None:
+    def backward(self, residue: Any, message: Any, visit: Visit) -> Gaussian | None:
         """Return the message to the layer below, given the one from above.
 
-        Uses what the preceding `forward` of the same group left.
+        The residue is that of the `forward` of the same group in the same iteration.
         """
         ...
 
@@ -109,32 +113,56 @@ class Layer(Protocol):
         ...
 
 
+def forward(layers: Sequence[Layer], message: Any, visit: Visit) -> tuple[Any, list[Any]]:
+    """Return the message after the last layer, and the residue of every layer."""
+    residues = []
+    for layer in layers:
+        message, residue = layer.forward(message, visit)
+        residues.append(residue)
+    return message, residues
+
+
+def backward(
+    layers: Sequence[Layer], residues: list[Any], message: Gaussian, visit: Visit
+) -> Gaussian | None:
+    """Return the message below the first layer; None if that observes its inputs.
+
+    Empties `residues`, so that each is freed when its layer has used it.
+    """
+    below: Gaussian | None = message
+    for layer in reversed(layers):
+        residue = residues.pop()
+        if below is not None:
+            below = layer.backward(residue, below, visit)
+    return below
+
+
 @dataclass
 class Slots:
-    """What is kept of a visit's examples, group by group, from one iteration to the next."""
+    """Numbers stored for the examples of a visit, group by group, between iterations."""
 
     values: dict[tuple[str, int], Tensor] = field(default_factory=dict)
 
     def get(self, name: str, visit: Visit) -> Tensor | None:
-        """Return what the group's examples kept; None in the first iteration."""
-        return None if visit.is_first else self.kept(name, visit)
+        """Return the values of the group's examples; None in the first iteration."""
+        return None if visit.is_first else self.previous(name, visit)
 
-    def kept(self, name: str, visit: Visit) -> Tensor:
-        """Return what the group's examples kept in the last iteration."""
+    def previous(self, name: str, visit: Visit) -> Tensor:
+        """Return the values of the group's examples that the previous iteration stored."""
         return self.values[name, visit.group]
 
     def put(self, name: str, visit: Visit, value: Tensor) -> None:
-        """Keep the values of the group's examples, if there is another iteration to read them."""
+        """Store the values of the group's examples, if another iteration will read them."""
         if not visit.is_last:
             self.values[name, visit.group] = value
 
     def message(self, name: str, visit: Visit) -> Gaussian | None:
-        """Return the message that the group's examples kept; None in the first iteration."""
+        """Return the stored message of the group's examples; None in the first iteration."""
         if visit.is_first:
             return None
-        return Gaussian(*(self.kept(f"{name} {part}", visit) for part in ("tau", "rho")))
+        return Gaussian(*(self.previous(f"{name} {part}", visit) for part in ("tau", "rho")))
 
     def put_message(self, name: str, visit: Visit, message: Gaussian) -> None:
-        """Keep the message of the group's examples, if there is another iteration to read it."""
+        """Store the message of the group's examples, if another iteration will read it."""
         self.put(f"{name} tau", visit, message.tau)
         self.put(f"{name} rho", visit, message.rho)

@@ -1,6 +1,7 @@
 """Layers without weights, each input of which enters one factor."""
 
 from types import ModuleType
+from typing import Any
 
 import torch
 
@@ -23,20 +24,21 @@ class Activation:
         """Begin a visit: no message from above is known."""
         self.slots = Slots()
 
-    def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
-        """Return the messages to the outputs, and count those that a guard replaced."""
-        self._input = message
+    def forward(self, message: Gaussian, visit: Visit) -> tuple[Gaussian, Gaussian]:
+        """Return the messages to the outputs, and count those that a guard replaced.
+
+        The residue is the message from below.
+        """
         above = self.slots.message("above", visit)
         out, replaced = self.kernels.leaky_relu_forward(message, above, self.slope)
         visit.count(replaced, message.rho.numel() // max(1, len(message.rho)))
-        return out
+        return out, message
 
-    def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
-        """Return the messages to the inputs, and keep those from above."""
+    def backward(self, residue: Gaussian, message: Gaussian, visit: Visit) -> Gaussian:
+        """Return the messages to the inputs, and store those from above."""
         self.slots.put_message("above", visit, message)
-        below, replaced = self.kernels.leaky_relu_backward(self._input, message, self.slope)
+        below, replaced = self.kernels.leaky_relu_backward(residue, message, self.slope)
         visit.count_floored(replaced)
-        del self._input
         return below
 
     def predict(self, message: Gaussian) -> Gaussian:
@@ -51,16 +53,15 @@ class MaxPool:
         self.size, self.kernels = size, kernels
 
     def open(self, visit: Visit) -> None:
-        """Begin a visit; there is nothing to keep."""
+        """Begin a visit; this layer stores no messages."""
 
-    def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
-        """Return the messages to the maxima."""
-        self._input = message
-        return self.kernels.max_pool_forward(message, self.size)
+    def forward(self, message: Gaussian, visit: Visit) -> tuple[Gaussian, Gaussian]:
+        """Return the messages to the maxima; the residue is the message from below."""
+        return self.predict(message), message
 
-    def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
+    def backward(self, residue: Gaussian, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the messages to the inputs; uniform in a border that no square covers."""
-        return self.kernels.max_pool_backward(self._input, message, self.size)
+        return self.kernels.max_pool_backward(residue, message, self.size)
 
     def predict(self, message: Gaussian) -> Gaussian:
         """Return the messages to the maxima."""
@@ -71,23 +72,20 @@ class Flatten:
     """An image as a vector, channel slowest."""
 
     def open(self, visit: Visit) -> None:
-        """Begin a visit; there is nothing to keep."""
+        """Begin a visit; this layer stores no messages."""
 
-    def forward(self, message, visit: Visit):
-        """Return the same messages, or observed inputs, as vectors."""
-        self._shape = (message.rho if isinstance(message, Gaussian) else message).shape
-        return self.predict(message)
+    def forward(self, message: Any, visit: Visit) -> tuple[Any, torch.Size]:
+        """Return the same messages, or observed inputs, as vectors; the residue is their shape."""
+        return self.predict(message), message.shape
 
-    def backward(self, message: Gaussian | None, visit: Visit) -> Gaussian | None:
+    def backward(self, residue: torch.Size, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the same messages as images."""
-        if message is None:
-            return None
-        image = Gaussian(message.tau.view(self._shape), message.rho.view(self._shape))
+        image = Gaussian(message.tau.view(residue), message.rho.view(residue))
         if message.rho.shape[0] != 1:
             return image
         return Gaussian(*(_channels_last(part) for part in (image.tau, image.rho)))
 
-    def predict(self, message):
+    def predict(self, message: Any) -> Any:
         """Return the same messages, or observed inputs, as vectors."""
         if isinstance(message, Gaussian):
             return Gaussian(message.tau.flatten(2), message.rho.flatten(2))

@@ -3,15 +3,39 @@
 Source: paper 000, section 3 and appendix B; Stern, Herbrich and Graepel (2009) for products.
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from bnnbench.methods.message_passing.coupled.joint import with_precision
-from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.coupled.joint import JointPrecisions, with_precision
+from bnnbench.methods.message_passing.gaussian import Gaussian, Moments
 from bnnbench.methods.message_passing.layers.base import Visit
-from bnnbench.methods.message_passing.layers.weighted import JointPrecisions, WeightedLayer
+from bnnbench.methods.message_passing.layers.weighted import WeightedLayer
 from bnnbench.methods.message_passing.maps.base import Dense
-from bnnbench.methods.message_passing.maps.sums import Moments, messages
+from bnnbench.methods.message_passing.maps.sums import messages
+from bnnbench.methods.message_passing.stacks import (
+    InputMoments,
+    LaterPulls,
+    LaterSums,
+    WeightMoments,
+)
+
+
+@dataclass(frozen=True)
+class LaterResidue:
+    """A forward pass of a later layer, as its backward pass needs it."""
+
+    inputs: InputMoments
+    weights: WeightMoments | None
+    """None where kernels of few rows compute them again."""
+    weight_variance: Tensor | None
+    """None where no forces are coupled."""
+    sums: LaterSums
+    bias: Moments
+    """The cavities of the biases."""
+    z: Gaussian
+    """The messages to the pre-activations."""
 
 
 class LaterLayer(WeightedLayer):
@@ -21,69 +45,79 @@ class LaterLayer(WeightedLayer):
     iteration, that of a weight the message of the example itself.
     """
 
-    def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
+    def forward(self, message: Gaussian, visit: Visit) -> tuple[Gaussian, LaterResidue]:
         """Return the messages to the pre-activations."""
-        self._inputs = self._input_moments(message, self.slots.message("input", visit))
-        self._bias = self._cavity_of_bias(visit)
-        sums = self._sums(visit)
-        mean, self._own_variance, self._lower_variance = sums.chunk(3)
-        variances = self._own_variance, self._lower_variance
-        self._z = self.kernels.output_messages(mean, *variances, *self._bias)
-        return self._z
+        inputs = self._input_moments(message, self.slots.message("input", visit))
+        bias = self._cavity_of_bias(visit)
+        solves, weight = visit.schedule.solver_iterations > 0, self.marginal.weight
+        if self._has_few_rows(visit):
+            weights = None
+            variance = torch.empty_like(weight.rho) if solves else None
+            sums = self.kernels.dense_sums(weight, inputs, variance)
+        else:
+            weights = self._weight_moments()
+            variance = weights.variance if solves else None
+            sums = self._sums(inputs, weights)
+        z = self._outputs(sums, bias)
+        return z, LaterResidue(inputs, weights, variance, sums, bias, z)
 
-    def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
+    def backward(self, residue: LaterResidue, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the messages to the inputs, and send those to weights and biases."""
-        schedule, pulls = visit.schedule, self.map.values_room(message.rho, 3)
-        h, g, again = pulls.chunk(3)
-        self.kernels.fill_pulls(self._z, message, h, g, again)
-        own, lower = self._own_variance, self._lower_variance
+        schedule, sums = visit.schedule, residue.sums
+        pulls = LaterPulls.of(self.map.values_room(message.rho, 3))
+        h, g = pulls.force, pulls.gain
+        self.kernels.fill_pulls(residue.z, message, h, g, pulls.gain_again)
         if schedule.without_own_force and not visit.is_first:
-            h += g * (own + lower) * self.slots.kept("h", visit)  # the bias has a cavity already
-        if self._variance is not None:
-            mean = self._inputs.chunk(3)[0]
+            old = self.slots.previous("h", visit)
+            h += g * (sums.by_weights + sums.by_inputs) * old  # the bias has a cavity already
+        if residue.weight_variance is not None:
+            mean = residue.inputs.mean
             x = self.map.values_room(mean, 1).copy_(mean)  # without what lies between: read often
-            self._couple(x, self._variance, own, lower, g, h, visit)
-        known = None
+            variances = residue.weight_variance, sums.by_weights, sums.by_inputs
+            self._couple(x, *variances, g, h, visit)
+        joint = None
         if schedule.joint_precisions:
-            mean = self._inputs.chunk(3)[0]
-            known = self._known(mean, message.rho / (1 + message.rho * lower), visit)
-        to_inputs = self._send(pulls, known, visit)
-        self._send_to_bias(self._bias, g, h, visit, known)
+            observed = message.rho / (1 + message.rho * sums.by_inputs)
+            joint = self._joint_precisions(residue.inputs.mean, observed, visit)
+        to_inputs = self._send(residue, pulls, joint, visit)
+        self._send_to_bias(residue.bias, g, h, visit, joint)
         if schedule.without_own_force or schedule.solver_iterations:
-            self._keep("h", h, visit)
+            self._store("h", h, visit)
         self.slots.put_message("input", visit, to_inputs)
-        del self._inputs, self._weights, self._variance
-        del self._z, self._own_variance, self._lower_variance
         return to_inputs
 
     def predict(self, message: Gaussian) -> Gaussian:
         """Return the messages of new examples to the pre-activations."""
-        sums = self.map.forward(self._input_moments(message, None), self._weight_moments())
-        return self.kernels.output_messages(*sums.chunk(3), *self._bias_moments())
+        sums = self._sums(self._input_moments(message, None), self._weight_moments())
+        return self._outputs(sums, self._bias_moments())
 
-    def _sums(self, visit: Visit) -> Tensor:
-        """Return mean of Σ w a, and its variances due to weights and to inputs, side by side."""
-        solves, weight = visit.schedule.solver_iterations > 0, self.marginal.weight
-        if self._has_few_rows(visit):
-            self._weights = None
-            self._variance = torch.empty_like(weight.rho) if solves else None
-            return self.kernels.dense_sums(weight, self._inputs, self._variance)
-        self._weights = self._weight_moments()
-        self._variance = self._weights.chunk(3)[1] if solves else None
-        return self.map.forward(self._inputs, self._weights)
+    def _sums(self, inputs: InputMoments, weights: WeightMoments) -> LaterSums:
+        """Return the moments of Σ w a."""
+        return LaterSums.of(self.map.forward(inputs.stacked, weights.stacked))
 
-    def _send(self, pulls: Tensor, known: JointPrecisions | None, visit: Visit) -> Gaussian:
+    def _outputs(self, sums: LaterSums, bias: Moments) -> Gaussian:
+        """Return the messages to the pre-activations."""
+        variances = sums.by_weights, sums.by_inputs
+        return self.kernels.output_messages(sums.mean, *variances, bias.mean, bias.variance)
+
+    def _send(
+        self,
+        residue: LaterResidue,
+        pulls: LaterPulls,
+        joint: JointPrecisions | None,
+        visit: Visit,
+    ) -> Gaussian:
         """Send the messages to the weights; return those to the inputs."""
-        if self._weights is None:
-            h, g, _ = pulls.chunk(3)
-            old, kept = self._stored(visit)
+        inputs, weights = residue.inputs, residue.weights
+        if weights is None:
+            old, room = self._old_and_room(visit)
             books = (self.marginal.weight, self._total)
-            sums = self.kernels.dense_messages(*books, self._inputs, h, g, old, kept, visit.damping)
-            return self.kernels.input_messages(self._inputs.chunk(3)[0], sums)
-        moments = Moments(self._inputs, self._weights)
-        to_weights, to_inputs = messages(self.order, self.map, moments, pulls, self.kernels)
-        if known:
-            to_weights = with_precision(to_weights, moments.of_weights[0], known.weight)
+            units = pulls.force, pulls.gain
+            sums = self.kernels.dense_messages(*books, inputs, *units, old, room, visit.damping)
+            return self.kernels.input_messages(inputs.mean, sums)
+        to_weights, to_inputs = messages(self.order, self.map, inputs, weights, pulls, self.kernels)
+        if joint:
+            to_weights = with_precision(to_weights, weights.mean, joint.weight)
         self._send_to_weights(to_weights, visit)
         return to_inputs
 
@@ -93,8 +127,9 @@ class LaterLayer(WeightedLayer):
         zeroth = self.order == "zeroth" and not visit.schedule.joint_precisions
         return few and zeroth and isinstance(self.map, Dense)
 
-    def _input_moments(self, message: Gaussian, sent: Gaussian | None) -> Tensor:
+    def _input_moments(self, message: Gaussian, sent: Gaussian | None) -> InputMoments:
         """Return the moments of the inputs, given the messages from below and from here."""
-        moments = self.map.values_room(message.rho, 3)
-        self.kernels.fill_moments(message, sent, *moments.chunk(3))
+        moments = InputMoments.of(self.map.values_room(message.rho, 3))
+        parts = moments.mean, moments.square, moments.variance
+        self.kernels.fill_moments(message, sent, *parts)
         return moments

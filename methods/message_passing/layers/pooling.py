@@ -12,18 +12,17 @@ class AveragePool:
         self.size = size
 
     def open(self, visit: Visit) -> None:
-        """Begin a visit; there is nothing to keep."""
+        """Begin a visit; this layer stores no messages."""
 
-    def forward(self, message: Gaussian, visit: Visit) -> Gaussian:
-        """Return the messages to the means."""
-        self._input = message
-        return self.predict(message)
+    def forward(self, message: Gaussian, visit: Visit) -> tuple[Gaussian, Gaussian]:
+        """Return the messages to the means; the residue is the message from below."""
+        return self.predict(message), message
 
-    def backward(self, message: Gaussian, visit: Visit) -> Gaussian:
+    def backward(self, residue: Gaussian, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the messages to the inputs."""
         if self.size is None:
             message = message[..., None, None]
-        return average_pool.backward(self._input, message, self.size)
+        return average_pool.backward(residue, message, self.size)
 
     def predict(self, message: Gaussian) -> Gaussian:
         """Return the messages to the means."""

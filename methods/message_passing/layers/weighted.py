@@ -1,4 +1,4 @@
-"""Linear and convolutional layers: what is the same for observed and for random inputs."""
+"""The part of linear and convolutional layers that is the same for observed and random inputs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,14 +11,16 @@ from torch import Tensor
 
 from bnnbench.methods.message_passing.coupled.coupling import Coupling, couple
 from bnnbench.methods.message_passing.coupled.joint import (
+    JointPrecisions,
     joint_precisions,
     shared_out,
     with_precision,
 )
-from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian
+from bnnbench.methods.message_passing.gaussian import LEAST_PRECISION, Gaussian, Moments
 from bnnbench.methods.message_passing.layers.base import Slots, Visit
 from bnnbench.methods.message_passing.maps.base import LinearMap
 from bnnbench.methods.message_passing.maps.sums import Order
+from bnnbench.methods.message_passing.stacks import WeightMoments
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,11 @@ class Weights:
         return Weights(self.weight.moved(towards.weight, step), bias)
 
     def parts(self) -> tuple[Gaussian, ...]:
-        """Return weights and biases, as far as there are any."""
+        """Return the weights, and the biases if there are any."""
         return (self.weight,) if self.bias is None else (self.weight, self.bias)
 
     def of_members(self, members: Tensor) -> "Weights":
-        """Return those of some members, which ascend; of all members, themselves."""
+        """Return the weights of some members, in ascending order; for all members, `self`."""
         if len(members) == len(self.weight.rho):
             return self
         return Weights(self.weight[members], None if self.bias is None else self.bias[members])
@@ -57,14 +59,6 @@ class Weights:
     def is_proper(self) -> Tensor:
         """Return which members' numbers are all finite, with positive precisions."""
         return torch.stack([part.is_proper() for part in self.parts()]).all(0)
-
-
-@dataclass(frozen=True)
-class JointPrecisions:
-    """Precisions of a group's messages to the weights and biases (joint.py)."""
-
-    weight: Tensor
-    bias: Tensor | None
 
 
 class WeightedLayer(ABC):
@@ -79,7 +73,8 @@ class WeightedLayer(ABC):
         self.order: Order = order
         self.prior: Weights
         self.marginal: Weights
-        self._total: Gaussian | None
+        self._total: Gaussian | None = None
+        """The product of the stored messages; None in a first iteration (`aggregate`)."""
 
     def start_from(self, prior: Weights) -> None:
         """Let weights have these marginals before the first message of a visit."""
@@ -92,15 +87,16 @@ class WeightedLayer(ABC):
         weight = self.prior.weight
         weight = Gaussian(*(t.clone() for t in (weight.tau, weight.rho)))
         self.marginal = Weights(weight, self.prior.bias)  # changed in place
+        self._total = None
         self.sums: list[Gaussian | None] = [None] * visit.groups
         self.bias_sums: list[Gaussian | None] = [None] * visit.groups
 
     @abstractmethod
-    def forward(self, message: Any, visit: Visit) -> Gaussian:
+    def forward(self, message: Any, visit: Visit) -> tuple[Gaussian, Any]:
         """Return the messages to the pre-activations."""
 
     @abstractmethod
-    def backward(self, message: Gaussian, visit: Visit) -> Gaussian | None:
+    def backward(self, residue: Any, message: Gaussian, visit: Visit) -> Gaussian | None:
         """Send messages to weights and biases, and return those to the inputs."""
 
     @abstractmethod
@@ -119,37 +115,38 @@ class WeightedLayer(ABC):
         return Weights(self._total, None if self.prior.bias is None else _product(self.bias_sums))
 
     def refresh(self) -> Weights:
-        """Return `aggregate`, and renew the marginal by it: what comes and goes leaves rounding."""
-        found = self.aggregate()
+        """Return `aggregate`, and compute the marginal from it, free of earlier rounding."""
+        aggregate = self.aggregate()
         if self._total is not None:
-            self.marginal = self.prior * found
-        return found
+            self.marginal = self.prior * aggregate
+        return aggregate
 
-    def _weight_moments(self) -> Tensor:
-        """Return mean, variance and second moment of the weights, side by side."""
-        moments = self.map.weights_room(self.marginal.weight.rho, 3)
-        self.kernels.fill_weight_moments(self.marginal.weight, *moments.chunk(3))
+    def _weight_moments(self) -> WeightMoments:
+        """Return the moments of the weights' marginals."""
+        weight = self.marginal.weight
+        moments = WeightMoments.of(self.map.weights_room(weight.rho, 3))
+        self.kernels.fill_weight_moments(weight, moments.mean, moments.variance, moments.second)
         return moments
 
-    def _cavity_of_bias(self, visit: Visit) -> tuple[Tensor, Tensor]:
-        """Return mean and variance of the biases without each example's own message."""
+    def _cavity_of_bias(self, visit: Visit) -> Moments:
+        """Return the moments of the biases without each example's own message."""
         bias = self.marginal.bias
         old = bias and self.slots.message("bias", visit)
         if not bias or not old:
             return self._bias_moments()
         cavity = Gaussian(bias.tau[:, None], bias.rho[:, None]) / old
         rho = cavity.rho.clamp_min(LEAST_PRECISION)
-        return cavity.tau / rho, rho.reciprocal()
+        return Moments(cavity.tau / rho, rho.reciprocal())
 
-    def _bias_moments(self) -> tuple[Tensor, Tensor]:
-        """Return mean and variance of the biases, those of all examples."""
+    def _bias_moments(self) -> Moments:
+        """Return the moments of the biases, the same for all examples; 0 if there are none."""
         bias, weight = self.marginal.bias, self.marginal.weight
         if bias is None:
             none = weight.rho.new_zeros(*weight.shape[:1], 1, weight.shape[1])
-            return none, none
-        return bias.mean[:, None], bias.variance[:, None]
+            return Moments(none, none)
+        return Moments(bias.mean[:, None], bias.variance[:, None])
 
-    def _known(self, x: Tensor, observed: Tensor, visit: Visit) -> JointPrecisions:
+    def _joint_precisions(self, x: Tensor, observed: Tensor, visit: Visit) -> JointPrecisions:
         """Return the precisions of the group's joint messages.
 
         `observed` has the precisions of the pre-activations, given the inputs.
@@ -160,25 +157,25 @@ class WeightedLayer(ABC):
         variance = weight.rho.maximum(self.prior.weight.rho).reciprocal()
         bias = None
         if rest.bias and self.prior.bias:
-            own = old_bias.rho if old_bias else 0.0
-            bias = (rest.bias.rho - own).maximum(self.prior.bias.rho).reciprocal()
-        return JointPrecisions(*joint_precisions(self.map, x, observed, variance, bias))
+            of_group = old_bias.rho if old_bias else 0.0
+            bias = (rest.bias.rho - of_group).maximum(self.prior.bias.rho).reciprocal()
+        return joint_precisions(self.map, x, observed, variance, bias)
 
     def _send_to_bias(
         self,
-        cavity: tuple[Tensor, Tensor],
+        cavity: Moments,
         g: Tensor,
         h: Tensor,
         visit: Visit,
-        known: JointPrecisions | None = None,
+        joint: JointPrecisions | None,
     ) -> None:
         """Replace the messages of the group's examples to the biases."""
         bias = self.marginal.bias
         if bias is None:
             return
-        new = self.kernels.bias_messages(g, h, *cavity)
-        if known and known.bias is not None:
-            new = with_precision(new, bias.mean[:, None], shared_out(known.bias, new.rho))
+        new = self.kernels.bias_messages(g, h, cavity.mean, cavity.variance)
+        if joint and joint.bias is not None:
+            new = with_precision(new, bias.mean[:, None], shared_out(joint.bias, new.rho))
         old = self.slots.message("bias", visit)
         if old:
             new = old.moved(new, visit.damping)
@@ -189,53 +186,51 @@ class WeightedLayer(ABC):
 
     def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
         """Replace the product of the group's messages to the weights."""
-        old, kept = self._stored(visit)
+        old, room = self._old_and_room(visit)
         marginal, total = self.marginal.weight, self._total
-        self.kernels.exchange(marginal, total, new, old, kept, visit.damping)
+        self.kernels.exchange(marginal, total, new, old, room, visit.damping)
 
     def _laid(self, weight: Gaussian) -> Gaussian:
-        """Return the same in the layout of products."""
+        """Return the same weights in the layout that products need."""
         room = [self.map.weights_room(t, 1) for t in (weight.tau, weight.rho)]
         pairs = zip((weight.tau, weight.rho), room, strict=True)
         return Gaussian(*(t if t.stride() == r.stride() else r.copy_(t) for t, r in pairs))
 
-    def _stored(self, visit: Visit) -> tuple[Gaussian | None, Gaussian | None]:
+    def _old_and_room(self, visit: Visit) -> tuple[Gaussian | None, Gaussian | None]:
         """Return the product of the group's old messages, and room for that of the new ones.
 
-        None where there is none, or nobody will read it. The first group begins a new total; in
-        a first iteration, of which nothing goes again, the marginal itself tells it.
+        There is no old product in a first iteration, and no room in a last one. The first group
+        begins a new total. A first iteration needs no total, because it takes no message back:
+        the marginal over the prior is the same.
         """
-        like = self.marginal.weight
+        weight = self.marginal.weight
         if visit.group == 0:
-            zeros = (torch.zeros_like(like.rho) for _ in range(2))
+            zeros = (torch.zeros_like(weight.rho) for _ in range(2))
             self._total = None if visit.is_first else Gaussian(*zeros)
-        old, kept = self.sums[visit.group], None
+        old, room = self.sums[visit.group], None
         if not visit.is_last:
-            kept = Gaussian(torch.empty_like(like.tau), torch.empty_like(like.rho))
-        self.sums[visit.group] = kept
-        return old, kept
+            room = Gaussian(torch.empty_like(weight.tau), torch.empty_like(weight.rho))
+        self.sums[visit.group] = room
+        return old, room
 
     def _couple(
         self,
         x: Tensor,
-        s: Tensor,
-        own: Tensor,
-        lower: Tensor | None,
+        variance: Tensor,
+        by_weights: Tensor,
+        by_inputs: Tensor | None,
         g: Tensor,
         h: Tensor,
         visit: Visit,
     ) -> None:
-        """Couple the group's forces, starting from those of the last iteration.
-
-        By inputs, variances of weights, and variances of pre-activations due to either.
-        """
-        _, bias = self._bias_moments()
-        coupling = Coupling(self.map, x, s, bias[:, 0], own, lower)
+        """Couple the group's forces h, starting from those of the last iteration (coupling.py)."""
+        bias = self._bias_moments().variance[:, 0]
+        coupling = Coupling(self.map, x, variance, bias, by_weights, by_inputs)
         old, iterations = self.slots.get("h", visit), visit.schedule.solver_iterations
         couple(coupling, g, h, old, iterations, self.kernels)
 
-    def _keep(self, name: str, new: Tensor, visit: Visit) -> None:
-        """Keep gain or force of the messages that the marginals now contain."""
+    def _store(self, name: str, new: Tensor, visit: Visit) -> None:
+        """Store gains or forces of the messages that the marginals now contain."""
         if visit.is_last:
             return
         old = self.slots.get(name, visit)
@@ -244,7 +239,7 @@ class WeightedLayer(ABC):
 
 
 def _product(parts: Sequence[Gaussian | None]) -> Gaussian:
-    """Return the product of all there are."""
+    """Return the product of the messages that are not None."""
     product, *others = (part for part in parts if part is not None)
     for part in others:
         product = product * part

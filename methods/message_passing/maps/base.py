@@ -2,7 +2,7 @@
 
 All sums of a layer are made of these: matrix products for a dense layer, convolutions of the
 library for a convolution (convolution.py). Tensors have a leading axis of members, networks side
-by side; what is to be multiplied in one call of the library are several times as many members.
+by side. A stack, which one call of the library multiplies, has several times as many (stacks.py).
 """
 
 from dataclasses import dataclass
@@ -41,12 +41,12 @@ class LinearMap(Protocol):
         """The shape of one example's outputs."""
         ...
 
-    def values_room(self, like: Tensor, count: int) -> Tensor:
-        """Return room for so many times the members of inputs or values."""
+    def values_room(self, values: Tensor, count: int) -> Tensor:
+        """Return empty room for `count` times the members of inputs or values."""
         ...
 
-    def weights_room(self, like: Tensor, count: int) -> Tensor:
-        """Return room for so many times the members of weights."""
+    def weights_room(self, weights: Tensor, count: int) -> Tensor:
+        """Return empty room for `count` times the members of weights."""
         ...
 
     def forward(self, x: Inputs, w: Weights) -> Values:
@@ -105,10 +105,11 @@ class Dense:
     def output_shape(self) -> tuple[int, ...]:
         return (self.layer.outputs,)
 
-    def values_room(self, like: Tensor, count: int) -> Tensor:
-        return like.new_empty(count * like.shape[0], *like.shape[1:])
+    def values_room(self, values: Tensor, count: int) -> Tensor:
+        return _room(values, count)
 
-    weights_room = values_room
+    def weights_room(self, weights: Tensor, count: int) -> Tensor:
+        return _room(weights, count)
 
     def forward(self, x: Inputs, w: Weights) -> Values:
         return affine(x, w)
@@ -141,6 +142,10 @@ class Dense:
 
     def output_rows(self, z: Values) -> Tensor:
         return z
+
+
+def _room(pattern: Tensor, count: int) -> Tensor:
+    return pattern.new_empty(count * pattern.shape[0], *pattern.shape[1:])
 
 
 def positions(map: LinearMap) -> int:

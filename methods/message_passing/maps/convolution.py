@@ -37,21 +37,21 @@ class Convolution:
 
     @property
     def _padding(self) -> int | None:
-        """What the library pads, or None where we do."""
+        """The border that the library pads, or None where images are padded first."""
         before, after = self.layer.borders
         return before if before == after and self.layer.padding_mode == "zeros" else None
 
-    def values_room(self, like: Tensor, count: int) -> Tensor:
-        members, examples, channels, height, width = like.shape
-        if like.is_cuda:
-            room = like.new_empty(count * members, examples, height, width, channels)
+    def values_room(self, values: Tensor, count: int) -> Tensor:
+        members, examples, channels, height, width = values.shape
+        if values.is_cuda:
+            room = values.new_empty(count * members, examples, height, width, channels)
             return room.movedim(-1, 2)
-        room = like.new_empty(examples, height, width, count * members, channels)
+        room = values.new_empty(examples, height, width, count * members, channels)
         return room.permute(3, 0, 4, 1, 2)
 
-    def weights_room(self, like: Tensor, count: int) -> Tensor:
-        members, outputs, channels, height, width = like.shape
-        room = like.new_empty(count * members, outputs, height, width, channels)
+    def weights_room(self, weights: Tensor, count: int) -> Tensor:
+        members, outputs, channels, height, width = weights.shape
+        room = weights.new_empty(count * members, outputs, height, width, channels)
         return room.movedim(-1, 2)
 
     def _padded(self, x: Tensor) -> Tensor:
@@ -71,8 +71,8 @@ class Convolution:
         return examples, channels, height, width
 
     def _gradient(self, z: Values, x: Tensor, w: Tensor, of_weights: bool) -> Tensor:
-        """Return what the library calls the gradient of the weights, or of the inputs."""
-        found = torch.ops.aten.convolution_backward.default(
+        """Return the library's gradient of the weights, or of the inputs."""
+        gradients = torch.ops.aten.convolution_backward.default(
             _as_groups(z),
             x,
             w,
@@ -85,7 +85,7 @@ class Convolution:
             z.shape[0],
             [not of_weights, of_weights, False],
         )
-        return found[of_weights]
+        return gradients[of_weights]
 
     def forward(self, x: Inputs, w: Weights) -> Values:
         if x.is_cuda and x.shape[0] > 1:
@@ -106,8 +106,8 @@ class Convolution:
             return one_by_one(self.to_weights, z, x)
         members, outputs, channels = z.shape[0], z.shape[2], x.shape[2]
         w = _room((members * outputs, channels, *self.weight_shape[2:]), z)
-        found = self._gradient(z, self._padded(x), w, True)
-        return found.view(members, outputs, *found.shape[1:])
+        gradient = self._gradient(z, self._padded(x), w, True)
+        return gradient.view(members, outputs, *gradient.shape[1:])
 
     def per_example(self, z: Values) -> Biases:
         return z.sum((-2, -1))
@@ -152,10 +152,10 @@ def one_by_one(product: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor
 
 
 def _as_groups(x: Tensor) -> Tensor:
-    """Return images whose channels are those of all members.
+    """Return images that have the channels of all members.
 
-    With the strides of channels last also where there is one image, whose own stride tells nothing:
-    the library's gradient of weights in float64, and of 1 x 1 kernels, reads others amiss.
+    The strides are those of channels last even where there is one image and any stride would do:
+    the library's gradient of weights in float64, and of 1 x 1 kernels, is wrong for others.
     """
     members, examples, channels, *sides = x.shape
     if members > 1 and x.stride(0) != channels * x.stride(2):
@@ -169,10 +169,10 @@ def _as_members(x: Tensor, members: int) -> Tensor:
     return x.as_strided(shape, (channels // members * x.stride(1), *x.stride()))
 
 
-def _room(shape: tuple[int, ...], like: Tensor) -> Tensor:
+def _room(shape: tuple[int, ...], values: Tensor) -> Tensor:
     """Return a tensor of which the library reads shape and layout alone."""
     return torch.empty(
-        shape, dtype=like.dtype, device=like.device, memory_format=torch.channels_last
+        shape, dtype=values.dtype, device=values.device, memory_format=torch.channels_last
     )
 
 

@@ -7,134 +7,120 @@ the denominator does not separate: exactly, in compiled loops; to the first orde
 zeroth, which is off by g v, of the size of one over the fan-in, in a few products.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
 from types import ModuleType
 from typing import Literal
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from bnnbench.methods.message_passing.gaussian import Gaussian
-from bnnbench.methods.message_passing.maps.base import Inputs, LinearMap, Values, Weights
+from bnnbench.methods.message_passing.gaussian import Gaussian, Moments
+from bnnbench.methods.message_passing.maps.base import LinearMap, Values, Weights
+from bnnbench.methods.message_passing.stacks import (
+    CorrectionSums,
+    FirstPulls,
+    FirstSums,
+    FirstWeightSums,
+    GainProducts,
+    HigherPowers,
+    InputMoments,
+    InputSums,
+    LaterPulls,
+    LaterWeightSums,
+    Powers,
+    WeightMoments,
+)
 
 Order = Literal["exact", "first", "zeroth"]
-Powers = Float[Tensor, "pairs examples *inputs"]
-"""Observed inputs x and x², side by side as in maps.py."""
-Pulls = Float[Tensor, "pairs examples *outputs"]
-"""Forces and gains, side by side."""
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Moments of a layer's inputs and weights in one forward pass, side by side as in maps.py.
-
-    One product of both makes the mean of Σ w a, and its variance due to weights and to inputs.
-    """
-
-    inputs: Inputs
-    """Mean, its square, and variance."""
-    weights: Weights
-    """Mean, variance, and second moment."""
-
-    @cached_property
-    def of_inputs(self) -> tuple[Inputs, ...]:
-        """Mean, its square, and variance, one by one."""
-        return self.inputs.chunk(3)
-
-    @cached_property
-    def of_weights(self) -> tuple[Weights, ...]:
-        """Mean, variance, and second moment, one by one."""
-        return self.weights.chunk(3)
 
 
 def messages(
-    order: Order, map: LinearMap, m: Moments, pulls: Values, kernels: ModuleType
+    order: Order,
+    map: LinearMap,
+    inputs: InputMoments,
+    weights: WeightMoments,
+    pulls: LaterPulls,
+    kernels: ModuleType,
 ) -> tuple[Gaussian, Gaussian]:
     """Return the sum over examples of messages to weights, and over outputs to inputs, floored.
 
-    The messages of products, with the moments of the other factor's marginal. `pulls` are forces
-    h, gains g, and once more g.
+    They are the messages of products, with the moments of the other factor's marginal.
     """
     if order == "exact":
-        weights, inputs = _exact(map, m, pulls, kernels)
-        return weights, inputs.floored()
-    force, of_square, of_variance = map.to_weights(pulls, m.inputs).chunk(3)
-    weights = Gaussian(force.addcmul(m.of_weights[0], of_square), of_square + of_variance)
-    sums = map.to_inputs(pulls, m.weights)
+        to_weights, to_inputs = _exact(map, inputs, weights, pulls, kernels)
+        return to_weights, to_inputs.floored()
+    sums = LaterWeightSums.of(map.to_weights(pulls.stacked, inputs.stacked))
+    to_weights = Gaussian(
+        sums.force.addcmul(weights.mean, sums.gain_of_square),
+        sums.gain_of_square + sums.gain_of_variance,
+    )
+    input_sums = InputSums.of(map.to_inputs(pulls.stacked, weights.stacked))
     if order == "first":
-        more_weights, more_inputs = _first(map, m, pulls)
-        weights = weights * more_weights
-        force, of_variance, rho = sums.chunk(3)
-        force += more_inputs.tau
-        of_variance += more_inputs.rho  # the rest of rho has its force by the mean
-        rho += more_inputs.rho
-    return weights, kernels.input_messages(m.of_inputs[0], sums)
+        more_to_weights, more_to_inputs = _first(map, inputs, weights, pulls)
+        to_weights = to_weights * more_to_weights
+        input_sums.force.add_(more_to_inputs.tau)
+        # The rest of the precision has its force by the mean.
+        input_sums.gain_of_variance.add_(more_to_inputs.rho)
+        input_sums.precision.add_(more_to_inputs.rho)
+    return to_weights, kernels.input_messages(inputs.mean, input_sums)
 
 
 def _exact(
-    map: LinearMap, m: Moments, pulls: Values, kernels: ModuleType
+    map: LinearMap,
+    inputs: InputMoments,
+    weights: WeightMoments,
+    pulls: LaterPulls,
+    kernels: ModuleType,
 ) -> tuple[Gaussian, Gaussian]:
-    h, g, _ = pulls.chunk(3)
-    a, _, s_a = m.of_inputs
-    w, s_w, _ = m.of_weights
     rows = (
-        map.rows(a),
-        map.rows(s_a),
-        map.weight_rows(w),
-        map.weight_rows(s_w),
-        map.output_rows(g),
-        map.output_rows(h),
+        map.rows(inputs.mean),
+        map.rows(inputs.variance),
+        map.weight_rows(weights.mean),
+        map.weight_rows(weights.variance),
+        map.output_rows(pulls.gain),
+        map.output_rows(pulls.force),
     )
-    weights = kernels.exact_weight_sums(*rows)
-    inputs = kernels.exact_input_sums(*rows)
+    to_weights = kernels.exact_weight_sums(*rows)
+    to_inputs = kernels.exact_input_sums(*rows)
     return (
-        Gaussian(*(map.from_rows(part) for part in (weights.tau, weights.rho))),
-        Gaussian(*(map.unrows(part, a) for part in (inputs.tau, inputs.rho))),
+        Gaussian(*(map.from_rows(part) for part in (to_weights.tau, to_weights.rho))),
+        Gaussian(*(map.unrows(part, inputs.mean) for part in (to_inputs.tau, to_inputs.rho))),
     )
 
 
-def _first(map: LinearMap, m: Moments, pulls: Values) -> tuple[Gaussian, Gaussian]:
-    """Return what 1/(1 - g v) = 1 + g v adds, v = s_a E[w²] + E[a]² s_w."""
-    h, g, _ = pulls.chunk(3)
-    a, a_square, s_a = m.of_inputs
-    w, s_w, m2_w = m.of_weights
+def _first(
+    map: LinearMap, inputs: InputMoments, weights: WeightMoments, pulls: LaterPulls
+) -> tuple[Gaussian, Gaussian]:
+    """Return the terms that 1/(1 - g v) = 1 + g v adds, where v = s_a E[w²] + E[a]² s_w."""
+    h, g = pulls.force, pulls.gain
+    a, a_square, s_a = inputs.mean, inputs.square, inputs.variance
+    w, s_w, m2_w = weights.mean, weights.variance, weights.second
     w_square, m2_a = w.square(), a_square + s_a
     gg, gh = g.square(), g * h
     of_w, of_a = map.to_weights, map.to_inputs
-    weights = Gaussian(
+    to_weights = Gaussian(
         m2_w * of_w(gh, a * s_a)
         + s_w * of_w(gh, a * a_square)
         + w * (m2_w * of_w(gg, a_square * s_a) + s_w * of_w(gg, a_square.square())),
         m2_w * of_w(gg, m2_a * s_a) + s_w * of_w(gg, m2_a * a_square),
     )
-    inputs = Gaussian(
+    to_inputs = Gaussian(
         s_a * of_a(gh, w * m2_w)
         + a_square * of_a(gh, w * s_w)
         + a * (s_a * of_a(gg, w_square * m2_w) + a_square * of_a(gg, w_square * s_w)),
         s_a * of_a(gg, m2_w.square()) + a_square * of_a(gg, m2_w * s_w),
     )
-    return weights, inputs
+    return to_weights, to_inputs
 
 
 def first_layer_cavities(
-    map: LinearMap,
-    powers: Powers,
-    variance: Weights,
-    mean: Values,
-    own: Values,
-    g: Values,
-    h: Values,
-) -> tuple[Tensor, Tensor]:
+    map: LinearMap, powers: Powers, variance: Weights, sums: FirstSums, g: Values, h: Values
+) -> Moments:
     """Return mean and variance of Σ x w under cavities per row, to first order in g x² s.
 
-    `mean` and `own` are the moments of Σ x w under the marginal, which contains each row's message
+    `variance` and `sums` belong to the marginals of the weights, which contain each row's message
     of force h and gain g.
     """
-    square = powers.chunk(2)[1]
-    own = own + g * map.forward(square.square(), variance.square())
-    return mean - h * own, own
+    spread = sums.variance + g * map.forward(powers.square.square(), variance.square())
+    return Moments(sums.mean - h * spread, spread)
 
 
 def first_layer_messages(
@@ -143,19 +129,20 @@ def first_layer_messages(
     mean: Weights,
     variance: Weights,
     old_h: Values | None,
-    pulls: Pulls,
+    pulls: FirstPulls,
 ) -> Gaussian:
     """Return the sum over rows of the messages to weights of a layer with observed inputs.
 
     To first order in g x² s, with the cavities of `first_layer_cavities`.
     """
-    (x, square), (h, g) = powers.chunk(2), pulls.chunk(2)
-    force, gain = map.to_weights(pulls, powers).chunk(2)
-    higher, more = map.values_room(x, 2), map.values_room(h, 2)
-    for factor, power in zip((x, square), higher.chunk(2), strict=True):
-        torch.mul(square, factor, out=power)
-    for factor, pull in zip((h if old_h is None else h - old_h, g), more.chunk(2), strict=True):
-        torch.mul(g, factor, out=pull)
-    change, square_gain = map.to_weights(more, higher).chunk(2)
-    rho = gain + variance * square_gain
-    return Gaussian(force + mean * rho + variance * change, rho)
+    h, g = pulls.force, pulls.gain
+    sums = FirstWeightSums.of(map.to_weights(pulls.stacked, powers.stacked))
+    higher = HigherPowers.of(map.values_room(powers.value, 2))
+    products = GainProducts.of(map.values_room(h, 2))
+    torch.mul(powers.square, powers.value, out=higher.cube)
+    torch.mul(powers.square, powers.square, out=higher.fourth)
+    torch.mul(g, h if old_h is None else h - old_h, out=products.change)
+    torch.mul(g, g, out=products.square)
+    corrections = CorrectionSums.of(map.to_weights(products.stacked, higher.stacked))
+    rho = sums.gain + variance * corrections.square
+    return Gaussian(sums.force + mean * rho + variance * corrections.change, rho)

@@ -94,10 +94,10 @@ def gains(kept):
 def test_a_first_layer_has_the_printed_forces_and_the_exact_posterior_means(kind):
     layer, visit = first_layer(kind), Visit(Coupled(3, 1.0, 10), 1, 3)
     layer.open(visit)
-    forward = layer.forward(X, visit)
+    forward, residue = layer.forward(X, visit)
     assert_close(forward.mean[0, :, 0], tensor([0.0, 0.6, 0.5]))
     assert_close(forward.variance[0, :, 0], tensor([1.7, 0.95, 2.45]))
-    layer.backward(BACK, visit)
+    layer.backward(residue, BACK, visit)
     h = layer.slots.values["h", 0]
     assert_close(
         gains(layer.slots.values), tensor([0.51282051, 0.51282051, 0.33898305]), rtol=2e-8, atol=0
@@ -124,9 +124,9 @@ def later_layer(schedule, held=None):
         for name in ("g", "h"):
             layer.slots.put(name, visit, tensor(held)[None, :, None])
     variance = tensor([[[0.5, 0.1], [0.2, 0.3], [0.4, 1e-300]]])
-    forward = layer.forward(Gaussian.of(X, variance), visit)
+    forward, residue = layer.forward(Gaussian.of(X, variance), visit)
     assert_close(forward.variance[0, :, 0], tensor([2.024, 1.155, 2.686]), rtol=1e-8, atol=0)
-    layer.backward(BACK, visit)
+    layer.backward(residue, BACK, visit)
     return layer.slots.values
 
 
@@ -189,10 +189,9 @@ def test_the_first_coupled_step_points_to_the_exact_posterior_mean():
     )
     layer.start_from(twins.weights_of(prior))
     layer.open(visit)
-    layer.forward(tensor(inputs)[None], visit)
-    layer.backward(
-        Gaussian.of(tensor(targets)[None], torch.full((1, 40, 1), 0.3, dtype=torch.float64)), visit
-    )
+    _, residue = layer.forward(tensor(inputs)[None], visit)
+    noise = torch.full((1, 40, 1), 0.3, dtype=torch.float64)
+    layer.backward(residue, Gaussian.of(tensor(targets)[None], noise), visit)
     h = layer.slots.values["h", 0][0, :, 0].numpy()
     found = prior.mean[0] + prior.variance[0] * (problem[1].T @ h)
     assert_allclose(found, mean[:-1], rtol=1e-9, atol=1e-11)
@@ -224,8 +223,9 @@ def test_copies_of_an_example_share_one_correction():
     for schedule in (Coupled(copies, 1.0, 10), GroupSequential(copies)):
         layer, visit = first_layer(), Visit(schedule, 1, copies)
         layer.open(visit)
-        mean = layer.forward(x, visit).mean[0, 0, 0]
-        layer.backward(Gaussian(2.0 * sharp, sharp), visit)
+        forward, residue = layer.forward(x, visit)
+        mean = forward.mean[0, 0, 0]
+        layer.backward(residue, Gaussian(2.0 * sharp, sharp), visit)
         h = layer.slots.values["h", 0][0, :, 0]
         shift = weights.weight.variance[0, 0] * (x[0].T @ h)
         moves.append(x[0, 0] @ shift + weights.bias.variance[0, 0] * h.sum())

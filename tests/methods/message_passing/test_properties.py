@@ -139,8 +139,8 @@ def test_uniform_messages_from_above_say_nothing(schedule, kind):
     layer.open(visit)
     x = tensor(rng.normal(size=(1, schedule.size, 5)))
     arriving = Gaussian.of(x, torch.full_like(x, 0.3)) if kind is LaterLayer else x
-    forward = layer.forward(arriving, visit)
-    below = layer.backward(Gaussian.uniform(*forward.shape, like=x), visit)
+    forward, residue = layer.forward(arriving, visit)
+    below = layer.backward(residue, Gaussian.uniform(*forward.shape, like=x), visit)
     assert_same([layer.marginal], [before])
     if below is not None:
         assert_close(below.tau, torch.zeros_like(x), rtol=0, atol=0)
@@ -251,8 +251,9 @@ def test_a_kernel_of_one_pixel_is_a_linear_layer_on_every_pixel(kind):
         arriving = view(x)
         if kind is LaterLayer:
             arriving = Gaussian.of(arriving, torch.full_like(arriving, 0.3))
-        layer.forward(arriving, visit)
-        below = layer.backward(Gaussian(2 * view(back), torch.full_like(view(back), 2.0)), visit)
+        _, residue = layer.forward(arriving, visit)
+        above = Gaussian(2 * view(back), torch.full_like(view(back), 2.0))
+        below = layer.backward(residue, above, visit)
         found.append((layer.marginal, below))
     kernel = found[0][0].weight.rho[..., 0, 0], found[0][0].weight.tau[..., 0, 0]
     assert_close(kernel[0], found[1][0].weight.rho)
@@ -284,8 +285,9 @@ def test_what_a_single_round_says_is_right_to_rounding_of_the_marginals(schedule
         layer.open(visit)
         for group in range(visit.groups):
             visit.group = group
-            layer.forward(x[:, visit.rows], visit)
-            layer.backward(Gaussian(tau, torch.ones_like(tau))[:, visit.rows], visit)
+            _, residue = layer.forward(x[:, visit.rows], visit)
+            above = Gaussian(tau, torch.ones_like(tau))[:, visit.rows]
+            layer.backward(residue, above, visit)
         assert (layer.refresh().weight.rho > 0).all()
         found.append((layer.aggregate().weight, layer.marginal.weight))
     (rounded, _), (exact, whole) = found

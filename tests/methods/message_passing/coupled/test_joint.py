@@ -82,13 +82,13 @@ def test_more_positions_than_inputs_are_exact_up_to_shared_weights(same, bias):
         observed = observed * rng.uniform(0.8, 1.25, observed.shape)
     variance = tensor(rng.uniform(0.1, 1.0, (1, 3, 2, 2, 2)))
     bias_variance = tensor(rng.uniform(0.1, 1.0, (1, 3))) if bias else None
-    weight, own = joint_precisions(map, x, tensor(observed), variance, bias_variance)
+    joint = joint_precisions(map, x, tensor(observed), variance, bias_variance)
     inputs, s = map.rows(x)[0].numpy(), map.weight_rows(variance)[0].numpy()
-    found = map.weight_rows(weight + 1 / variance)[0].numpy()
-    if bias_variance is not None and own is not None:
+    found = map.weight_rows(joint.weight + 1 / variance)[0].numpy()
+    if bias_variance is not None and joint.bias is not None:
         inputs = np.column_stack([inputs, np.ones(len(inputs))])
         s = np.column_stack([s, bias_variance[0].numpy()])
-        found = np.column_stack([found, (own + 1 / bias_variance)[0].numpy()])
+        found = np.column_stack([found, (joint.bias + 1 / bias_variance)[0].numpy()])
     truth = deviations(inputs, 1 / map.output_rows(tensor(observed))[0].mT.numpy(), s) ** -2
     assert_allclose(found, truth, rtol=1e-9 if same else 0.1)
 
@@ -98,9 +98,9 @@ def test_outputs_of_a_dense_layer_have_their_own_precisions():
     inputs, observed = rng.normal(size=(2, 12, 4)), rng.gamma(1.0, 1.0, (2, 12, 3))
     observed[:, 5] = 0.0  # a row that nothing is known of
     variance = rng.uniform(0.1, 1.0, (2, 3, 4))
-    found, _ = joint_precisions(
+    found = joint_precisions(
         Dense(Linear(3, bias=False), 4), tensor(inputs), tensor(observed), tensor(variance), None
-    )
+    ).weight
     for member in range(2):
         with np.errstate(divide="ignore"):
             noise = 1 / observed[member].T
@@ -112,8 +112,8 @@ def test_copies_of_a_row_say_as_much_as_one_row_of_their_precision():
     map = Dense(Linear(1, bias=False), 2)
     x, s = tensor([[[1.0, 2.0]]]), tensor([[[0.5, 0.25]]])
     sharp = tensor([[[3.0]]])
-    many, _ = joint_precisions(map, x.expand(1, 50, 2), sharp.expand(1, 50, 1), s, None)
-    one, _ = joint_precisions(map, x, 50 * sharp, s, None)
+    many = joint_precisions(map, x.expand(1, 50, 2), sharp.expand(1, 50, 1), s, None).weight
+    one = joint_precisions(map, x, 50 * sharp, s, None).weight
     assert_allclose(many, one, rtol=1e-10)
     assert_allclose(one[0, 0, 0], 1 / (1 / 150 + 4 * 0.25), rtol=1e-12)  # the other's variance
 

@@ -9,6 +9,7 @@ from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels import compiled, launches, reference
 from bnnbench.methods.message_passing.kernels.layouts import features_last
 from bnnbench.methods.message_passing.maps.convolution import Convolution
+from bnnbench.methods.message_passing.stacks import InputSums
 from bnnbench.methods.networks.architectures import Conv2d
 from tests.methods.message_passing.factors.messages import DTYPES, random_messages
 
@@ -93,7 +94,8 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
     g, h = a.positive(), a.normal()
     returned("bias_messages", g, h, *own_bias)
     returned("bias_messages", g, h, bias[0], bias[1] / 100)
-    returned("input_messages", a.normal(), torch.cat([a.normal(), a.positive(), a.positive()]))
+    sums = InputSums.of(torch.cat([a.normal(), a.positive(), a.positive()]))
+    returned("input_messages", a.normal(), sums)
     filled("begin", 3, g, h, None, a.positive(), None, bias[1])
     filled("begin", 3, g, h, a.normal(), a.positive(), a.positive(), bias[1])
     moved, diagonal, scale = a.normal(), a.positive(), a.positive()
@@ -212,8 +214,8 @@ def test_messages_to_inputs_are_the_sums_over_outputs(kernels):
     g, h = a.positive(1, 4, 3), a.normal(1, 4, 3)
     g[:, 0] = h[:, 0] = 0
     g[:, 1] *= 1e-10
-    sums = [h @ w, g @ s_w, g @ (s_w + w.square())]
-    found = kernels.input_messages(mean, torch.cat(sums))
+    sums = InputSums.of(torch.cat([h @ w, g @ s_w, g @ (s_w + w.square())]))
+    found = kernels.input_messages(mean, sums)
     rho = sum(g[..., o : o + 1] * (w[:, o] ** 2 + s_w[:, o])[:, None] for o in range(3))
     tau = sum(
         w[:, o, None] * (h[..., o : o + 1] + g[..., o : o + 1] * mean * w[:, o, None])

@@ -12,6 +12,7 @@ from bnnbench.methods.message_passing.layers.later import LaterLayer
 from bnnbench.methods.message_passing.layers.weighted import Weights
 from bnnbench.methods.message_passing.maps.base import Dense
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
+from bnnbench.methods.message_passing.stacks import InputMoments, InputSums
 from bnnbench.methods.networks.architectures import Linear
 from tests.methods.message_passing.factors.messages import DTYPES, random_messages
 
@@ -49,7 +50,7 @@ class Layer:
         self.kept = copied(self.old)
         self.a = marginals(members, rows, inputs, seed=4, dtype=dtype)
         mean = self.a.mean
-        self.moments = torch.cat([mean, mean.square(), self.a.variance])
+        self.moments = InputMoments.of(torch.cat([mean, mean.square(), self.a.variance]))
         self.h = numbers(members, rows, outputs, seed=5, dtype=dtype)
         self.g = numbers(members, rows, outputs, seed=6, dtype=dtype).square()
 
@@ -59,7 +60,8 @@ class Layer:
         alone = Layer.__new__(Layer)
         for name in ("weight", "total", "old", "kept"):
             setattr(alone, name, copied(getattr(self, name)[one]))
-        alone.moments = torch.cat([part[one] for part in self.moments.chunk(3)])
+        parts = self.moments.mean, self.moments.square, self.moments.variance
+        alone.moments = InputMoments.of(torch.cat([part[one] for part in parts]))
         alone.h, alone.g = self.h[one], self.g[one]
         return alone
 
@@ -71,7 +73,7 @@ class Layer:
             *books, self.moments, self.h, self.g, self.old if with_old else None,
             room if kept else None, 0.3,
         )  # fmt: skip
-        return [sums, *(part for m in (*books, room) if m for part in (m.tau, m.rho))]
+        return [sums.stacked, *(part for m in (*books, room) if m for part in (m.tau, m.rho))]
 
 
 @on_both
@@ -128,13 +130,13 @@ def test_sums_over_inputs_are_moments_of_sums_of_products(kernels, lengths):
     layer = Layer(lengths)
     w, s_w, a, s_a = layer.weight.mean, layer.weight.variance, layer.a.mean, layer.a.variance
     variance = torch.empty_like(s_w)
-    mean, own, lower = kernels.dense_sums(layer.weight, layer.moments, variance).chunk(3)
-    assert_close(mean, torch.einsum("mni,moi->mno", a, w))
-    assert_close(own, torch.einsum("mni,moi->mno", a.square(), s_w))
-    assert_close(lower, torch.einsum("mni,moi->mno", s_a, s_w + w.square()))
+    sums = kernels.dense_sums(layer.weight, layer.moments, variance)
+    assert_close(sums.mean, torch.einsum("mni,moi->mno", a, w))
+    assert_close(sums.by_weights, torch.einsum("mni,moi->mno", a.square(), s_w))
+    assert_close(sums.by_inputs, torch.einsum("mni,moi->mno", s_a, s_w + w.square()))
     assert_close(variance, s_w)
     again = kernels.dense_sums(layer.weight, layer.moments, None)
-    assert torch.equal(again, torch.cat([mean, own, lower]))
+    assert torch.equal(again.stacked, sums.stacked)
 
 
 @on_both
@@ -158,18 +160,18 @@ def test_messages_of_rows_are_those_of_products_to_zeroth_order(kernels, with_ol
     ):
         assert_close(found.tau, expected.tau)
         assert_close(found.rho, expected.rho)
-    force, own, second = to_inputs.chunk(3)
-    assert_close(force, torch.einsum("mno,moi->mni", layer.h, w))
-    assert_close(own, torch.einsum("mno,moi->mni", layer.g, s_w))
-    assert_close(second, torch.einsum("mno,moi->mni", layer.g, s_w + w.square()))
+    sums = InputSums.of(to_inputs)
+    assert_close(sums.force, torch.einsum("mno,moi->mni", layer.h, w))
+    assert_close(sums.gain_of_variance, torch.einsum("mno,moi->mni", layer.g, s_w))
+    assert_close(sums.precision, torch.einsum("mno,moi->mni", layer.g, s_w + w.square()))
 
 
 @every_length
 def test_single_precision_is_as_good_as_it_can_be(lengths):
     found, expected = (Layer(lengths, dtype) for dtype in (torch.float32, torch.float64))
     pairs = zip(found.sent(compiled), expected.sent(reference), strict=True)
-    sums = [compiled.dense_sums(found.weight, found.moments, None)]
-    sums.append(reference.dense_sums(expected.weight, expected.moments, None))
+    sums = [compiled.dense_sums(found.weight, found.moments, None).stacked]
+    sums.append(reference.dense_sums(expected.weight, expected.moments, None).stacked)
     for value, truth in (*pairs, sums):
         assert_close(value.double(), truth, rtol=1e-5, atol=1e-6 * float(truth.abs().max()))
 
@@ -178,10 +180,11 @@ def test_single_precision_is_as_good_as_it_can_be(lengths):
 @pytest.mark.parametrize("rows", [4, 37])
 def test_members_have_the_same_bits_alone(rows, dtype):
     layer = Layer((3, rows, 130, 5), dtype)
-    sums, sent = compiled.dense_sums(layer.weight, layer.moments, None), layer.sent(compiled)
+    sums = compiled.dense_sums(layer.weight, layer.moments, None).stacked
+    sent = layer.sent(compiled)
     for member in range(3):
         alone = layer.of(member)
-        found = compiled.dense_sums(alone.weight, alone.moments, None)
+        found = compiled.dense_sums(alone.weight, alone.moments, None).stacked
         assert torch.equal(found, sums.unflatten(0, (3, 3))[:, member])
         to_inputs, *books = alone.sent(compiled)
         assert torch.equal(to_inputs, sent[0].unflatten(0, (3, 3))[:, member])
@@ -210,8 +213,8 @@ def a_visit(kernels, schedule, monkeypatch, few_rows: int) -> list[Tensor]:
         for group in range(visit.groups):
             visit.group = group
             inputs, above = (marginals(2, 7, n, seed=n + iteration) for n in (21, 5))
-            z = layer.forward(inputs[:, visit.rows], visit)
-            down = layer.backward(above[:, visit.rows], visit)
+            z, residue = layer.forward(inputs[:, visit.rows], visit)
+            down = layer.backward(residue, above[:, visit.rows], visit)
             found += [z.tau, z.rho, down.tau, down.rho]
         aggregate = layer.refresh()
         found += [p for m in (*aggregate.parts(), *layer.marginal.parts()) for p in (m.tau, m.rho)]
@@ -277,9 +280,9 @@ def test_callers_mistakes_are_said():
     sparse = Gaussian(*(torch.empty(2, 3, 10, dtype=torch.float64)[..., ::2] for _ in range(2)))
     with pytest.raises(ValueError, match="one dense layout"):
         compiled.exchange(weight, sparse, weight, None, None, 1.0)
-    moments = torch.zeros(6, 4, 5, dtype=torch.float64)
+    moments = InputMoments.of(torch.zeros(6, 4, 5, dtype=torch.float64))
     with pytest.raises(ValueError, match=r"shape \(6, 4, 5\)"):
-        compiled.dense_sums(weight, moments[:3], None)
+        compiled.dense_sums(weight, InputMoments.of(moments.stacked[:3]), None)
     turned = Gaussian(*(t.mT.contiguous().mT for t in (weight.tau, weight.rho)))
     with pytest.raises(ValueError, match="by rows"):
         compiled.dense_sums(turned, moments, None)

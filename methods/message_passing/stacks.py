@@ -1,0 +1,154 @@
+"""Tensors that one product takes together, side by side along the axis of members.
+
+A layer's map (maps/base.py) multiplies all parts of a stack in one call of the library. The parts
+are views, so that filling a part fills the stack.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from jaxtyping import Float
+from torch import Tensor
+
+Together = Float[Tensor, "stacked_members *shape"]
+Part = Float[Tensor, "members *shape"]
+AnyStack = TypeVar("AnyStack", bound="Stack")
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The whole tensor; all other fields of a subclass are parts of it."""
+
+    stacked: Together
+
+    @classmethod
+    def of(cls: type[AnyStack], stacked: Together) -> AnyStack:
+        """Return the stack with its parts, in the order of the fields."""
+        return cls(stacked, *stacked.chunk(len(cls.__dataclass_fields__) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class InputMoments(Stack):
+    """Moments of the random inputs a of a later layer."""
+
+    mean: Part
+    square: Part
+    """The square of the mean."""
+    variance: Part
+
+
+@dataclass(frozen=True, slots=True)
+class WeightMoments(Stack):
+    """Moments of the weights w of a layer."""
+
+    mean: Part
+    variance: Part
+    second: Part
+    """E[w²]."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaterSums(Stack):
+    """Moments of Σ w a in a later layer: the product of its inputs' and its weights' moments."""
+
+    mean: Part
+    by_weights: Part
+    """The variance due to the layer's weights."""
+    by_inputs: Part
+    """The variance due to the inputs, and so to the layers below."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaterPulls(Stack):
+    """Forces h and gains g of messages to a later layer's pre-activations (maps/sums.py)."""
+
+    force: Part
+    gain: Part
+    gain_again: Part
+    """The gain once more, because two of three products need it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaterWeightSums(Stack):
+    """Sums over examples from which a later layer's messages to weights are made."""
+
+    force: Part
+    """Σ h E[a]."""
+    gain_of_square: Part
+    """Σ g E[a]²."""
+    gain_of_variance: Part
+    """Σ g Var[a]."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputSums(Stack):
+    """Sums over outputs from which a later layer's messages to inputs are made."""
+
+    force: Part
+    """Σ h E[w]."""
+    gain_of_variance: Part
+    """Σ g Var[w]."""
+    precision: Part
+    """Σ g E[w²]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Powers(Stack):
+    """Observed inputs x of a first layer, and their squares."""
+
+    value: Part
+    square: Part
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSums(Stack):
+    """Mean and variance of Σ w x in a first layer, of common moments of the weights."""
+
+    mean: Part
+    variance: Part
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPulls(Stack):
+    """Forces h and gains g of messages to a first layer's pre-activations (maps/sums.py)."""
+
+    force: Part
+    gain: Part
+
+
+@dataclass(frozen=True, slots=True)
+class FirstWeightSums(Stack):
+    """Sums over rows from which a first layer's messages to weights are made."""
+
+    force: Part
+    """Σ h x."""
+    gain: Part
+    """Σ g x²."""
+
+
+@dataclass(frozen=True, slots=True)
+class HigherPowers(Stack):
+    """Third and fourth powers of observed inputs x."""
+
+    cube: Part
+    fourth: Part
+
+
+@dataclass(frozen=True, slots=True)
+class GainProducts(Stack):
+    """Products of gains g with the change of forces h, and with themselves."""
+
+    change: Part
+    """g (h - old h)."""
+    square: Part
+    """g²."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionSums(Stack):
+    """Sums over rows that correct a first layer's messages to weights to first order."""
+
+    change: Part
+    """Σ g (h - old h) x³."""
+    square: Part
+    """Σ g² x⁴."""
