@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.export import latex
 from bnnbench.reports.write.listing import RUN_COLUMNS, run_rows
-from bnnbench.suites.engine.store.durable import write_whole
 from bnnbench.suites.engine.store.record import COSTS, Record
 from bnnbench.suites.engine.store.tables import metric_rows
 

@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Iterable
 
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.metrics import LISTED
-from bnnbench.suites.engine.store.durable import write_whole
 from bnnbench.suites.engine.store.record import COSTS, Record
 from bnnbench.suites.engine.store.store import Store
 
