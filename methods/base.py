@@ -89,6 +89,19 @@ class BatchedMethod(Method, Protocol):
         ...
 
 
+@runtime_checkable
+class Compiled(Method, Protocol):
+    """A method with code that is compiled, or read back, when a process first needs it."""
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile all that fitting such a problem, and predicting, will call.
+
+        It is called before the clock of the fit starts, once in a process for each method and
+        kind of problem; what it takes is `Cost.compile_seconds`.
+        """
+        ...
+
+
 class InferenceDiverged(Exception):
     """Inference failed: a result, recorded as such."""
 

@@ -1,27 +1,13 @@
-"""The metrics of every table, one line each."""
+"""The metrics of every table, one line each. Their functions are imported on use.
 
+Whoever reads names, units and directions alone, as reports do, waits for no torch.
+"""
+
+import importlib
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
-from torch import Tensor
-
-from bnnbench.metrics import (
-    calibration,
-    coverage,
-    crps,
-    distances,
-    divergences,
-    moments,
-    robustness,
-    scores,
-    selective,
-    separation,
-    uncertainty,
-)
 from bnnbench.metrics.base import Metric, value
-from bnnbench.metrics.separation import by
-from bnnbench.metrics.uncertainty import entropy, mutual_information, one_minus_confidence
 
 __all__ = [
     "ATTACKED",
@@ -39,115 +25,141 @@ __all__ = [
     "value",
 ]
 
-Score = Callable[[Any, Tensor], Tensor]
+Score = Callable[..., Any]
 
 
-def _of(describe: Callable[[Any], Tensor]) -> Score:
+def _at(path: str, **options: float) -> Score:
+    """Return the score at "module:function" of this package, imported when it is called."""
+
+    def score(prediction: Any, target: Any) -> Any:
+        return _imported(path)(prediction, target, **options)
+
+    score.__name__ = path.partition(":")[2]
+    return score
+
+
+def _of(path: str, **options: float) -> Score:
     """Return the score that describes a prediction whatever the target."""
-    return lambda prediction, target: describe(prediction)
+    return lambda prediction, target: _imported(path)(prediction, **options)
 
 
-def _covered(mass: float) -> Score:
-    return partial(coverage.interval_coverage, mass=mass)
+def _by(uncertainty: str, criterion: str) -> Score:
+    """Return the score that judges an uncertainty by a criterion."""
+    return lambda prediction, target: _imported(criterion)(
+        _imported(uncertainty)(prediction), target
+    )
 
 
-def _width(mass: float) -> Score:
-    return _of(partial(coverage.interval_width, mass=mass))
+def _imported(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(f"bnnbench.metrics.{module}"), name)
 
 
 _TABLE = (
     # name, score, unit, whether higher is better (None: a diagnostic)
-    Metric("accuracy", scores.accuracy, "fraction", True),
-    Metric("top5_accuracy", scores.top_k_accuracy, "fraction", True),
-    Metric("nll", scores.log_loss, "nats", False),
-    Metric("log_likelihood", scores.log_likelihood, "nats", True),
-    Metric("log_likelihood_smoothed", scores.smoothed_log_likelihood, "nats", True),
-    Metric("brier", scores.brier_score, "score_sum_over_classes", False),
-    Metric("ece", calibration.expected_calibration_error, "fraction", False),
-    Metric("ece_min_variance", calibration.minimum_variance_calibration_error, "fraction", False),
-    Metric("ece_paper000", calibration.simplex_calibration_error, "squared_distance", False),
-    Metric("ece_adaptive", calibration.adaptive_calibration_error, "fraction", False),
-    Metric("ece_classwise", calibration.classwise_calibration_error, "fraction", False),
-    Metric("mce", calibration.maximum_calibration_error, "fraction", False),
-    Metric("entropy", _of(entropy), "nats", None),
-    Metric("expected_entropy", _of(uncertainty.expected_entropy), "nats", None),
-    Metric("mutual_information", _of(mutual_information), "nats", None),
-    Metric("dirichlet_precision", _of(uncertainty.dirichlet_precision), "concentration", None),
+    Metric("accuracy", _at("scores:accuracy"), "fraction", True),
+    Metric("top5_accuracy", _at("scores:top_k_accuracy"), "fraction", True),
+    Metric("nll", _at("scores:log_loss"), "nats", False),
+    Metric("log_likelihood", _at("scores:log_likelihood"), "nats", True),
+    Metric("log_likelihood_smoothed", _at("scores:smoothed_log_likelihood"), "nats", True),
+    Metric("brier", _at("scores:brier_score"), "score_sum_over_classes", False),
+    Metric("ece", _at("calibration:expected_calibration_error"), "fraction", False),
+    Metric(
+        "ece_min_variance", _at("calibration:minimum_variance_calibration_error"), "fraction", False
+    ),
+    Metric("ece_paper000", _at("calibration:simplex_calibration_error"), "squared_distance", False),
+    Metric("ece_adaptive", _at("calibration:adaptive_calibration_error"), "fraction", False),
+    Metric("ece_classwise", _at("calibration:classwise_calibration_error"), "fraction", False),
+    Metric("mce", _at("calibration:maximum_calibration_error"), "fraction", False),
+    Metric("entropy", _of("uncertainty:entropy"), "nats", None),
+    Metric("expected_entropy", _of("uncertainty:expected_entropy"), "nats", None),
+    Metric("mutual_information", _of("uncertainty:mutual_information"), "nats", None),
+    Metric("dirichlet_precision", _of("uncertainty:dirichlet_precision"), "concentration", None),
     Metric(
         "dirichlet_mutual_information",
-        _of(uncertainty.dirichlet_mutual_information),
+        _of("uncertainty:dirichlet_mutual_information"),
         "nats",
         None,
     ),
-    Metric("log_odds_of_errors", robustness.mean_log_odds_of_errors, "nats", None),
-    Metric("log_odds_of_errors_median", robustness.median_log_odds_of_errors, "nats", None),
-    Metric("aurc", selective.aurc, "fraction", False),
-    Metric("augrc", selective.augrc, "fraction", False),
+    Metric("log_odds_of_errors", _at("robustness:mean_log_odds_of_errors"), "nats", None),
+    Metric("log_odds_of_errors_median", _at("robustness:median_log_odds_of_errors"), "nats", None),
+    Metric("aurc", _at("selective:aurc"), "fraction", False),
+    Metric("augrc", _at("selective:augrc"), "fraction", False),
     # Targets 1 are out of distribution.
-    Metric("auroc_ood", by(entropy, separation.auroc), "fraction", True),
-    Metric("auroc_ood_confidence", by(one_minus_confidence, separation.auroc), "fraction", True),
+    Metric("auroc_ood", _by("uncertainty:entropy", "separation:auroc"), "fraction", True),
     Metric(
-        "auroc_ood_mutual_information", by(mutual_information, separation.auroc), "fraction", True
+        "auroc_ood_confidence",
+        _by("uncertainty:one_minus_confidence", "separation:auroc"),
+        "fraction",
+        True,
+    ),
+    Metric(
+        "auroc_ood_mutual_information",
+        _by("uncertainty:mutual_information", "separation:auroc"),
+        "fraction",
+        True,
     ),
     Metric(
         "auroc_ood_dirichlet_precision",
-        by(uncertainty.minus_dirichlet_precision, separation.auroc),
+        _by("uncertainty:minus_dirichlet_precision", "separation:auroc"),
         "fraction",
         True,
     ),
     Metric(
         "auroc_ood_dirichlet_mutual_information",
-        by(uncertainty.dirichlet_mutual_information, separation.auroc),
+        _by("uncertainty:dirichlet_mutual_information", "separation:auroc"),
         "fraction",
         True,
     ),
-    Metric("aupr_out", by(entropy, separation.aupr_out), "fraction", True),
-    Metric("aupr_in", by(entropy, separation.aupr_in), "fraction", True),
-    Metric("fpr95_in", by(entropy, separation.fpr95_in), "fraction", False),
-    Metric("fpr95_out", by(entropy, separation.fpr95_out), "fraction", False),
-    Metric("rmse", scores.root_mean_squared_error, "target_units", False),
-    Metric("mae", scores.absolute_error, "target_units", False),
-    Metric("log_likelihood_standardised", scores.log_likelihood, "nats", True, standardised=True),
-    Metric("log_likelihood_gaussian", scores.gaussian_log_likelihood, "nats", True),
-    Metric("crps", crps.crps, "target_units", False),
-    Metric("picp_50", _covered(0.5), "fraction", None),
-    Metric("picp_90", _covered(0.9), "fraction", None),
-    Metric("picp_95", _covered(0.95), "fraction", None),
-    Metric("mpiw_50", _width(0.5), "target_units", None),
-    Metric("mpiw_90", _width(0.9), "target_units", None),
-    Metric("mpiw_95", _width(0.95), "target_units", None),
-    Metric("calibration_error", coverage.calibration_error, "sum_of_squares", False),
-    Metric("calibration_mae", coverage.mean_absolute_calibration_error, "fraction", False),
-    Metric("sharpness", _of(coverage.sharpness), "target_units_squared", None),
-    Metric("sharpness_root", _of(coverage.root_sharpness), "target_units", None),
+    Metric("aupr_out", _by("uncertainty:entropy", "separation:aupr_out"), "fraction", True),
+    Metric("aupr_in", _by("uncertainty:entropy", "separation:aupr_in"), "fraction", True),
+    Metric("fpr95_in", _by("uncertainty:entropy", "separation:fpr95_in"), "fraction", False),
+    Metric("fpr95_out", _by("uncertainty:entropy", "separation:fpr95_out"), "fraction", False),
+    Metric("rmse", _at("scores:root_mean_squared_error"), "target_units", False),
+    Metric("mae", _at("scores:absolute_error"), "target_units", False),
+    Metric(
+        "log_likelihood_standardised", _at("scores:log_likelihood"), "nats", True, standardised=True
+    ),
+    Metric("log_likelihood_gaussian", _at("scores:gaussian_log_likelihood"), "nats", True),
+    Metric("crps", _at("crps:crps"), "target_units", False),
+    Metric("picp_50", _at("coverage:interval_coverage", mass=0.5), "fraction", None),
+    Metric("picp_90", _at("coverage:interval_coverage", mass=0.9), "fraction", None),
+    Metric("picp_95", _at("coverage:interval_coverage", mass=0.95), "fraction", None),
+    Metric("mpiw_50", _of("coverage:interval_width", mass=0.5), "target_units", None),
+    Metric("mpiw_90", _of("coverage:interval_width", mass=0.9), "target_units", None),
+    Metric("mpiw_95", _of("coverage:interval_width", mass=0.95), "target_units", None),
+    Metric("calibration_error", _at("coverage:calibration_error"), "sum_of_squares", False),
+    Metric("calibration_mae", _at("coverage:mean_absolute_calibration_error"), "fraction", False),
+    Metric("sharpness", _of("coverage:sharpness"), "target_units_squared", None),
+    Metric("sharpness_root", _of("coverage:root_sharpness"), "target_units", None),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _TABLE}
 
 _DISTANCES = (
-    Metric("wasserstein2", distances.wasserstein2, "target_units", False),
-    Metric("kl_from_reference", distances.kl_divergence, "nats", False),
+    Metric("wasserstein2", _at("distances:wasserstein2"), "target_units", False),
+    Metric("kl_from_reference", _at("distances:kl_divergence"), "nats", False),
 )
 DISTANCES: Mapping[str, Metric] = {metric.name: metric for metric in _DISTANCES}
 """Scores of a `Tabulated` prediction beside the `Tabulated` one of a reference, not of targets."""
 
 _PROBED = (
-    Metric("eps_mu", moments.eps_mu, "reference_std", False),
-    Metric("eps_sigma", moments.eps_sigma, "ratio_to_reference_std", None),  # 1 is exact
-    Metric("kl_class_posterior", moments.kl_class_posterior, "nats", False),
-    Metric("excluded_share", moments.excluded_share, "fraction", None),
-    Metric("eps_mu_floor", moments.eps_mu_floor, "reference_std", None),
-    Metric("kl_floor", moments.kl_floor, "nats", None),
-    Metric("kl_to_exact", divergences.kl_to_exact, "nats", False),
-    Metric("kl_from_exact", divergences.kl_from_exact, "nats", False),
-    Metric("total_variation", divergences.total_variation, "fraction", False),
-    Metric("logistic_error", divergences.logistic_error, "fraction", False),
-    Metric("cubic_error", divergences.cubic_error, "fraction", False),
+    Metric("eps_mu", _at("moments:eps_mu"), "reference_std", False),
+    Metric("eps_sigma", _at("moments:eps_sigma"), "ratio_to_reference_std", None),  # 1 is exact
+    Metric("kl_class_posterior", _at("moments:kl_class_posterior"), "nats", False),
+    Metric("excluded_share", _at("moments:excluded_share"), "fraction", None),
+    Metric("eps_mu_floor", _at("moments:eps_mu_floor"), "reference_std", None),
+    Metric("kl_floor", _at("moments:kl_floor"), "nats", None),
+    Metric("kl_to_exact", _at("divergences:kl_to_exact"), "nats", False),
+    Metric("kl_from_exact", _at("divergences:kl_from_exact"), "nats", False),
+    Metric("total_variation", _at("divergences:total_variation"), "fraction", False),
+    Metric("logistic_error", _at("divergences:logistic_error"), "fraction", False),
+    Metric("cubic_error", _at("divergences:cubic_error"), "fraction", False),
 )
 PROBED: Mapping[str, Metric] = {metric.name: metric for metric in _PROBED}
 """What probes measure of a posterior, not of predictions: moments beside those of samples, and
 densities beside the exact ones."""
 
-_ATTACKED = (Metric("zero_gradient", robustness.zero_gradient, "fraction", None),)
+_ATTACKED = (Metric("zero_gradient", _at("robustness:zero_gradient"), "fraction", None),)
 ATTACKED: Mapping[str, Metric] = {metric.name: metric for metric in _ATTACKED}
 """Scores of the gradient that an attack followed, not of predictions."""
 

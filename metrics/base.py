@@ -4,21 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor
-
 
 @dataclass(frozen=True)
 class Metric:
     """A pure function of a prediction and its targets, and what a table must know of it.
 
     `score` returns one value per point where the score is a mean over points, so that
-    reports can pair and resample, and otherwise a scalar. Both are float64.
+    reports can pair and resample, and otherwise a scalar. Both are tensors of float64.
     A regression metric sees original target units unless `standardised`. A distance takes a
     reference's prediction in place of targets.
     """
 
     name: str
-    score: Callable[[Any, Any], Tensor]
+    score: Callable[[Any, Any], Any]
     unit: str
     higher_is_better: bool | None
     """None: a diagnostic without a better direction, such as a width."""

@@ -3,23 +3,11 @@
 Scores are larger, and targets 1, where a point is out of distribution.
 """
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from bnnbench.methods.predictions.predictive import ClassPredictive
-
 TRUE_POSITIVE_RATE = 0.95
-Criterion = Callable[[Tensor, Tensor], Tensor]
-
-
-def by(
-    uncertainty: Callable[[ClassPredictive], Tensor], criterion: Criterion
-) -> Callable[[ClassPredictive, Tensor], Tensor]:
-    """Return the metric that judges an uncertainty by a criterion."""
-    return lambda prediction, target: criterion(uncertainty(prediction), target)
 
 
 def auroc(score: Float[Tensor, " points"], target: Int[Tensor, " points"]) -> Float64[Tensor, ""]:

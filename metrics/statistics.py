@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
-from scipy import special, stats
+from scipy import stats
 
 EXACT_WILCOXON = 25
 """The most differences for which the signed rank distribution is enumerated."""
@@ -103,28 +103,21 @@ def wilcoxon(differences: Float[ndarray, " pairs"]) -> Significance:
     count = len(nonzero)
     if count == 0:
         return Significance(0.0, 1.0)
-    ranks = stats.rankdata(np.abs(nonzero))
-    total = count * (count + 1) / 2
-    statistic = float(min(ranks[nonzero > 0].sum(), ranks[nonzero < 0].sum()))
-    ties = np.unique(ranks, return_counts=True)[1]
-    if count <= EXACT_WILCOXON and (ties == 1).all():
-        ways = np.ones(1)
-        for rank in range(1, count + 1):
-            ways = np.convolve(ways, [1, *[0] * (rank - 1), 1])
-        p_value = 2 * ways[: int(statistic) + 1].sum() / 2**count
-    else:
-        variance = total * (2 * count + 1) / 12 - (ties**3 - ties).sum() / 48
-        p_value = 2 * special.ndtr((statistic - total / 2) / math.sqrt(variance))
-    return Significance(statistic, min(1.0, float(p_value)))
+    distinct = count <= EXACT_WILCOXON and len(np.unique(np.abs(nonzero))) == count
+    method = "exact" if distinct else "asymptotic"
+    found = stats.wilcoxon(nonzero, correction=False, method=method)
+    return Significance(float(found.statistic), float(found.pvalue))
 
 
-def holm(p_values: Float[ndarray, " tests"]) -> Float[ndarray, " tests"]:
-    """Return p values adjusted for making all these tests, in the order given.
+def holm(p_values: Float[ndarray, "*columns tests"]) -> Float[ndarray, "*columns tests"]:
+    """Return p values adjusted for making all tests of a column, in the order given.
 
-    Source: Holm (1979), "A simple sequentially rejective multiple test procedure".
+    NaN stands for a test that was not made, and stays. Source: Holm (1979), "A simple
+    sequentially rejective multiple test procedure".
     """
-    order = np.argsort(p_values, kind="stable")
-    scaled = np.arange(len(p_values), 0, -1) * p_values[order]
+    order = np.argsort(p_values, axis=-1, kind="stable")  # NaN come last
+    left = (~np.isnan(p_values)).sum(-1, keepdims=True) - np.arange(p_values.shape[-1])
+    scaled = np.minimum(1, left * np.take_along_axis(p_values, order, -1))
     adjusted = np.empty_like(p_values)
-    adjusted[order] = np.maximum.accumulate(np.minimum(1, scaled))
+    np.put_along_axis(adjusted, order, np.maximum.accumulate(scaled, -1), -1)
     return adjusted

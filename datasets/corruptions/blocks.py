@@ -15,7 +15,7 @@ from bnnbench.datasets.base import Origin
 from bnnbench.datasets.corruptions import corrupt, official
 from bnnbench.datasets.corruptions.levels import Images
 from bnnbench.datasets.corruptions.textures import textures
-from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading import files, whole_files
 
 FOLDER = "corrupted"
 """Of the data folder; whatever is in it can be removed at any time."""
@@ -96,7 +96,7 @@ def _read(place: Path, shape: tuple[int, ...]) -> Images | None:
 
 def _keep(made: Images, place: Path) -> None:
     """Write a block and remove those used longest ago, down to `KEPT_BYTES`."""
-    with files.whole(place) as content:
+    with whole_files.whole(place) as content:
         np.save(content, made)
     ages = []
     for other in place.parent.glob("*.npy"):

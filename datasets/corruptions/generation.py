@@ -14,7 +14,7 @@ from bnnbench.datasets.base import Origin
 from bnnbench.datasets.corruptions import blocks, corrupt, official
 from bnnbench.datasets.corruptions.constants import SEVERITIES
 from bnnbench.datasets.corruptions.levels import Images
-from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading import whole_files
 
 MANIFEST = "manifest.json"
 
@@ -56,8 +56,8 @@ def make_cifar_c(
     for name, written in _written(images, labels, folder, wanted, seed, workers):
         known[name] = written
         content = identity | {"files": {name: asdict(one) for name, one in known.items()}}
-        with files.whole(folder / MANIFEST) as manifest:
-            manifest.write(json.dumps(content, indent=1, sort_keys=True).encode())
+        manifest = json.dumps(content, indent=1, sort_keys=True)
+        whole_files.write_whole(folder / MANIFEST, manifest.encode())
         yield name, written
 
 
@@ -87,7 +87,7 @@ def _write(images: Images, labels: np.ndarray, folder: Path, name: str, seed: in
     digest = hashlib.md5(usedforsecurity=False)
     repeated = (len(SEVERITIES) * len(images), *(() if name == "labels" else images.shape[1:]))
     header = {"descr": "|u1", "fortran_order": False, "shape": repeated}
-    with files.whole(folder / f"{name}.npy") as content:
+    with whole_files.whole(folder / f"{name}.npy") as content:
         np.lib.format.write_array_header_1_0(content, header)
         content.seek(0)
         digest.update(content.read())

@@ -8,7 +8,6 @@ import os
 import shutil
 import sys
 import tarfile
-import tempfile
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from bnnbench.datasets.base import DataDamaged, DataUnavailable, Origin, Part
+from bnnbench.datasets.reading.whole_files import whole
 
 Content: TypeAlias = IO[bytes] | io.BufferedIOBase
 
@@ -311,18 +311,3 @@ def _place(file: DataFile, content: Content) -> None:
         copy.seek(0)
         if _digest(copy, file.checksum) != file.checksum:
             raise damaged(file, f"the member of its archive does not have {file.checksum}")
-
-
-@contextlib.contextmanager
-def whole(place: Path) -> Iterator[IO[bytes]]:
-    """Open a new file for writing that appears, whole, at the end of the block or not at all."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-    try:
-        with os.fdopen(handle, "w+b") as content:
-            yield content
-        os.chmod(name, 0o644)
-        os.replace(name, place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

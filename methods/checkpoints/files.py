@@ -8,16 +8,14 @@ the old files. No file can make its reader run code.
 import contextlib
 import hashlib
 import json
-import os
 import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 import torch
+
+from bnnbench.datasets.reading.whole_files import whole, write_whole
 
 LEDGER = "ledger.json"
 _PIECE = 2**22
@@ -59,8 +57,7 @@ class Ledger:
         """Replace the folder's ledger."""
         fields = asdict(self)
         text = json.dumps(fields | {"sha256": _digest(fields)}, indent=1, sort_keys=True)
-        with _whole(folder, LEDGER) as (file, _):
-            file.write(text.encode())
+        write_whole(folder / LEDGER, text.encode())
 
     @staticmethod
     def read(folder: Path) -> "Ledger | None":
@@ -83,15 +80,17 @@ def write_state(folder: Path, name: str, state: Any) -> tuple[str, str]:
 
     Raises OSError where that is impossible.
     """
-    with _whole(folder, name) as (file, rename):
+
+    def final() -> Path:
+        return folder / f"{name}-{hashing.digest.hexdigest()[:16]}.pt"
+
+    with whole(folder / name, final) as file:
         hashing = _Hashing(file)
         try:
             torch.save(state, cast(BinaryIO, hashing))  # it writes and flushes, no more
         except RuntimeError as error:  # what torch makes of a full disk
             raise OSError(f"{folder / name}: {hashing.failure or error}") from error
-        sha256 = hashing.digest.hexdigest()
-        rename(final := f"{name}-{sha256[:16]}.pt")
-    return final, sha256
+    return final().name, hashing.digest.hexdigest()
 
 
 def read_state(folder: Path, stage: Stage) -> Any:
@@ -129,7 +128,7 @@ def remove_strays(folder: Path, ledger: Ledger) -> None:
 class _Hashing:
     """A file that knows the digest of what was written."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file, self.digest = file, hashlib.sha256()
         self.failure: OSError | None = None
 
@@ -143,33 +142,6 @@ class _Hashing:
 
     def flush(self) -> None:
         self._file.flush()
-
-
-@contextmanager
-def _whole(folder: Path, name: str) -> Iterator[tuple[BinaryIO, Any]]:
-    """Yield a file that appears under `name`, or what it is renamed to, once it is on disk."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-    names = [name]
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file, names.append
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, folder / names[-1])
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    _settle(folder)
-
-
-def _settle(folder: Path) -> None:
-    """Have the disk know the folder's new names."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _digest(fields: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from bnnbench.methods.ciber.samples import Samples, require_layers
 from bnnbench.methods.fitting.settings import require_choice, require_positive
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.hmc.posterior import HmcPosterior
+from bnnbench.methods.integration import sums
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
@@ -43,6 +44,10 @@ class CiberOfHmc:
             raise ValueError(
                 f"CiberOfHmc needs at least 2 draws to span a box; got {self.sampler.draws}"
             )
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the integrals over boxes."""
+        sums.warm_up(problem.train.inputs.device)
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `InferenceDiverged` when every trajectory diverges."""

@@ -30,6 +30,7 @@ from bnnbench.methods.fitting.settings import (
 )
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.fitting.validation_search import held_out
+from bnnbench.methods.integration import sums
 from bnnbench.methods.trajectory.collector import Descent, collect, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow, Plateau
 
@@ -75,6 +76,10 @@ class Ciber(Stacked):
         require_between(self, 0.0, 1.0, "validation_share")
         if not self.epsilons or not all(0 <= e < math.inf for e in self.epsilons):
             raise ValueError(f"Ciber needs finite epsilons of at least 0; got {self.epsilons}")
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the integrals over boxes."""
+        sums.warm_up(problem.train.inputs.device)
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -14,7 +14,7 @@ Networks".
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import torch
@@ -23,6 +23,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
 from bnnbench.methods.dvi.posterior import DviPosterior
 from bnnbench.methods.dvi.prior import InverseGamma, LayerwisePrior
@@ -59,6 +60,10 @@ class Dvi(Stacked):
         require_positive(self, "initial_std")
         require_choice(self, "covariance", get_args(Covariance))
         require_count(self, "order")
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the moments of the network's units, and their gradients."""
+        fit_first_rows(replace(self, epochs=1), problem)
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -10,6 +10,7 @@ from bnnbench.methods.base import Problem
 from bnnbench.methods.exact_linear_regression.integrals import Collapsed, Integral, MonteCarlo, Real
 from bnnbench.methods.exact_linear_regression.posterior import LinearPosterior, exact_posterior
 from bnnbench.methods.fitting.settings import require_count, require_positive
+from bnnbench.methods.integration import sums
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class LinearFromDraws:
     def __post_init__(self) -> None:
         require_count(self, "draws", least=2 if isinstance(self.integral, Collapsed) else 1)
         require_positive(self, "prior_std")
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the integrals over boxes."""
+        if isinstance(self.integral, Collapsed):
+            sums.warm_up(problem.train.inputs.device)
 
     def fit(self, problem: Problem, rng: torch.Generator) -> DrawsPosterior:
         """Return the posterior; the stream is not used."""

@@ -3,5 +3,4 @@
 `region`: boxes, and functions that are affine on them or split them at the kinks of ReLUs.
 `weights`: piecewise polynomials of such a function. `integrals`: volume, expectation, density.
 All rests on `sums`: sums of independent uniforms and the antiderivatives of their density.
-`problems` and `latte`: the same questions as polytopes, for a solver of general ones.
 """

@@ -51,6 +51,14 @@ def antiderivative(
     return torch.from_numpy(values).view(shape)
 
 
+def warm_up(device: torch.device) -> None:
+    """Compile the integrals; on a GPU there is nothing to compile."""
+    if device.type == "cpu":
+        x, widths = torch.zeros(1, dtype=torch.float64), torch.ones(1, 2, dtype=torch.float64)
+        antiderivative(x, widths, 0)
+        SumOfUniforms(x, widths).cdf(x)
+
+
 @dataclass(frozen=True)
 class SumOfUniforms:
     """The distribution of a centre and independent uniforms around 0."""

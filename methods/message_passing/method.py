@@ -14,6 +14,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood, Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import Rows, require_unaugmented
@@ -165,6 +166,12 @@ class MessagePassing(Stacked):
             )
         if not all(0 < std < math.inf for std in self.noise_stds):
             raise ValueError(f"MessagePassing needs noise_stds > 0; got {self.noise_stds!r}")
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the kernels: in C all at once, in CUDA those that one batch needs."""
+        if self.backend == "compiled":
+            short = replace(self, iterations=(1,), noise_stds=())
+            fit_first_rows(short, problem, self.batch_size)
 
     @torch.no_grad()
     def fit_stack(

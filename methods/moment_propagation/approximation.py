@@ -133,6 +133,10 @@ class Approximation:
                 "Dropout and GaussianNoise into the network"
             )
 
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the moments of the network's units; the network trained last is kept."""
+        replace(self.training, training="ap2").warm_up(problem)
+
     def fit(self, problem: Problem, rng: torch.Generator) -> ApproximatePosterior:
         """Return the posterior; raises `InferenceDiverged` if weights overflow."""
         own = problem.architecture

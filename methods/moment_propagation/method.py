@@ -14,6 +14,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_choice
@@ -63,6 +64,10 @@ class MomentPropagation(Stacked):
         """Return the network that is trained: with this method's norms and dropout."""
         normed = with_analytic_norms(architecture) if self.norm == "ap2" else architecture
         return with_dropout(normed, self.dropout) if self.dropout else normed
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the moments of the network's units, and their gradients."""
+        fit_first_rows(replace(self, epochs=1), problem)
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

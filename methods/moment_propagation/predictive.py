@@ -1,11 +1,12 @@
 """Another method's posterior, predicting by one pass of moments instead of by draws."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import Compiled, InferenceDiverged, Posterior, Problem
+from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
 from bnnbench.methods.ivon import Ivon
@@ -25,6 +26,12 @@ class MomentPrediction(Batched):
 
     method: Mfvi | Ivon | GravesVi = field(default_factory=Mfvi)
     formulas: Formulas = Formulas()
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile what the method needs, and the moments of the network's units."""
+        if isinstance(self.method, Compiled):
+            self.method.warm_up(problem)
+        fit_first_rows(replace(self, method=Mfvi(epochs=1)), problem)
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

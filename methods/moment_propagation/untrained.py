@@ -7,6 +7,7 @@ from typing import get_args
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.settings import require_choice
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
@@ -23,6 +24,10 @@ class Untrained:
 
     def __post_init__(self) -> None:
         require_choice(self, "initialisation", get_args(Rescaling))
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the moments of the network's units."""
+        fit_first_rows(self, problem)
 
     def fit(self, problem: Problem, rng: torch.Generator) -> ApproximatePosterior:
         """Return the network; training targets are not used."""

@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
 from typing import Literal, get_args
@@ -14,6 +14,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
 from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, Problem
 from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
@@ -115,6 +116,11 @@ class Pbp(Batched):
         require_between(self, 1 + 1e-9, float("inf"), "prior_shape", "noise_shape")
         require_positive(self, "prior_rate", "noise_rate")
         require_choice(self, "backend", get_args(Backend))
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the filter of such targets."""
+        if self.backend == "compiled":
+            fit_first_rows(replace(self, epochs=1), problem)
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -31,6 +31,7 @@ from jaxtyping import Float
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
@@ -59,6 +60,10 @@ class GravesVi(Batched):
         require_count(self, "epochs", "trials", "draws")
         require_between(self, 0.0, 1.0, "validation_share")
         require_positive(self, "initial_std")
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the descent, and load the search."""
+        fit_first_rows(replace(self, epochs=1, trials=1), problem, rows=4)
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

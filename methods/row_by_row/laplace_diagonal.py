@@ -16,7 +16,7 @@ choice of the precisions: γ counts each weight as if it were alone, so that it 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import no_type_check
 
 import numpy as np
@@ -27,6 +27,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
@@ -88,6 +89,10 @@ class LaplaceDiagonal(Batched):
     def __post_init__(self) -> None:
         require_count(self, "evidence_updates", "iterations")
         require_positive(self, "initial_prior_precision", "initial_noise_precision")
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile loss, curvature and linearised predictions."""
+        fit_first_rows(replace(self, evidence_updates=1, iterations=1), problem)
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

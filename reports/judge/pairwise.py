@@ -7,6 +7,8 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from scipy import special
 
+from bnnbench.metrics.statistics import holm
+
 FEWEST = 3
 """The fewest differences that are tested."""
 
@@ -130,12 +132,7 @@ def _inverse_trigamma(y: ndarray) -> ndarray:
 def _adjusted(p_value: ndarray) -> ndarray:
     """Return Holm's p-values of the pairs above the diagonal, on both sides of it."""
     first, second = np.triu_indices(p_value.shape[-1], 1)
-    raw = p_value[..., first, second]
-    order = np.argsort(raw, axis=-1, kind="stable")  # NaN come last
-    left = (~np.isnan(raw)).sum(-1, keepdims=True) - np.arange(raw.shape[-1])
-    scaled = np.minimum(1, left * np.take_along_axis(raw, order, -1))
-    adjusted = np.empty_like(raw)
-    np.put_along_axis(adjusted, order, np.maximum.accumulate(scaled, -1), -1)
+    adjusted = holm(p_value[..., first, second])
     found = np.full_like(p_value, np.nan)
     found[..., first, second] = found[..., second, first] = adjusted
     return found

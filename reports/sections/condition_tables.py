@@ -37,7 +37,7 @@ def condition_table(
     ]
     if condition == benchmark.conditions[0] and not minor:
         costs = [r.cost for r in benchmark.records if r.cost]
-        known = [name for name in COSTS if any(getattr(c, name) is not None for c in costs)]
+        known = [name for name in COSTS if any(getattr(c, name) for c in costs)]
         pairs += [cost_column(benchmark, name, methods) for name in known]
     title = f"{labels.dataset(benchmark.title)}, {labels.condition(condition)}"
     return table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))

@@ -56,6 +56,7 @@ METRICS = {
     "aurc": "AURC",
     "augrc": "AUGRC",
     "fit_seconds": "Fit",
+    "compile_seconds": "Compile",
     "predict_seconds": "Predict",
     "peak_bytes": "Memory",
     "fit_joules": "Energy",

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.write import compare, export_runs, site, timing_page
@@ -13,7 +14,6 @@ from bnnbench.reports.write.content import Content, content
 from bnnbench.reports.write.export import csv_text, latex, markdown, tidy
 from bnnbench.reports.write.listing import RUN_COLUMNS, run_rows
 from bnnbench.reports.write.page import MOST_DAMAGE, pages
-from bnnbench.suites.engine.store.durable import write_whole
 from bnnbench.suites.engine.store.tables import COST_COLUMNS, METRIC_COLUMNS, cost_rows, metric_rows
 
 ABOUT = """Rebuild the report of every suite from what it kept, without fitting anything:

@@ -5,12 +5,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.reports.read.load import Damage, read, store_names, suite_folders
 from bnnbench.reports.style import labels
 from bnnbench.reports.write.changes import Change, Changes, Place, changes
 from bnnbench.reports.write.export import escaped_markdown
 from bnnbench.reports.write.page import compared
-from bnnbench.suites.engine.store.durable import write_whole
 from bnnbench.suites.engine.store.record import Record
 
 MOST_LINES = 15

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from bnnbench.reports.read.facts import provenance_entries
 from bnnbench.reports.style import labels
 from bnnbench.reports.write.content import Content
-from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.record import COSTS, Record
 
 MOST_BYTES = 1_400_000
 """Of a page, for what is behind its cells."""
@@ -98,8 +98,7 @@ def _names(wanted: Collection[tuple[object, str, str]]) -> dict[str, str]:
     conditions = sorted({condition for _, condition, _ in wanted})
     metrics = sorted({metric for _, _, metric in wanted})
     return {c: labels.condition(c) for c in conditions} | {
-        m: labels.metric(m)
-        for m in (*metrics, "fit_seconds", "predict_seconds", "peak_bytes", "fit_joules")
+        m: labels.metric(m) for m in (*metrics, *COSTS)
     }
 
 
@@ -114,7 +113,7 @@ def _runs(runs: Sequence[Record], origins: dict[str, int]) -> Plain:
         "finished": _column([str(r.provenance.get("finished", ""))[:19] for r in runs]),
         "origin": _column([origins.setdefault(text, len(origins)) for text in told]),
     }
-    for name in ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules"):
+    for name in COSTS:
         columns[name] = _column([getattr(r.cost, name, None) for r in runs])
     if errors := {i: r.error[-LONGEST_ERROR:] for i, r in enumerate(runs) if r.error}:
         columns["errors"] = errors

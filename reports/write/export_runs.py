@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.export import latex
 from bnnbench.reports.write.listing import RUN_COLUMNS, run_rows
-from bnnbench.suites.engine.store.durable import write_whole
-from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.record import COSTS, Record
 from bnnbench.suites.engine.store.tables import metric_rows
 
 WRITTEN, MISUSED, DAMAGED = 0, 2, 3
@@ -74,7 +74,7 @@ def frame(found: Iterable[Results]) -> pd.DataFrame:
 
 
 SCORE_COLUMNS = ("scored_on", "condition", "metric", "value", "unit")
-NUMBERS = ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules", "value")
+NUMBERS = (*COSTS, "value")
 
 
 def _scores(records: Sequence[Record], places: Mapping[str, str]) -> pd.DataFrame:

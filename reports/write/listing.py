@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
-from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.record import COSTS, Record
 
 RUN_COLUMNS = (
     *("key", "suite", "profile", "dataset", "origin", "method", "fold", "seed", "status"),
-    *("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules"),
+    *COSTS,
     *("commit", "machine", "device", "finished", "store"),
 )
 
@@ -23,11 +23,10 @@ def run_rows(
 
 def _row(record: Record, store: str) -> tuple[object, ...]:
     told, cost = record.provenance, record.cost
-    costs = ("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules")
     return (
         *(record.key, record.suite, record.profile, record.dataset, record.origin),
         *(record.method, record.fold, record.seed, record.status),
-        *("" if (v := getattr(cost, name, None)) is None else v for name in costs),
+        *("" if (v := getattr(cost, name, None)) is None else v for name in COSTS),
         *(str(told.get(name, "")) for name in ("commit", "machine", "device", "finished")),
         store,
     )

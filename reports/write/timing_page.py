@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.methods import METHODS
 from bnnbench.reports.figures import timings as figure
 from bnnbench.reports.read.timings import (
@@ -20,7 +21,6 @@ from bnnbench.reports.read.timings import (
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import KNOWN, styles
 from bnnbench.reports.write import page
-from bnnbench.suites.engine.store.durable import write_whole
 
 SESSION, EARLIER = "benchmark.json", "benchmark_previous.json"
 """Files of a folder of results: what `make benchmark` writes, and what it is compared with."""

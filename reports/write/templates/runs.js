@@ -32,6 +32,7 @@ const oneRun = (runs, i, entry) => {
     predict: `${short(at(runs.predict_seconds, i))} s`,
     memory: `${short(at(runs.peak_bytes, i), 2 ** -20)} MiB`,
   };
+  if (at(runs.compile_seconds, i) > 0) told.compile = `${short(at(runs.compile_seconds, i))} s, before the fit`;
   if (at(runs.fit_joules, i) != null) told.energy = `${short(at(runs.fit_joules, i))} J`;
   if (runs.store !== undefined) told.store = BEHIND.stores[at(runs.store, i)];
   const diagnostics = Object.fromEntries(Object.entries(runs.diagnostics ?? {})

@@ -37,6 +37,7 @@ class Attempt:
     """Condition → checksum of what the posterior was asked about."""
     diagnostics: dict[str, float] = field(default_factory=dict)
     fit_seconds: float = 0.0
+    compile_seconds: float = 0.0
     predict_seconds: float = 0.0
     peak_bytes: float = 0.0
     fit_joules: float | None = None

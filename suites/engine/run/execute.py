@@ -81,7 +81,7 @@ def execute(task: Task, listener: Listener = lambda *_: None) -> list[Outcome]:
 def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
     data, done = attempt.start, attempt.status == "completed"
     spent = attempt.fit_seconds, attempt.predict_seconds, attempt.peak_bytes
-    cost = Cost(*spent, len(task.runs), attempt.fit_joules)
+    cost = Cost(*spent, len(task.runs), attempt.fit_joules, attempt.compile_seconds)
     record = Record(
         **_identity(attempt.run, task),
         origin=data.origin,

@@ -15,6 +15,7 @@ from bnnbench.suites.engine.run.guard import unchanged
 from bnnbench.suites.engine.run.packing import kept_of_earlier
 from bnnbench.suites.engine.run.stopwatch import stopwatch
 from bnnbench.suites.engine.run.streams import stream
+from bnnbench.suites.engine.run.warming import warm_up
 from bnnbench.suites.engine.store import checkpoints
 
 
@@ -24,10 +25,12 @@ def fit(
     """Fit, and charge each attempt an equal share of time and memory.
 
     `number` counts the fits of a run from 0. Fits that go on from a checkpoint in `folder` cost
-    what they did before, too; how much energy that was is not known.
+    what they did before, too; how much energy that was is not known. Compiling comes before,
+    and is charged apart.
     """
     if not attempts:
         return
+    compile_seconds = warm_up(attempts[0], device)
     runs, train = [a.run for a in attempts], [a.data.train for a in attempts]
     with (
         memory.growth(device) as grown,
@@ -40,6 +43,7 @@ def fit(
     peak = max(grown.bytes, place.earlier_peak_bytes)
     for attempt in attempts:
         attempt.fit_seconds += seconds / len(attempts)
+        attempt.compile_seconds += compile_seconds / len(attempts)
         earlier = attempt.fit_joules if number else 0.0
         if energy is None or earlier is None:
             attempt.fit_joules = None

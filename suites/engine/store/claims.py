@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from bnnbench.suites.engine.store.durable import write_whole
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.suites.engine.store.store import Unwritable
 
 SECONDS_BETWEEN_BEATS = 5.0

@@ -8,9 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Dataset
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.suites.engine.declare.description import describe, digest
 from bnnbench.suites.engine.declare.grid import Suite
-from bnnbench.suites.engine.store.durable import write_whole
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 

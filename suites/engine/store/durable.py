@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and stay once a call has returned."""
+"""Folders that appear whole or not at all, and files that are replaced in them."""
 
 import contextlib
 import ctypes
@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
 
+from bnnbench.datasets.reading.whole_files import settle
+
 T = TypeVar("T")
 
 SYNCING = 16
@@ -23,22 +25,6 @@ _EXCHANGE = 2
 
 _HERE = -100
 """AT_FDCWD of Linux: relative paths start where the process is."""
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; it is on the disk when this returns."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    sync([path.parent])
 
 
 def change(folder: Path, name: str, changed: Callable[[bytes], bytes | None]) -> None:
@@ -76,7 +62,7 @@ def sync(paths: Iterable[Path]) -> None:
 
     All at once: one after another, each would wait for a commit of its own.
     """
-    at_once(_sync, list(paths))
+    at_once(settle, list(paths))
 
 
 def at_once(act: Callable[[T], None], items: Sequence[T]) -> None:
@@ -88,18 +74,6 @@ def at_once(act: Callable[[T], None], items: Sequence[T]) -> None:
     wait(waiting)
     for one in waiting:
         one.result()
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        # Some network filesystems do not sync folders, whose entries they write at once.
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP) or not path.is_dir():
-            raise
-    finally:
-        os.close(handle)
 
 
 @functools.cache

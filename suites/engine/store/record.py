@@ -33,11 +33,21 @@ class Cost:
     fitted_together: int = 1
     fit_joules: float | None = None
     """Of the GPU while fitting; None where nobody counts them, as on a CPU."""
+    compile_seconds: float = 0.0
+    """Before the fit, in which it is not included; mostly 0, as kernels are kept in a process.
+    Earlier records have it among the fit seconds."""
 
     @property
     def known(self) -> dict[str, float]:
         """What is known of it, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
+
+
+COSTS = (
+    *("fit_seconds", "compile_seconds", "predict_seconds"),
+    *("peak_bytes", "fitted_together", "fit_joules"),
+)
+"""The fields of `Cost`, as tables order them."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bnnbench.suites.engine.run.packing import Predictions, unpack
 from bnnbench.suites.engine.store.clock import Clock
 from bnnbench.suites.engine.store.durable import at_once, change, put, sync
 from bnnbench.suites.engine.store.record import (
@@ -22,6 +22,9 @@ from bnnbench.suites.engine.store.record import (
     newest,
     to_json,
 )
+
+if TYPE_CHECKING:
+    from bnnbench.suites.engine.run.packing import Predictions
 
 RECORD, PREDICTIONS = "record.json", "predictions.npz"
 
@@ -181,8 +184,10 @@ class Store:
         """
         return newest(self.records())
 
-    def predictions(self, key: str) -> Predictions:
+    def predictions(self, key: str) -> "Predictions":
         """Return what `write` kept; raises `Damaged` where it is missing or not whole."""
+        from bnnbench.suites.engine.run.packing import unpack  # records are read without torch
+
         path = self.runs / key / PREDICTIONS
         content = self.packed(key)
         try:

@@ -4,9 +4,9 @@ import csv
 import io
 from collections.abc import Iterable
 
+from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.metrics import LISTED
-from bnnbench.suites.engine.store.durable import write_whole
-from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.record import COSTS, Record
 from bnnbench.suites.engine.store.store import Store
 
 METRIC_COLUMNS = (
@@ -15,7 +15,8 @@ METRIC_COLUMNS = (
 )
 COST_COLUMNS = (
     *("suite", "profile", "dataset", "origin", "method", "seed", "fold", "status"),
-    *("fit_seconds", "predict_seconds", "peak_bytes", "fitted_together", "fit_joules", "device"),
+    *COSTS,
+    "device",
 )
 
 Row = tuple[str | int | float, ...]
@@ -50,12 +51,8 @@ def cost_rows(records: Iterable[Record]) -> list[Row]:
     return sorted(
         (
             *(r.suite, r.profile, r.dataset, r.origin, r.method, r.seed, r.fold, r.status),
-            *(r.cost.fit_seconds, r.cost.predict_seconds, r.cost.peak_bytes),
-            *(
-                r.cost.fitted_together,
-                "" if r.cost.fit_joules is None else r.cost.fit_joules,
-                str(r.provenance.get("device", "")),
-            ),
+            *("" if (value := getattr(r.cost, name)) is None else value for name in COSTS),
+            str(r.provenance.get("device", "")),
         )
         for r in records
         if r.cost is not None

@@ -8,9 +8,9 @@ import torch
 
 from bnnbench.methods.base import PackageMissing
 from bnnbench.methods.integration.integrals import density
-from bnnbench.methods.integration.latte import Latte, h_representation, monomials
-from bnnbench.methods.integration.problems import HalfSpace, Piece, Problem, triangular_likelihood
 from bnnbench.methods.integration.region import Affine, Box, Rectified
+from tests.methods.integration.latte import Latte, h_representation, monomials
+from tests.methods.integration.problems import HalfSpace, Piece, Problem, triangular_likelihood
 from tests.methods.problems import stream
 
 LOWER, UPPER = (Fraction(-1, 2), Fraction(-1, 5)), (Fraction(1, 2), Fraction(3, 10))

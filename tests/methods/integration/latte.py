@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from bnnbench.methods.base import PackageMissing
-from bnnbench.methods.integration.problems import Piece, Polynomial, Problem
+from tests.methods.integration.problems import Piece, Polynomial, Problem
 
 ANSWER = "Answer:"
 EMPTY = re.compile(r"Empty polytope|Ax = b, given as .*\n=+\n\[-?\d")

@@ -1,0 +1,49 @@
+"""The scores and costs of kept runs as tables of pandas; no torch is imported."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from bnnbench.reports.read.load import suite_folders
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Store
+from bnnbench.suites.engine.store.tables import (
+    COST_COLUMNS,
+    COSTS,
+    METRIC_COLUMNS,
+    Row,
+    cost_rows,
+    metric_rows,
+)
+
+
+def results(folder: str | Path) -> pd.DataFrame:
+    """Return one row per score of the runs in a suite's folder, or in a folder of several.
+
+    Columns: suite, profile, dataset, origin (of the data that were scored), condition, method,
+    seed, fold, metric, value, unit and the run's key. Of runs of other settings under the same
+    names, the one that a command last asked for counts. Diverged and failed runs have no score;
+    `costs` has their status. Raises ValueError for a folder without results, and `Damaged`,
+    which names the cure, for a record that cannot be read.
+    """
+    return _frame(folder, METRIC_COLUMNS, metric_rows)
+
+
+def costs(folder: str | Path) -> pd.DataFrame:
+    """Return one row per run whose cost is known, of the same runs as `results`.
+
+    Columns: suite, profile, dataset, origin, method, seed, fold, status, fit_seconds,
+    compile_seconds (before the fit), predict_seconds, peak_bytes, fitted_together, fit_joules
+    (NaN where nobody counts them), device and the run's key.
+    """
+    found = _frame(folder, COST_COLUMNS, cost_rows)
+    return found.assign(**{name: pd.to_numeric(found[name]) for name in COSTS})
+
+
+def _frame(
+    folder: str | Path, columns: tuple[str, ...], rows: Callable[[Iterable[Record]], list[Row]]
+) -> pd.DataFrame:
+    records = [r for place in suite_folders(Path(folder)) for r in Store(place).current()]
+    found = sorted((*row, record.key) for record in records for row in rows([record]))
+    return pd.DataFrame(found, columns=[*columns, "key"])

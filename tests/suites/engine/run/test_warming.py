@@ -1,0 +1,150 @@
+"""Compiling is no part of a fit's time."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.methods.base import Unsupported
+from bnnbench.suites.engine.declare.grid import Evaluation, Run
+from bnnbench.suites.engine.run import fitting, warming
+from bnnbench.suites.engine.run.execute import Task, execute
+from tests.suites.fakes import Coins, Line, Mean, Together
+
+CALLS: list[str] = []
+
+
+@dataclass(frozen=True)
+class Warm(Mean):
+    """A method that notes what is asked of it."""
+
+    number: int = 0
+
+    def warm_up(self, problem):
+        CALLS.append("warm up")
+
+    def fit(self, problem, rng):
+        CALLS.append("fit")
+        return super().fit(problem, rng)
+
+
+@dataclass(frozen=True)
+class Refuses(Mean):
+    """A method whose kernels cannot be compiled."""
+
+    refusal: ClassVar = Unsupported("needed another network")
+
+    def warm_up(self, problem):
+        raise self.refusal
+
+
+@pytest.fixture(autouse=True)
+def cold(monkeypatch):
+    """A process that has compiled nothing."""
+    monkeypatch.setattr(warming, "_warm", set())
+    CALLS.clear()
+
+
+def outcome(method, source=None, seed=0):
+    run = Run("miniature", "quick", "label", source or Line(), method, (), fold=0, seed=seed)
+    (found,) = execute(Task((run,), (Evaluation(Clean(), ("log_likelihood",)),)))
+    return found.record
+
+
+def test_kernels_are_compiled_before_the_fits_clock_starts(monkeypatch):
+    started = fitting.stopwatch
+
+    def noted(device):
+        CALLS.append("clock")
+        return started(device)
+
+    monkeypatch.setattr(fitting, "stopwatch", noted)
+    record = outcome(Warm())
+    assert CALLS[:3] == ["warm up", "clock", "fit"]
+    assert record.cost.compile_seconds > 0
+
+
+def test_a_process_compiles_once_for_each_method_and_kind_of_problem():
+    assert outcome(Warm()).cost.compile_seconds > 0
+    assert outcome(Warm(), seed=1).cost.compile_seconds == 0
+    assert CALLS.count("warm up") == 1
+    outcome(Warm(number=1))
+    assert CALLS.count("warm up") == 2
+    outcome(Warm(), Coins())
+    assert CALLS.count("warm up") == 3
+
+
+def test_a_method_that_compiles_nothing_costs_no_seconds_of_compiling():
+    assert outcome(Mean()).cost.compile_seconds == 0
+
+
+def test_what_fails_while_compiling_is_left_to_the_fit():
+    assert outcome(Refuses()).status == "completed"
+
+
+def test_compiling_changes_no_score():
+    assert outcome(Warm()).scores == outcome(Mean()).scores
+
+
+def test_runs_that_are_fitted_together_share_the_seconds(monkeypatch):
+    monkeypatch.setattr(fitting, "warm_up", lambda attempt, device: 6.0)
+    run = Run("miniature", "quick", "label", Line(), Together(), (), fold=0, seed=0)
+    runs = tuple(replace(run, seed=seed) for seed in range(3))
+    found = execute(Task(runs, (Evaluation(Clean(), ("rmse",)),)))
+    assert [one.record.cost.compile_seconds for one in found] == [2.0, 2.0, 2.0]
+
+
+SCRIPT = """
+import json
+from dataclasses import dataclass
+
+from numba.core import event
+
+from bnnbench.datasets.conditions.base import Clean
+from bnnbench.methods.networks.architectures import Linear, ReLU
+from bnnbench.methods.pbp.method import Pbp
+from bnnbench.suites.engine.declare.grid import Evaluation, Run
+from bnnbench.suites.engine.run.execute import Task, execute
+from tests.suites.fakes import Line
+
+compiled = event.RecordingListener()
+event.register("numba:compile", compiled)
+counts = []
+
+
+class Watched(Pbp):
+    def fit_many(self, problems, rngs):
+        if self.epochs > 1:  # not the short fit that compiles
+            counts.append(len(compiled.buffer))
+        fitted = super().fit_many(problems, rngs)
+        if self.epochs > 1:
+            counts.append(len(compiled.buffer))
+        return fitted
+
+
+network = (Linear(8), ReLU(), Linear(1))
+run = Run("miniature", "quick", "PBP", Line(), Watched(epochs=2), network, fold=0, seed=0)
+(one,) = execute(Task((run,), (Evaluation(Clean(), ("rmse",)),)))
+assert one.record.status == "completed", one.record.error
+print(json.dumps(counts))
+"""
+
+
+def test_pbp_compiles_nothing_while_its_fit_is_timed(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+
+    def counts():
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    before, after = counts()
+    assert before == after > 0
+    assert counts() == [0, 0]  # kept for the next process
