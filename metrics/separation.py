@@ -9,15 +9,15 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from bnnbench.methods.predictions.predictive import ClassPredictive
+from bnnbench.methods.predictions.base import HasProbabilities
 
 TRUE_POSITIVE_RATE = 0.95
 Criterion = Callable[[Tensor, Tensor], Tensor]
 
 
 def by(
-    uncertainty: Callable[[ClassPredictive], Tensor], criterion: Criterion
-) -> Callable[[ClassPredictive, Tensor], Tensor]:
+    uncertainty: Callable[[HasProbabilities], Tensor], criterion: Criterion
+) -> Callable[[HasProbabilities, Tensor], Tensor]:
     """Return the metric that judges an uncertainty by a criterion."""
     return lambda prediction, target: criterion(uncertainty(prediction), target)
 

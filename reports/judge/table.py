@@ -80,6 +80,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     origin: str = "original"
+    unanswered: tuple[str, ...] = ()
+    """Why a completed method is "not scored" by a metric: a line for each reason."""
 
     @property
     def benchmark(self) -> tuple[str, ...]:

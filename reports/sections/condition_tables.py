@@ -40,7 +40,20 @@ def condition_table(
         known = [name for name in COSTS if any(getattr(c, name) is not None for c in costs)]
         pairs += [cost_column(benchmark, name, methods) for name in known]
     title = f"{labels.dataset(benchmark.title)}, {labels.condition(condition)}"
-    return table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
+    table = table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
+    return replace(table, unanswered=_unanswered(benchmark, condition, names))
+
+
+def _unanswered(benchmark: Benchmark, condition: str, metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return why methods are not scored by metrics of a table, a line for each reason."""
+    blamed: dict[tuple[str, str], dict[str, None]] = {}
+    for method, runs in benchmark.runs.items():
+        for record in runs:
+            reasons = record.unanswered.get(condition, {})
+            for name in metrics:
+                if name in reasons:
+                    blamed.setdefault((method, reasons[name]), {})[labels.metric(name)] = None
+    return tuple(f"{who} by {', '.join(by)}: {why}" for (who, why), by in blamed.items())
 
 
 def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:

@@ -8,7 +8,7 @@ import torch
 
 from bnnbench.datasets.base import Dataset
 from bnnbench.methods.base import InferenceDiverged, Posterior
-from bnnbench.methods.predictions.predictive import Predictive
+from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.store.record import Status
 
@@ -29,6 +29,8 @@ class Attempt:
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     not_scored: dict[str, str] = field(default_factory=dict)
     """Condition → why this posterior has no predictions under it."""
+    unanswered: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Condition → metric → why its predictions have no answer to it."""
     probed: tuple[str, ...] = ()
     """Conditions whose scores are measurements of probes."""
     predictions: dict[str, tuple[Predictive, torch.Tensor]] = field(default_factory=dict)

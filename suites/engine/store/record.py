@@ -73,6 +73,9 @@ class Record:
     """Key of the run that distances are to, and the SHA-256 of its predictions."""
     not_scored: Mapping[str, str] = field(default_factory=dict)
     """Condition → why the posterior could not be scored under it, though the run went well."""
+    unanswered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Condition → metric → why the predictions could not be scored by it: they are intervals, for
+    example, and the metric needs a density."""
     evaluations: tuple[Mapping[str, object], ...] = ()
     """Conditions and metrics as they were asked for, in full; none in schema 1."""
     condition_data: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bnnbench.suites.engine.run.packing import Predictions, unpack
+from bnnbench.suites.engine.run.packing import NotImported, Predictions, unpack
 from bnnbench.suites.engine.store.clock import Clock
 from bnnbench.suites.engine.store.durable import at_once, change, put, sync
 from bnnbench.suites.engine.store.record import (
@@ -182,11 +182,17 @@ class Store:
         return newest(self.records())
 
     def predictions(self, key: str) -> Predictions:
-        """Return what `write` kept; raises `Damaged` where it is missing or not whole."""
+        """Return what `write` kept.
+
+        Raises `Damaged` where it is missing or not whole, and `NotImported` where it is of a
+        stranger's class and this process has not imported that.
+        """
         path = self.runs / key / PREDICTIONS
         content = self.packed(key)
         try:
             return unpack(content)
+        except NotImported:
+            raise
         except Exception as error:  # whatever NumPy says of bytes that it did not write
             raise Damaged(path, f"not predictions: {error!r}") from error
 
