@@ -65,6 +65,8 @@ class Evidence:
     """How many completed runs the store keeps without predictions."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """key and reason of runs whose predictions could not be read"""
+    not_imported: list[tuple[str, str]] = field(default_factory=list)
+    """the same of runs whose predictions are of a class that this process has not imported"""
 
     def add(
         self, condition: str, prediction: Predictive, targets: torch.Tensor, main: str = "clean"
@@ -107,7 +109,7 @@ def gather(store: Store, runs: Sequence[Record], main: str = "clean") -> Evidenc
         except FileNotFoundError:
             evidence.absent += 1
         except NotImported as reason:
-            evidence.unreadable.append((record.key, f"its predictions are not shown: {reason}"))
+            evidence.not_imported.append((record.key, f"its figures are missing: {reason}"))
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             evidence.unreadable.append((record.key, f"its predictions.npz is damaged: {error}"))
     return evidence

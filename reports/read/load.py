@@ -16,6 +16,8 @@ class Damage:
 
     key: str
     reason: str
+    whole: bool = False
+    """Whether nothing is wrong with its files: their reading needs a class that is not imported."""
 
 
 @dataclass(frozen=True)

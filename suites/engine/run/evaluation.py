@@ -121,6 +121,5 @@ def _diagnose(attempt: Attempt, posterior: Posterior) -> None:
 
 def _on_cpu(prediction: Any) -> Predictive:
     """Return the prediction with its arrays on the CPU; raises TypeError for what is none."""
-    return type(prediction).unpack(
-        {name: array.cpu() for name, array in vars_of(prediction).items()}
-    )
+    arrays = {name: array.cpu() for name, array in vars_of(prediction).items()}
+    return type(prediction).unpack(arrays)

@@ -1,7 +1,9 @@
 """Methods that return predictives of their own, carried out, kept, scored again and reported."""
 
 import io
+import sys
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from bnnbench.metrics import INTERVALS, QUANTILES, REGRESSION, SETS
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.condition_tables import condition_table
+from bnnbench.reports.write.cli import main as report
 from bnnbench.suites.engine.command.summary import print_failures, print_tables
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite
 from bnnbench.suites.engine.run.execute import Task, execute
@@ -58,7 +61,7 @@ class Stranger:
     """A method whose posterior predicts a class of one kind."""
 
     kind: str
-    diagnostics = {}
+    diagnostics: ClassVar = {}
 
     def fit(self, problem, rng):
         return self
@@ -178,10 +181,6 @@ def test_a_report_says_not_scored_and_why(results):
 
 def test_a_report_of_a_class_that_cannot_be_imported_keeps_its_scores(results, tmp_path):
     store, _ = results
-    import sys
-
-    from bnnbench.reports.write.cli import main as report
-
     here = sys.modules.pop(__name__)
     try:
         assert report([str(store.folder), "--out", str(tmp_path / "site")]) == 0
