@@ -2,22 +2,17 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from bnnbench.methods.predictions.base import HasCdf, HasMoments, HasVariance, require
+from bnnbench.methods.predictions.base import HasCdf, HasVariance, require
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 
 MOST_STEPS = 200
 CALIBRATION_LEVELS = torch.arange(11, dtype=torch.float64) / 10
-
-
-@runtime_checkable
-class _Bracketed(HasMoments, HasCdf, Protocol):
-    """A distribution whose quantiles can be searched for."""
 
 
 def quantile(prediction: Any, level: float) -> Float64[Tensor, "points outputs"]:
@@ -38,7 +33,7 @@ def quantile(prediction: Any, level: float) -> Float64[Tensor, "points outputs"]
     return _root_of_cdf(prediction, level)
 
 
-def _root_of_cdf(prediction: _Bracketed, level: float) -> Tensor:
+def _root_of_cdf(prediction: Any, level: float) -> Tensor:
     """Return the quantile by bisection, or by inverse quadratic interpolation where it is safe.
 
     Cantelli's inequality gives the bracket: no distribution has a quantile outside.

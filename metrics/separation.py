@@ -4,20 +4,19 @@ Scores are larger, and targets 1, where a point is out of distribution.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
-
-from bnnbench.methods.predictions.base import HasProbabilities
 
 TRUE_POSITIVE_RATE = 0.95
 Criterion = Callable[[Tensor, Tensor], Tensor]
 
 
 def by(
-    uncertainty: Callable[[HasProbabilities], Tensor], criterion: Criterion
-) -> Callable[[HasProbabilities, Tensor], Tensor]:
+    uncertainty: Callable[[Any], Tensor], criterion: Criterion
+) -> Callable[[Any, Tensor], Tensor]:
     """Return the metric that judges an uncertainty by a criterion."""
     return lambda prediction, target: criterion(uncertainty(prediction), target)
 
