@@ -107,6 +107,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("provenance", "not_scored", "unanswered"), Mapping),
     "error": (str, type(None)),
     "target": (Mapping, type(None)),
+    "own_network": (Mapping, type(None)),
 }
 
 

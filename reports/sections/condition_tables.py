@@ -98,12 +98,15 @@ def table_of(
     origin: str,
 ) -> Table:
     """Return methods by columns, each with its entries; those of costs come last."""
+    networks = benchmark.own_networks
     rows, asked = [], len({(r.fold, r.seed) for r in benchmark.records})
     for k, method in enumerate(methods):
         runs = benchmark.runs.get(method, ())
         completed = sum(r.status == "completed" for r in runs)
         rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed, asked))
-    return Table(title, tuple(column for column, _ in pairs), tuple(rows), origin)
+    columns = tuple(column for column, _ in pairs)
+    apart = tuple(f"{m} ({networks[m]})" for m in methods if m in networks)
+    return Table(title, columns, tuple(rows), origin, apart)
 
 
 def ordered(names: set[str]) -> list[str]:

@@ -91,11 +91,18 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 columns = _columns_of(here, metric, {f"{s:g}": c for c, s in sizes.items()})
                 title = f"{dataset} ({origin}), {metric} by size of {family}"
                 _print_table(title, columns, console, _unconverged(here))
+        if apart := dict.fromkeys(r.method for r in here if _has_own_network(r)):
+            line = f"networks of their own on {dataset}: {', '.join(apart)}"
+            console.print(Text(line), soft_wrap=True)
         for metric in HEADLINES_OF_PROBES:
             if measured := [r for r in here if any(metric in s for s in r.scores.values())]:
                 columns = _probed_columns(measured, metric)
                 title = f"{dataset} ({origin}), {metric}"
                 _print_table(title, columns, console, _unconverged(measured))
+
+
+def _has_own_network(record: Record) -> bool:
+    return bool(record.run.get("own_architecture")) or record.own_network is not None
 
 
 def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:

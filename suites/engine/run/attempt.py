@@ -1,7 +1,7 @@
 """What is known of a run while it is carried out: fitted, asked to predict, given further rows."""
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -26,6 +26,8 @@ class Attempt:
     status: Status = "completed"
     error: str | None = None
     posterior: Posterior | None = None
+    own_network: Mapping[str, object] | None = None
+    """The network that the method brought itself, described; None for the others."""
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     not_scored: dict[str, str] = field(default_factory=dict)
     """Condition → why this posterior has no predictions under it."""

@@ -87,6 +87,9 @@ class Record:
     """Of the sources of the method and of all that they import (`bnnbench.methods.source_code`)."""
     data_sha256: str | None = None
     """Of the training and test rows (`suites.engine.run.fingerprint`)."""
+    own_network: Mapping[str, object] | None = None
+    """class, parameters and structure_sha256 of a network that the method brought itself, in place
+    of the architecture in `run`; None for the others."""
     schema: int = SCHEMA
     """As it was read; what is written has the latest."""
 
