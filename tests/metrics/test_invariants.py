@@ -91,7 +91,9 @@ def test_renaming_the_classes_changes_no_classification_score(name):
     )
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS if METRICS[name].unit == "target_units"])
+@pytest.mark.parametrize(
+    "name", [name for name in OF_DISTRIBUTIONS if METRICS[name].unit == "target_units"]
+)
 def test_scores_in_target_units_grow_with_the_unit(name):
     prediction, target = _case(name)
     expected = 4 * value(METRICS[name], prediction, target)
