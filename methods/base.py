@@ -29,7 +29,11 @@ class Problem:
 
 @runtime_checkable
 class Posterior(Protocol):
-    """An approximation of p(θ | D), ready to predict."""
+    """An approximation of p(θ | D), ready to predict.
+
+    One of another network than the problem's architecture shows it as its `own_network`
+    (`networks.own_network`).
+    """
 
     @property
     def diagnostics(self) -> Mapping[str, float]:

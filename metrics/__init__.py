@@ -5,6 +5,7 @@ Whoever reads names, units and directions alone, as reports do, waits for no tor
 
 import importlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bnnbench.metrics.base import Metric, value
@@ -15,12 +16,15 @@ __all__ = [
     "DIRICHLET",
     "DIRICHLET_OUT_OF_DISTRIBUTION",
     "DISTANCES",
+    "INTERVALS",
     "LISTED",
     "METRICS",
     "OUT_OF_DISTRIBUTION",
     "PROBED",
+    "QUANTILES",
     "REGRESSION",
     "ROBUSTNESS",
+    "SETS",
     "Metric",
     "value",
 ]
@@ -55,72 +59,137 @@ def _imported(path: str) -> Callable[..., Any]:
     return getattr(importlib.import_module(f"bnnbench.metrics.{module}"), name)
 
 
+LOG_PROB, MEAN, VARIANCE, CDF = ("log_prob",), ("mean",), ("variance",), ("cdf",)
+MOMENTS = (*MEAN, *VARIANCE)
+PROBABILITIES = ("mixture_log_probs", "log_prob")
+DRAWS = (*PROBABILITIES, "expected_entropy")
+DRAW_SPREAD = (*PROBABILITIES, "reverse_mutual_information")
+QUANTILE_GRID = ("levels", "values")
+INTERVAL = ("level", "low", "high")
+CLASS_SET = ("members",)
+"""What metrics need of a prediction, by attribute."""
+
+
+def needing(answers: tuple[str, ...], *metrics: Metric) -> tuple[Metric, ...]:
+    """Return the metrics as ones that need these answers of a prediction."""
+    return tuple(replace(metric, needs=answers) for metric in metrics)
+
+
 _TABLE = (
-    # name, score, unit, whether higher is better (None: a diagnostic)
-    Metric("accuracy", _at("scores:accuracy"), "fraction", True),
-    Metric("top5_accuracy", _at("scores:top_k_accuracy"), "fraction", True),
-    Metric("nll", _at("scores:log_loss"), "nats", False),
-    Metric("log_likelihood", _at("scores:log_likelihood"), "nats", True),
-    Metric("log_likelihood_smoothed", _at("scores:smoothed_log_likelihood"), "nats", True),
-    Metric("brier", _at("scores:brier_score"), "score_sum_over_classes", False),
-    Metric("ece", _at("calibration:expected_calibration_error"), "fraction", False),
-    Metric(
-        "ece_min_variance", _at("calibration:minimum_variance_calibration_error"), "fraction", False
+    *needing(
+        PROBABILITIES,
+        # name, score, unit, whether higher is better (None: a diagnostic)
+        Metric("accuracy", _at("scores:accuracy"), "fraction", True),
+        Metric("top5_accuracy", _at("scores:top_k_accuracy"), "fraction", True),
     ),
-    Metric("ece_paper000", _at("calibration:simplex_calibration_error"), "squared_distance", False),
-    Metric("ece_adaptive", _at("calibration:adaptive_calibration_error"), "fraction", False),
-    Metric("ece_classwise", _at("calibration:classwise_calibration_error"), "fraction", False),
-    Metric("mce", _at("calibration:maximum_calibration_error"), "fraction", False),
-    Metric("entropy", _of("uncertainty:entropy"), "nats", None),
-    Metric("expected_entropy", _of("uncertainty:expected_entropy"), "nats", None),
-    Metric("mutual_information", _of("uncertainty:mutual_information"), "nats", None),
-    Metric("dirichlet_precision", _of("uncertainty:dirichlet_precision"), "concentration", None),
-    Metric(
-        "dirichlet_mutual_information",
-        _of("uncertainty:dirichlet_mutual_information"),
-        "nats",
-        None,
+    *needing(
+        LOG_PROB,
+        Metric("nll", _at("scores:log_loss"), "nats", False),
+        Metric("log_likelihood", _at("scores:log_likelihood"), "nats", True),
     ),
-    Metric("log_odds_of_errors", _at("robustness:mean_log_odds_of_errors"), "nats", None),
-    Metric("log_odds_of_errors_median", _at("robustness:median_log_odds_of_errors"), "nats", None),
-    Metric("aurc", _at("selective:aurc"), "fraction", False),
-    Metric("augrc", _at("selective:augrc"), "fraction", False),
-    # Targets 1 are out of distribution.
-    Metric("auroc_ood", _by("uncertainty:entropy", "separation:auroc"), "fraction", True),
-    Metric(
-        "auroc_ood_confidence",
-        _by("uncertainty:one_minus_confidence", "separation:auroc"),
-        "fraction",
-        True,
+    *needing(
+        PROBABILITIES,
+        Metric("log_likelihood_smoothed", _at("scores:smoothed_log_likelihood"), "nats", True),
+        Metric("brier", _at("scores:brier_score"), "score_sum_over_classes", False),
+        Metric("ece", _at("calibration:expected_calibration_error"), "fraction", False),
+        Metric(
+            "ece_min_variance",
+            _at("calibration:minimum_variance_calibration_error"),
+            "fraction",
+            False,
+        ),
+        Metric(
+            "ece_paper000", _at("calibration:simplex_calibration_error"), "squared_distance", False
+        ),
+        Metric("ece_adaptive", _at("calibration:adaptive_calibration_error"), "fraction", False),
+        Metric("ece_classwise", _at("calibration:classwise_calibration_error"), "fraction", False),
+        Metric("mce", _at("calibration:maximum_calibration_error"), "fraction", False),
+        Metric("entropy", _of("uncertainty:entropy"), "nats", None),
     ),
-    Metric(
-        "auroc_ood_mutual_information",
-        _by("uncertainty:mutual_information", "separation:auroc"),
-        "fraction",
-        True,
+    *needing(
+        DRAWS,
+        Metric("expected_entropy", _of("uncertainty:expected_entropy"), "nats", None),
+        Metric("mutual_information", _of("uncertainty:mutual_information"), "nats", None),
     ),
-    Metric(
-        "auroc_ood_dirichlet_precision",
-        _by("uncertainty:minus_dirichlet_precision", "separation:auroc"),
-        "fraction",
-        True,
+    *needing(
+        DRAW_SPREAD,
+        Metric(
+            "dirichlet_precision", _of("uncertainty:dirichlet_precision"), "concentration", None
+        ),
+        Metric(
+            "dirichlet_mutual_information",
+            _of("uncertainty:dirichlet_mutual_information"),
+            "nats",
+            None,
+        ),
     ),
-    Metric(
-        "auroc_ood_dirichlet_mutual_information",
-        _by("uncertainty:dirichlet_mutual_information", "separation:auroc"),
-        "fraction",
-        True,
+    *needing(
+        PROBABILITIES,
+        Metric("log_odds_of_errors", _at("robustness:mean_log_odds_of_errors"), "nats", None),
+        Metric(
+            "log_odds_of_errors_median", _at("robustness:median_log_odds_of_errors"), "nats", None
+        ),
+        Metric("aurc", _at("selective:aurc"), "fraction", False),
+        Metric("augrc", _at("selective:augrc"), "fraction", False),
+        # Targets 1 are out of distribution.
+        Metric("auroc_ood", _by("uncertainty:entropy", "separation:auroc"), "fraction", True),
+        Metric(
+            "auroc_ood_confidence",
+            _by("uncertainty:one_minus_confidence", "separation:auroc"),
+            "fraction",
+            True,
+        ),
     ),
-    Metric("aupr_out", _by("uncertainty:entropy", "separation:aupr_out"), "fraction", True),
-    Metric("aupr_in", _by("uncertainty:entropy", "separation:aupr_in"), "fraction", True),
-    Metric("fpr95_in", _by("uncertainty:entropy", "separation:fpr95_in"), "fraction", False),
-    Metric("fpr95_out", _by("uncertainty:entropy", "separation:fpr95_out"), "fraction", False),
-    Metric("rmse", _at("scores:root_mean_squared_error"), "target_units", False),
-    Metric("mae", _at("scores:absolute_error"), "target_units", False),
-    Metric(
-        "log_likelihood_standardised", _at("scores:log_likelihood"), "nats", True, standardised=True
+    *needing(
+        DRAWS,
+        Metric(
+            "auroc_ood_mutual_information",
+            _by("uncertainty:mutual_information", "separation:auroc"),
+            "fraction",
+            True,
+        ),
     ),
-    Metric("log_likelihood_gaussian", _at("scores:gaussian_log_likelihood"), "nats", True),
+    *needing(
+        DRAW_SPREAD,
+        Metric(
+            "auroc_ood_dirichlet_precision",
+            _by("uncertainty:minus_dirichlet_precision", "separation:auroc"),
+            "fraction",
+            True,
+        ),
+        Metric(
+            "auroc_ood_dirichlet_mutual_information",
+            _by("uncertainty:dirichlet_mutual_information", "separation:auroc"),
+            "fraction",
+            True,
+        ),
+    ),
+    *needing(
+        PROBABILITIES,
+        Metric("aupr_out", _by("uncertainty:entropy", "separation:aupr_out"), "fraction", True),
+        Metric("aupr_in", _by("uncertainty:entropy", "separation:aupr_in"), "fraction", True),
+        Metric("fpr95_in", _by("uncertainty:entropy", "separation:fpr95_in"), "fraction", False),
+        Metric("fpr95_out", _by("uncertainty:entropy", "separation:fpr95_out"), "fraction", False),
+    ),
+    *needing(
+        MEAN,
+        Metric("rmse", _at("scores:root_mean_squared_error"), "target_units", False),
+        Metric("mae", _at("scores:absolute_error"), "target_units", False),
+    ),
+    *needing(
+        LOG_PROB,
+        Metric(
+            "log_likelihood_standardised",
+            _at("scores:log_likelihood"),
+            "nats",
+            True,
+            standardised=True,
+        ),
+    ),
+    *needing(
+        MOMENTS,
+        Metric("log_likelihood_gaussian", _at("scores:gaussian_log_likelihood"), "nats", True),
+    ),
     Metric("crps", _at("crps:crps"), "target_units", False),
     Metric("picp_50", _at("coverage:interval_coverage", mass=0.5), "fraction", None),
     Metric("picp_90", _at("coverage:interval_coverage", mass=0.9), "fraction", None),
@@ -128,10 +197,34 @@ _TABLE = (
     Metric("mpiw_50", _of("coverage:interval_width", mass=0.5), "target_units", None),
     Metric("mpiw_90", _of("coverage:interval_width", mass=0.9), "target_units", None),
     Metric("mpiw_95", _of("coverage:interval_width", mass=0.95), "target_units", None),
-    Metric("calibration_error", _at("coverage:calibration_error"), "sum_of_squares", False),
-    Metric("calibration_mae", _at("coverage:mean_absolute_calibration_error"), "fraction", False),
-    Metric("sharpness", _of("coverage:sharpness"), "target_units_squared", None),
-    Metric("sharpness_root", _of("coverage:root_sharpness"), "target_units", None),
+    *needing(
+        CDF,
+        Metric("calibration_error", _at("coverage:calibration_error"), "sum_of_squares", False),
+        Metric(
+            "calibration_mae", _at("coverage:mean_absolute_calibration_error"), "fraction", False
+        ),
+    ),
+    *needing(
+        VARIANCE,
+        Metric("sharpness", _of("coverage:sharpness"), "target_units_squared", None),
+        Metric("sharpness_root", _of("coverage:root_sharpness"), "target_units", None),
+    ),
+    Metric("mae_median", _at("coverage:absolute_error_of_median"), "target_units", False),
+    # At the levels that the prediction states.
+    *needing(
+        QUANTILE_GRID, Metric("pinball", _at("quantiles:pinball_loss"), "target_units", False)
+    ),
+    *needing(
+        INTERVAL,
+        Metric("interval_coverage", _at("sets:stated_interval_coverage"), "fraction", None),
+        Metric("interval_width", _of("sets:stated_interval_width"), "target_units", None),
+        Metric("interval_score", _at("sets:interval_score"), "target_units", False),
+    ),
+    *needing(
+        CLASS_SET,
+        Metric("set_coverage", _at("sets:set_coverage"), "fraction", None),
+        Metric("set_size", _of("sets:set_size"), "classes", None),
+    ),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _TABLE}
 
@@ -190,3 +283,11 @@ REGRESSION = (
     "mpiw_50", "mpiw_90", "mpiw_95", "calibration_error", "calibration_mae", "sharpness",
     "sharpness_root",
 )  # fmt: skip
+QUANTILES = (
+    "crps", "pinball", "mae_median", "picp_90",
+    "mpiw_90", "picp_50", "mpiw_50", "picp_95", "mpiw_95",
+)  # fmt: skip
+"""What quantiles on a grid answer, where the grid has the ends of the intervals and 0.5."""
+INTERVALS = ("interval_score", "interval_coverage", "interval_width")
+SETS = ("set_coverage", "set_size")
+"""At the one level that a prediction states."""

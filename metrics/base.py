@@ -21,6 +21,9 @@ class Metric:
     higher_is_better: bool | None
     """None: a diagnostic without a better direction, such as a width."""
     standardised: bool = False
+    needs: tuple[str, ...] = ()
+    """Answers of a prediction, by attribute, without which there is no score. A score that can be
+    had in several ways needs none of them, and raises `CannotAnswer` where there is no way."""
 
 
 def value(metric: Metric, prediction: Any, targets: Any) -> float:

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float64, Int
 from torch import Tensor
 
-from bnnbench.methods.predictions.predictive import ClassPredictive
+from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.metrics.partition import minimum_variance_bins, simplex_bins
 from bnnbench.metrics.scores import accuracy
 from bnnbench.metrics.uncertainty import confidence
@@ -38,7 +38,7 @@ class ReliabilityCurve:
 
 
 def reliability_curve(
-    prediction: ClassPredictive, target: Int[Tensor, " points"], bins: int = BINS
+    prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = BINS
 ) -> ReliabilityCurve:
     """Return the curve over bins (lo, hi] of equal width; the first also holds 0."""
     top = confidence(prediction)
@@ -46,7 +46,7 @@ def reliability_curve(
 
 
 def expected_calibration_error(
-    prediction: ClassPredictive, target: Int[Tensor, " points"], bins: int = BINS
+    prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = BINS
 ) -> Float64[Tensor, ""]:
     r"""Return $\sum_b \tfrac{n_b}{N} |acc_b - conf_b|$ over bins of equal width.
 
@@ -56,14 +56,14 @@ def expected_calibration_error(
 
 
 def maximum_calibration_error(
-    prediction: ClassPredictive, target: Int[Tensor, " points"], bins: int = BINS
+    prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = BINS
 ) -> Float64[Tensor, ""]:
     """Return the largest gap of a bin that is not empty: noisy where bins hold few points."""
     return reliability_curve(prediction, target, bins).gap.max()
 
 
 def adaptive_calibration_error(
-    prediction: ClassPredictive, target: Int[Tensor, " points"], bins: int = BINS
+    prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = BINS
 ) -> Float64[Tensor, ""]:
     """Return the expected calibration error over bins of equal mass.
 
@@ -76,7 +76,7 @@ def adaptive_calibration_error(
 
 
 def minimum_variance_calibration_error(
-    prediction: ClassPredictive, target: Int[Tensor, " points"], bins: int = 20
+    prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = 20
 ) -> Float64[Tensor, ""]:
     """Return the expected calibration error over the bins of least within-bin variance.
 
@@ -89,7 +89,7 @@ def minimum_variance_calibration_error(
 
 
 def classwise_calibration_error(
-    prediction: ClassPredictive, target: Int[Tensor, " points"], bins: int = BINS
+    prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = BINS
 ) -> Float64[Tensor, ""]:
     """Return the mean over classes of the error of each as a binary problem.
 
@@ -104,7 +104,7 @@ def classwise_calibration_error(
 
 
 def simplex_calibration_error(
-    prediction: ClassPredictive, target: Int[Tensor, " points"], minimum_size: int = 20
+    prediction: HasProbabilities, target: Int[Tensor, " points"], minimum_size: int = 20
 ) -> Float64[Tensor, ""]:
     r"""Return $\sum_b \tfrac{n_b}{N} \lVert \bar p_b - f_b \rVert^2$, f being class frequencies.
 

@@ -2,32 +2,38 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from bnnbench.methods.predictions.predictive import GaussianPredictive, RealPredictive
+from bnnbench.methods.predictions.base import HasCdf, HasVariance, require
+from bnnbench.methods.predictions.predictive import GaussianPredictive
 
 MOST_STEPS = 200
 CALIBRATION_LEVELS = torch.arange(11, dtype=torch.float64) / 10
 
 
-def quantile(prediction: RealPredictive, level: float) -> Float64[Tensor, "points outputs"]:
+def quantile(prediction: Any, level: float) -> Float64[Tensor, "points outputs"]:
     """Return the value below which a share `level` of the predictive mass lies.
 
-    In closed form for a single Gaussian, otherwise a root of the cdf.
-    Raises ValueError unless 0 < level < 1.
+    By the prediction's own `quantile` where it has one, in closed form for a single Gaussian,
+    otherwise a root of the cdf. Raises ValueError unless 0 < level < 1, and `CannotAnswer` for a
+    prediction with neither.
     """
     if not 0 < level < 1:
         raise ValueError(f"a quantile needs a level between 0 and 1, not {level}")
+    if hasattr(prediction, "quantile"):
+        return prediction.quantile(level).double()
     if isinstance(prediction, GaussianPredictive) and len(prediction.means) == 1:
         z = torch.special.ndtri(torch.tensor(level, dtype=torch.float64)).item()
         return prediction.mean + z * prediction.variance.sqrt()
+    require(prediction, "cdf", "mean", "variance")
     return _root_of_cdf(prediction, level)
 
 
-def _root_of_cdf(prediction: RealPredictive, level: float) -> Tensor:
+def _root_of_cdf(prediction: Any, level: float) -> Tensor:
     """Return the quantile by bisection, or by inverse quadratic interpolation where it is safe.
 
     Cantelli's inequality gives the bracket: no distribution has a quantile outside.
@@ -67,15 +73,24 @@ def _chosen(
     return torch.where(condition, yes[0], no[0]), torch.where(condition, yes[1], no[1])
 
 
+def absolute_error_of_median(
+    prediction: Any, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    """Return the distance between predictive median and target, averaged over outputs."""
+    return (quantile(prediction, 0.5) - target.double()).abs().mean(1)
+
+
 def central_interval(
-    prediction: RealPredictive, mass: float
+    prediction: Any, mass: float
 ) -> tuple[Float64[Tensor, "points outputs"], Float64[Tensor, "points outputs"]]:
-    """Return the quantiles (1 - mass)/2 and (1 + mass)/2."""
+    """Return the prediction's own `interval`, or the quantiles (1 - mass)/2 and (1 + mass)/2."""
+    if hasattr(prediction, "interval"):
+        return prediction.interval(mass)
     return quantile(prediction, (1 - mass) / 2), quantile(prediction, (1 + mass) / 2)
 
 
 def interval_coverage(
-    prediction: RealPredictive, target: Float[Tensor, "points outputs"], mass: float
+    prediction: Any, target: Float[Tensor, "points outputs"], mass: float
 ) -> Float64[Tensor, " points"]:
     """Return 1 where the central interval contains the target, its ends included (PICP)."""
     low, high = central_interval(prediction, mass)
@@ -83,7 +98,7 @@ def interval_coverage(
     return ((low <= target) & (target <= high)).double().mean(1)
 
 
-def interval_width(prediction: RealPredictive, mass: float) -> Float64[Tensor, " points"]:
+def interval_width(prediction: Any, mass: float) -> Float64[Tensor, " points"]:
     """Return the width of the central interval, averaged over outputs (MPIW)."""
     low, high = central_interval(prediction, mass)
     return (high - low).mean(1)
@@ -98,7 +113,7 @@ class CalibrationCurve:
 
 
 def calibration_curve(
-    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+    prediction: HasCdf, target: Float[Tensor, "points outputs"]
 ) -> CalibrationCurve:
     """Return how often the cdf at the target is at most 0, 0.1, ..., 1.
 
@@ -112,7 +127,7 @@ def calibration_curve(
 
 
 def calibration_error(
-    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+    prediction: HasCdf, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, ""]:
     """Return the curve's squared distance from the diagonal, summed over the levels."""
     curve = calibration_curve(prediction, target)
@@ -120,18 +135,18 @@ def calibration_error(
 
 
 def mean_absolute_calibration_error(
-    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+    prediction: HasCdf, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, ""]:
     """Return the curve's mean distance from the diagonal at the levels 0.1, ..., 0.9."""
     curve = calibration_curve(prediction, target)
     return (curve.observed - curve.level)[1:-1].abs().mean()
 
 
-def sharpness(prediction: RealPredictive) -> Float64[Tensor, " points"]:
+def sharpness(prediction: HasVariance) -> Float64[Tensor, " points"]:
     """Return the predictive variance, averaged over outputs."""
     return prediction.variance.double().mean(1)
 
 
-def root_sharpness(prediction: RealPredictive) -> Float64[Tensor, ""]:
+def root_sharpness(prediction: HasVariance) -> Float64[Tensor, ""]:
     """Return the root of the mean predictive variance."""
     return sharpness(prediction).mean().sqrt()

@@ -4,14 +4,17 @@ Source: Gneiting and Raftery (2007), "Strictly proper scoring rules, prediction,
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from bnnbench.methods.predictions.predictive import GaussianPredictive, RealPredictive
+from bnnbench.methods.predictions.base import HasCdf, HasQuantiles, require
+from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.coverage import quantile
+from bnnbench.metrics.quantiles import crps_of_quantiles
 
 CHUNK_VALUES = 2**18
 PANELS, NODES = 40, 8
@@ -20,15 +23,17 @@ TAIL = 1e-10
 """The integral ends at the quantiles of this mass and of 1 - this."""
 
 
-def crps(
-    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
-) -> Float64[Tensor, " points"]:
+def crps(prediction: Any, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, " points"]:
     """Return the score of each target, averaged over outputs.
 
-    Mixtures of Gaussians have a closed form; other shapes are integrated numerically.
+    Mixtures of Gaussians have a closed form; quantiles on a grid and other shapes are integrated
+    numerically. Raises `CannotAnswer` where there is neither a cdf nor a grid.
     """
     if isinstance(prediction, GaussianPredictive):
         return crps_of_gaussian_mixture(prediction, target)
+    if isinstance(prediction, HasQuantiles):
+        return crps_of_quantiles(prediction, target)
+    require(prediction, "cdf")
     return crps_by_integration(prediction, target)
 
 
@@ -116,7 +121,7 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
 
 
 def crps_by_integration(
-    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+    prediction: HasCdf, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, " points"]:
     """Return the score of each target from nothing but the cdf, by composite quadrature."""
     target = target.double()

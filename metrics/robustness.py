@@ -3,12 +3,12 @@
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from bnnbench.methods.predictions.predictive import ClassPredictive
+from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.metrics.scores import accuracy
 
 
 def log_odds(
-    prediction: ClassPredictive, target: Int[Tensor, " points"]
+    prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
     r"""Return $\log(\max_y q(y) / q(y^*))$, in nats: 0 where the target is the most probable.
 
@@ -18,21 +18,21 @@ def log_odds(
 
 
 def mean_log_odds_of_errors(
-    prediction: ClassPredictive, target: Int[Tensor, " points"]
+    prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, ""]:
     """Return the mean of the log odds over wrongly classified points; NaN where there are none."""
     return _of_errors(prediction, target).mean()
 
 
 def median_log_odds_of_errors(
-    prediction: ClassPredictive, target: Int[Tensor, " points"]
+    prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, ""]:
     """Return their median, which a few errors of probability 0 do not make infinite."""
     of_errors = _of_errors(prediction, target)
     return of_errors.quantile(0.5) if len(of_errors) else of_errors.mean()
 
 
-def _of_errors(prediction: ClassPredictive, target: Tensor) -> Float64[Tensor, " errors"]:
+def _of_errors(prediction: HasProbabilities, target: Tensor) -> Float64[Tensor, " errors"]:
     return log_odds(prediction, target)[accuracy(prediction, target) != 1]
 
 

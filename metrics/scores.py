@@ -4,19 +4,20 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from bnnbench.methods.predictions.dirichlet import smoothed
-from bnnbench.methods.predictions.predictive import (
-    ClassPredictive,
-    GaussianPredictive,
-    Predictive,
-    RealPredictive,
+from bnnbench.methods.predictions.base import (
+    HasLogProb,
+    HasMean,
+    HasMoments,
+    HasProbabilities,
 )
+from bnnbench.methods.predictions.dirichlet import smoothed
+from bnnbench.methods.predictions.predictive import GaussianPredictive
 
 SMALLEST_PROBABILITY = torch.finfo(torch.float64).tiny
 
 
 def accuracy(
-    prediction: ClassPredictive, target: Int[Tensor, " points"]
+    prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
     """Return 1 where the most probable class is the target; the lowest of equals is predicted."""
     top, predicted = prediction.mixture_log_probs.max(1)
@@ -24,7 +25,7 @@ def accuracy(
 
 
 def top_k_accuracy(
-    prediction: ClassPredictive, target: Int[Tensor, " points"], k: int = 5
+    prediction: HasProbabilities, target: Int[Tensor, " points"], k: int = 5
 ) -> Float64[Tensor, " points"]:
     """Return 1 where the target is among the `k` most probable classes, lowest of equals first."""
     log_probs = prediction.mixture_log_probs
@@ -34,7 +35,7 @@ def top_k_accuracy(
     return (ahead < k).double().where(~log_probs.isnan().any(1), torch.nan)
 
 
-def log_likelihood(prediction: Predictive, target: Tensor) -> Float64[Tensor, " points"]:
+def log_likelihood(prediction: HasLogProb, target: Tensor) -> Float64[Tensor, " points"]:
     r"""Return the log predictive probability or density of each target, in nats.
 
     $$ \log \tfrac1S \sum_s p(y_n \mid x_n, \theta_s) $$
@@ -46,7 +47,7 @@ def log_likelihood(prediction: Predictive, target: Tensor) -> Float64[Tensor, " 
 
 
 def smoothed_log_likelihood(
-    prediction: ClassPredictive, target: Int[Tensor, " points"]
+    prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
     """Return the log of each target's probability made uniform by 1e-4, in nats.
 
@@ -56,9 +57,7 @@ def smoothed_log_likelihood(
     return smoothed(prediction.mixture_log_probs.exp()).gather(1, target[:, None]).squeeze(1).log()
 
 
-def log_loss(
-    prediction: ClassPredictive, target: Int[Tensor, " points"]
-) -> Float64[Tensor, " points"]:
+def log_loss(prediction: HasLogProb, target: Int[Tensor, " points"]) -> Float64[Tensor, " points"]:
     """Return the negative log predictive probability of each target, in nats.
 
     Source: Good (1952), "Rational Decisions".
@@ -80,7 +79,7 @@ def log_loss_of_probabilities(
 
 
 def brier_score(
-    prediction: ClassPredictive, target: Int[Tensor, " points"]
+    prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
     r"""Return $\sum_k (p_{nk} - [k = y_n])^2$, between 0 and 2.
 
@@ -92,21 +91,21 @@ def brier_score(
 
 
 def root_mean_squared_error(
-    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+    prediction: HasMean, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, ""]:
     """Return the root of the squared error's mean over points and outputs."""
     return (prediction.mean.double() - target.double()).square().mean().sqrt()
 
 
 def absolute_error(
-    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+    prediction: HasMean, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, " points"]:
     """Return the distance between predictive mean and target, averaged over outputs."""
     return (prediction.mean.double() - target.double()).abs().mean(1)
 
 
 def gaussian_log_likelihood(
-    prediction: RealPredictive, target: Float[Tensor, "points outputs"]
+    prediction: HasMoments, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, " points"]:
     """Return the log density of each target under a Gaussian of equal mean and variance."""
     matched = GaussianPredictive(prediction.mean[None], prediction.variance[None])

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float64, Int
 from torch import Tensor
 
-from bnnbench.methods.predictions.predictive import ClassPredictive
+from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.metrics.scores import accuracy
 from bnnbench.metrics.uncertainty import confidence
 
@@ -24,7 +24,7 @@ class RiskCoverageCurve:
 
 
 def risk_coverage_curve(
-    prediction: ClassPredictive, target: Int[Tensor, " points"]
+    prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> RiskCoverageCurve:
     """Return the curve; points of equal confidence are accepted in random order, on average.
 
@@ -38,7 +38,7 @@ def risk_coverage_curve(
     return RiskCoverageCurve(accepted / len(errors), errors / accepted, errors / len(errors))
 
 
-def aurc(prediction: ClassPredictive, target: Int[Tensor, " points"]) -> Float64[Tensor, ""]:
+def aurc(prediction: HasProbabilities, target: Int[Tensor, " points"]) -> Float64[Tensor, ""]:
     """Return the mean selective risk over k = 1, ..., N.
 
     Source: Geifman, Uziel and El-Yaniv (2019), "Bias-reduced uncertainty estimation for deep
@@ -47,7 +47,7 @@ def aurc(prediction: ClassPredictive, target: Int[Tensor, " points"]) -> Float64
     return risk_coverage_curve(prediction, target).risk.mean()
 
 
-def augrc(prediction: ClassPredictive, target: Int[Tensor, " points"]) -> Float64[Tensor, ""]:
+def augrc(prediction: HasProbabilities, target: Int[Tensor, " points"]) -> Float64[Tensor, ""]:
     """Return the area under the generalised risk, from no coverage to full, by trapezoids.
 
     It is the chance that a random point is both wrong and at least as confident as another.

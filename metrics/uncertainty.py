@@ -4,9 +4,15 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from bnnbench.methods.predictions.base import (
+    CannotAnswer,
+    HasDraws,
+    HasExpectedEntropy,
+    HasProbabilities,
+    HasSpread,
+)
 from bnnbench.methods.predictions.dirichlet import fitted_precision, smoothed
 from bnnbench.methods.predictions.dirichlet import mutual_information as information_of_dirichlet
-from bnnbench.methods.predictions.predictive import ClassPredictive
 
 PRECISIONS = (1e-3, 1e6)
 """The least and the largest precision of a Dirichlet fitted to draws; a single draw has the latter.
@@ -15,17 +21,17 @@ Wider than the bounds that training has, within which points of much doubt would
 """
 
 
-def entropy(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+def entropy(prediction: HasProbabilities) -> Float64[Tensor, " points"]:
     r"""Return $-\sum_k p_k \log p_k$ of the mixture in nats, with 0 log 0 = 0."""
     return torch.special.entr(prediction.mixture_log_probs.exp()).sum(1)
 
 
-def expected_entropy(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+def expected_entropy(prediction: HasExpectedEntropy) -> Float64[Tensor, " points"]:
     """Return the mean entropy of the draws, in nats: the aleatoric part."""
     return prediction.expected_entropy
 
 
-def mutual_information(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+def mutual_information(prediction: HasDraws) -> Float64[Tensor, " points"]:
     """Return entropy less expected entropy, in nats: the epistemic part, never negative.
 
     Source: Houlsby et al. (2011), "Bayesian active learning for classification and
@@ -34,17 +40,17 @@ def mutual_information(prediction: ClassPredictive) -> Float64[Tensor, " points"
     return (entropy(prediction) - expected_entropy(prediction)).clamp(min=0)
 
 
-def confidence(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+def confidence(prediction: HasProbabilities) -> Float64[Tensor, " points"]:
     """Return the probability of the most probable class."""
     return prediction.mixture_log_probs.amax(1).exp()
 
 
-def one_minus_confidence(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+def one_minus_confidence(prediction: HasProbabilities) -> Float64[Tensor, " points"]:
     """Return the probability that the most probable class is wrong."""
     return -torch.expm1(prediction.mixture_log_probs.amax(1))
 
 
-def dirichlet_precision(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+def dirichlet_precision(prediction: HasSpread) -> Float64[Tensor, " points"]:
     """Return the precision of the Dirichlet fitted to the draws: how much they agree.
 
     Source: paper 003, eqs. 29 to 32.
@@ -52,12 +58,12 @@ def dirichlet_precision(prediction: ClassPredictive) -> Float64[Tensor, " points
     return _fitted(prediction).sum(1)
 
 
-def minus_dirichlet_precision(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+def minus_dirichlet_precision(prediction: HasSpread) -> Float64[Tensor, " points"]:
     """Return the negative precision, which grows with doubt."""
     return -dirichlet_precision(prediction)
 
 
-def dirichlet_mutual_information(prediction: ClassPredictive) -> Float64[Tensor, " points"]:
+def dirichlet_mutual_information(prediction: HasSpread) -> Float64[Tensor, " points"]:
     """Return the mutual information, in nats, of the Dirichlet fitted to the draws.
 
     Unlike `mutual_information` it depends on all that the precision sums up. Source: paper 003,
@@ -66,11 +72,11 @@ def dirichlet_mutual_information(prediction: ClassPredictive) -> Float64[Tensor,
     return information_of_dirichlet(_fitted(prediction))
 
 
-def _fitted(prediction: ClassPredictive) -> Float64[Tensor, "points classes"]:
+def _fitted(prediction: HasSpread) -> Float64[Tensor, "points classes"]:
     """Return the concentrations of the Dirichlet fitted to the draws."""
     spread = prediction.reverse_mutual_information
     if spread is None:
-        raise ValueError(
+        raise CannotAnswer(
             "needed the draws or their reverse mutual information; got a summary that was kept "
             "without: fit again"
         )

@@ -7,7 +7,7 @@ floor adds a constant density, since the sum of all that has a compact support.
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import torch
 from jaxtyping import Float, Float64
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from bnnbench.methods.integration.rectified import RectifiedSum
 from bnnbench.methods.integration.sums import SumOfUniforms
+from bnnbench.methods.predictions.base import Packed
 
 Kind = TypeVar("Kind", bound="_Collapsed")
 CHUNK_VALUES = 2**22
@@ -24,7 +25,7 @@ KEPT_COMPONENTS = 100_000
 
 
 @dataclass(frozen=True)
-class _Collapsed:
+class _Collapsed(Packed):
     """What predictives have in common, whatever the box does to a network's output."""
 
     half_bases: Float[Tensor, "draws points 1"]
@@ -38,6 +39,8 @@ class _Collapsed:
     the mass there: a row's density then depends on the other rows, and mean, variance and cdf
     know no floor.
     """
+
+    of_classes: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return self.half_bases.shape[1]

@@ -7,7 +7,11 @@ PREDICTIVES: Mapping[str, str] = {
     "categorical_summary": "bnnbench.methods.predictions.predictive:CategoricalSummary",
     "gaussian": "bnnbench.methods.predictions.predictive:GaussianPredictive",
     "student": "bnnbench.methods.predictions.student:StudentPredictive",
+    "quantiles": "bnnbench.methods.predictions.quantiles:QuantilePredictive",
+    "interval": "bnnbench.methods.predictions.sets:IntervalPredictive",
+    "class_set": "bnnbench.methods.predictions.sets:SetPredictive",
     "affine_box": "bnnbench.methods.ciber.predictive:AffinePredictive",
     "rectified_box": "bnnbench.methods.ciber.predictive:RectifiedPredictive",
 }
-"""Name → "module:Class" of a frozen dataclass of tensors."""
+"""Name → "module:Class" of a `base.Predictive`. A class that is not listed is kept under its own
+"module:Class"."""

@@ -4,12 +4,20 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import ClassVar, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from bnnbench.methods.predictions.base import (
+    HasCdf,
+    HasLogProb,
+    HasMoments,
+    HasProbabilities,
+    Packed,
+    Predictive,
+)
 from bnnbench.methods.predictions.dirichlet import reverse_mutual_information, smoothed
 
 CHUNK_VALUES = 2**18
@@ -39,13 +47,15 @@ def _log_mean_exp(draws: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class CategoricalPredictive:
+class CategoricalPredictive(Packed):
     """An equal-weight mixture of categoricals, one component per posterior draw.
 
     A method that marginalises in closed form returns a single draw.
     """
 
     log_probs: Float[Tensor, "draws points classes"]
+
+    of_classes: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return self.log_probs.shape[1]
@@ -83,13 +93,15 @@ class CategoricalPredictive:
 
 
 @dataclass(frozen=True)
-class CategoricalSummary:
+class CategoricalSummary(Packed):
     """The mixture and how its draws differ: all that scores need, without the draws."""
 
     mixture_log_probs: Float[Tensor, "points classes"]
     expected_entropy: Float[Tensor, " points"]
     reverse_mutual_information: Float[Tensor, " points"] | None = None
     """None in what was kept before it was known of."""
+
+    of_classes: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return len(self.mixture_log_probs)
@@ -108,20 +120,13 @@ def _entropy(log_probs: Tensor) -> Tensor:
 
 
 @runtime_checkable
-class RealPredictive(Protocol):
+class ClassPredictive(Predictive, HasProbabilities, Protocol):
+    """A distribution over classes, whatever it is a mixture of."""
+
+
+@runtime_checkable
+class RealPredictive(Predictive, HasMoments, HasLogProb, HasCdf, Protocol):
     """A distribution over real targets, whatever its shape; outputs are independent."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def mean(self) -> Float[Tensor, "points outputs"]: ...
-
-    @property
-    def variance(self) -> Float[Tensor, "points outputs"]: ...
-
-    def log_prob(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, " points"]: ...
-
-    def cdf(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, "points outputs"]: ...
 
     def rescaled(self, mean: float, std: float) -> "RealPredictive":
         """Return the distribution of mean + std * y."""
@@ -129,7 +134,7 @@ class RealPredictive(Protocol):
 
 
 @dataclass(frozen=True)
-class GaussianPredictive:
+class GaussianPredictive(Packed):
     """An equal-weight mixture of Gaussians, one component per posterior draw.
 
     `variances` contain the observation noise. Everything is computed in float64.
@@ -137,6 +142,8 @@ class GaussianPredictive:
 
     means: Float[Tensor, "draws points outputs"]
     variances: Float[Tensor, "draws points outputs"]
+
+    of_classes: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return self.means.shape[1]
@@ -192,10 +199,6 @@ def _cdf(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
     error = target - mean
     at_step = (error == 0) & (variance == 0)
     return torch.where(at_step, 1.0, torch.special.ndtr(error / variance.sqrt()))
-
-
-ClassPredictive = CategoricalPredictive | CategoricalSummary
-Predictive = ClassPredictive | GaussianPredictive | RealPredictive
 
 
 def mixture(predictives: Sequence[Predictive]) -> Predictive:

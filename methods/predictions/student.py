@@ -2,15 +2,18 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import scipy.special
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
+from bnnbench.methods.predictions.base import Packed
+
 
 @dataclass(frozen=True)
-class StudentPredictive:
+class StudentPredictive(Packed):
     """An equal-weight mixture of location-scale t distributions, one component per draw.
 
     Everything is computed in float64. Outputs are independent.
@@ -21,6 +24,8 @@ class StudentPredictive:
     """In units of the target, positive; not standard deviations."""
     degrees: Float[Tensor, "draws points outputs"]
     """Of freedom. There is no finite variance for 2 or less."""
+
+    of_classes: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return self.locations.shape[1]

@@ -3,23 +3,17 @@
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 import torch
 
-from bnnbench.methods.predictions.predictive import (
-    CategoricalPredictive,
-    CategoricalSummary,
-    ClassPredictive,
-    Predictive,
-    RealPredictive,
-)
+from bnnbench.methods.predictions.base import HasCdf, HasProbabilities, Predictive
 from bnnbench.metrics.calibration import BINS, reliability_curve
 from bnnbench.metrics.coverage import CALIBRATION_LEVELS, calibration_curve
 from bnnbench.metrics.selective import risk_coverage_curve
 from bnnbench.metrics.uncertainty import entropy
 from bnnbench.reports.read.merge import predictions_path
+from bnnbench.suites.engine.run.packing import NotImported
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
@@ -71,15 +65,18 @@ class Evidence:
     """How many completed runs the store keeps without predictions."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """key and reason of runs whose predictions could not be read"""
+    not_imported: list[tuple[str, str]] = field(default_factory=list)
+    """the same of runs whose predictions are of a class that this process has not imported"""
 
     def add(
         self, condition: str, prediction: Predictive, targets: torch.Tensor, main: str = "clean"
     ) -> None:
         """Take in a run's predictions under one condition; raises ValueError for a NaN.
 
-        `main` is the condition whose calibration is shown.
+        `main` is the condition whose calibration is shown. A prediction that is no whole
+        distribution shows nothing.
         """
-        if isinstance(prediction, (CategoricalPredictive, CategoricalSummary)):
+        if isinstance(prediction, HasProbabilities):
             if prediction.mixture_log_probs.isnan().any():
                 raise ValueError(f"NaN among the predictions of {condition}")
             if condition.startswith("ood_"):
@@ -90,8 +87,8 @@ class Evidence:
                 self.reliability = self.reliability or Reliability()
                 _add_reliability(self.reliability, prediction, targets)
                 self.risks.append(risk(prediction, targets))
-        elif condition == main:
-            curve = calibration_curve(cast(RealPredictive, prediction), targets)
+        elif condition == main and isinstance(prediction, HasCdf):
+            curve = calibration_curve(prediction, targets)
             observed = curve.observed.numpy()
             if np.isnan(observed).any():
                 raise ValueError(f"NaN among the predictions of {condition}")
@@ -111,6 +108,8 @@ def gather(store: Store, runs: Sequence[Record], main: str = "clean") -> Evidenc
             evidence.runs += 1
         except FileNotFoundError:
             evidence.absent += 1
+        except NotImported as reason:
+            evidence.not_imported.append((record.key, f"its figures are missing: {reason}"))
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             evidence.unreadable.append((record.key, f"its predictions.npz is damaged: {error}"))
     return evidence
@@ -122,7 +121,7 @@ def levels() -> np.ndarray:
 
 
 def _add_reliability(
-    pooled: Reliability, prediction: ClassPredictive, targets: torch.Tensor
+    pooled: Reliability, prediction: HasProbabilities, targets: torch.Tensor
 ) -> None:
     curve = reliability_curve(prediction, targets)
     count = curve.count.numpy().astype(float)
@@ -131,7 +130,7 @@ def _add_reliability(
     pooled.hits += count * np.nan_to_num(curve.accuracy.numpy())
 
 
-def risk(prediction: ClassPredictive, targets: torch.Tensor) -> np.ndarray:
+def risk(prediction: HasProbabilities, targets: torch.Tensor) -> np.ndarray:
     """Return the share of errors among the accepted at each of `COVERAGES`, at least one point."""
     risks = risk_coverage_curve(prediction, targets).risk.numpy()
     accepted = np.maximum(1, np.round(COVERAGES * len(risks)).astype(int))

@@ -7,13 +7,12 @@ tested far beyond its training inputs; beside it what the message passing paper 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 import torch
 from jaxtyping import Float
 
-from bnnbench.methods.predictions.predictive import RealPredictive
+from bnnbench.methods.predictions.base import HasCdf
 from bnnbench.metrics.credible import (
     OUTSIDE,
     SIGMA_LEVELS,
@@ -141,10 +140,12 @@ def _far_points(store: Store, record: Record) -> Curve | None:
 
 
 def _cdf_at_truth(store: Store, record: Record, points: Curve) -> np.ndarray | None:
-    """Return P(y ≤ truth) at every test input; None where predictions cannot be read."""
+    """Return P(y ≤ truth) at every test input; None where none can be read."""
     try:
-        prediction = cast(RealPredictive, store.predictions(record.key)["clean"][0])
+        prediction = store.predictions(record.key)["clean"][0]
     except UNREADABLE:
+        return None
+    if not isinstance(prediction, HasCdf):
         return None
     assert record.target is not None, "a curve is of a real target"
     mean, std = (float(str(record.target[name])) for name in ("mean", "std"))

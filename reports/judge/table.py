@@ -80,6 +80,10 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     origin: str = "original"
+    own_networks: tuple[str, ...] = ()
+    """Methods that have not the network of the other rows, each with its network in words."""
+    unanswered: tuple[str, ...] = ()
+    """Why a completed method is "not scored" by a metric: a line for each reason."""
 
     @property
     def benchmark(self) -> tuple[str, ...]:

@@ -133,7 +133,7 @@ def _layer(layer: object) -> str:
 def has_network(run: Record, model: str) -> bool | None:
     """Return whether a run has a network of a paper; None for one that is not here."""
     known = _networks().get(model)
-    return None if known is None else _network(run) in known
+    return None if known is None else run.own_network is None and _network(run) in known
 
 
 def _network(run: Record) -> str:

@@ -21,7 +21,7 @@ FIRST = ("paper", "quick")
 class Benchmark:
     """The runs that differ in method, fold and seed alone.
 
-    Networks differ where the suite gives a method one of its own.
+    Networks differ where the suite gives a method one of its own, or the method brings it.
     """
 
     profile: str
@@ -70,6 +70,12 @@ class Benchmark:
         return tuple(sorted(clean, key=lambda name: counted[name][0]))
 
     @property
+    def own_networks(self) -> Mapping[str, str]:
+        """Method → its network in a few words, of methods that have not that of the others."""
+        firsts = {method: runs[0] for method, runs in self.runs.items()}
+        return {m: network_words(record) for m, record in firsts.items() if has_own_network(record)}
+
+    @property
     def arms(self) -> Mapping[str, Arm]:
         """Label → arm of active learning, of the labels that are one."""
         found = {label: arm_of(label, runs[0]) for label, runs in self.runs.items()}
@@ -95,7 +101,7 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
     Runs of one label with other settings are another method, and are labelled as such.
     """
     groups: dict[tuple[str, str, str], dict[str, list[Record]]] = defaultdict(dict)
-    for record in sorted(records, key=_own_network):
+    for record in sorted(records, key=has_own_network):
         place = groups[record.profile, record.dataset, record.origin]
         place.setdefault(_protocol(record, place), []).append(record)
     found = []
@@ -110,19 +116,29 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
     return sorted(found, key=lambda b: (_rank(b.profile), b.profile, b.dataset, b.setting))
 
 
+def network_words(record: Record) -> str:
+    """Return a method's own network in a few words; the page lists layers that a suite gave."""
+    own = record.own_network
+    if own is None:
+        return "given by the suite"
+    count, name = own.get("parameters"), str(own.get("class")).rpartition(":")[2]
+    return f"{name}, {count} parameters, structure {str(own.get('structure_sha256'))[:12]}"
+
+
 def is_probed(scores: Iterable[str]) -> bool:
     """Return whether probes measured all of these."""
     return PROBED.keys() >= set(scores)
 
 
-def _own_network(record: Record) -> bool:
-    return bool(record.run.get("own_architecture"))
+def has_own_network(record: Record) -> bool:
+    """Return whether the suite gave the method a network of its own, or the method brought one."""
+    return bool(record.run.get("own_architecture")) or record.own_network is not None
 
 
 def _protocol(record: Record, others: Mapping[str, Sequence[Record]]) -> str:
     """Return what records must share; one with a network of its own joins those of its source."""
     source = record.run.get("source")
-    if _own_network(record):
+    if has_own_network(record):
         alike = [p for p, records in others.items() if records[0].run.get("source") == source]
         if len(alike) == 1:
             return alike[0]

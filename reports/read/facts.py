@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network_words
 from bnnbench.reports.read.health import findings
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import call, flatten
@@ -167,11 +167,14 @@ def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
         for method, runs in benchmark.runs.items():
             layers = runs[0].run.get("architecture")
             listed = layers if isinstance(layers, list) else [layers]
+            words = tuple(call(layer) for layer in listed)
             name = labels.dataset(benchmark.title)
-            if runs[0].run.get("own_architecture"):
+            if has_own_network(runs[0]):
                 arm = benchmark.arms.get(method)
                 name = f"{arm.method if arm else method} on {name}"
-            users.setdefault(tuple(call(layer) for layer in listed), {})[name] = None
+            if runs[0].own_network is not None:
+                words = (network_words(runs[0]),)
+            users.setdefault(words, {})[name] = None
     return {", ".join(names): list(layers) for layers, names in users.items()}
 
 

@@ -16,6 +16,8 @@ class Damage:
 
     key: str
     reason: str
+    whole: bool = False
+    """Whether nothing is wrong with its files: their reading needs a class that is not imported."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,10 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("suite", "profile", "dataset", "origin", "method"), str),
     **dict.fromkeys(("fold", "seed"), int),
     **dict.fromkeys(("run", "scores", "condition_origins", "diagnostics", "facts"), Mapping),
-    **dict.fromkeys(("provenance", "not_scored"), Mapping),
+    **dict.fromkeys(("provenance", "not_scored", "unanswered"), Mapping),
     "error": (str, type(None)),
     "target": (Mapping, type(None)),
+    "own_network": (Mapping, type(None)),
 }
 
 
@@ -117,6 +120,9 @@ def _checked(record: Record | None, key: str) -> Record:
     wrong = [name for name, kind in _TYPES.items() if not isinstance(getattr(record, name), kind)]
     if record.status not in ("completed", "diverged", "failed"):
         wrong.append("status")
+    unanswered = record.unanswered if "unanswered" not in wrong else {}
+    if not all(isinstance(reasons, Mapping) for reasons in unanswered.values()):
+        wrong.append("unanswered")
     numbers: list[object] = [record.diagnostics, *record.scores.values()]
     if record.cost is not None:
         numbers.append(record.cost.known)

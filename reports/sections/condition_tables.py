@@ -40,7 +40,20 @@ def condition_table(
         known = [name for name in COSTS if any(getattr(c, name) for c in costs)]
         pairs += [cost_column(benchmark, name, methods) for name in known]
     title = f"{labels.dataset(benchmark.title)}, {labels.condition(condition)}"
-    return table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
+    table = table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
+    return replace(table, unanswered=_unanswered(benchmark, condition, names))
+
+
+def _unanswered(benchmark: Benchmark, condition: str, metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return why methods are not scored by metrics of a table, a line for each reason."""
+    blamed: dict[tuple[str, str], dict[str, None]] = {}
+    for method, runs in benchmark.runs.items():
+        for record in runs:
+            reasons = record.unanswered.get(condition, {})
+            for name in metrics:
+                if name in reasons:
+                    blamed.setdefault((method, reasons[name]), {})[labels.metric(name)] = None
+    return tuple(f"{who} by {', '.join(by)}: {why}" for (who, why), by in blamed.items())
 
 
 def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
@@ -85,12 +98,15 @@ def table_of(
     origin: str,
 ) -> Table:
     """Return methods by columns, each with its entries; those of costs come last."""
+    networks = benchmark.own_networks
     rows, asked = [], len({(r.fold, r.seed) for r in benchmark.records})
     for k, method in enumerate(methods):
         runs = benchmark.runs.get(method, ())
         completed = sum(r.status == "completed" for r in runs)
         rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed, asked))
-    return Table(title, tuple(column for column, _ in pairs), tuple(rows), origin)
+    columns = tuple(column for column, _ in pairs)
+    apart = tuple(f"{m} ({networks[m]})" for m in methods if m in networks)
+    return Table(title, columns, tuple(rows), origin, apart)
 
 
 def ordered(names: set[str]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from bnnbench.methods.predictions.predictive import RealPredictive
+from bnnbench.methods.predictions.base import HasMoments
 from bnnbench.reports.figures import fits
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.fits import Band
@@ -77,9 +77,11 @@ def first_runs(benchmark: Benchmark) -> tuple[int, dict[str, Record]]:
 
 
 def band_of(store: Store, record: Record) -> Band | None:
-    """Return mean and standard deviation on clean data, in target units; None if unreadable."""
+    """Return mean and standard deviation on clean data, in target units; None where unknown."""
     try:
-        prediction = cast(RealPredictive, store.predictions(record.key)["clean"][0])
+        prediction = store.predictions(record.key)["clean"][0]
+        if not isinstance(prediction, HasMoments):
+            return None
         target = record.target or {"mean": 0.0, "std": 1.0}
         mean, std = (cast(float, target[name]) for name in ("mean", "std"))
         means = mean + std * prediction.mean[:, 0].double()

@@ -30,7 +30,9 @@ def sections(material: Material) -> Iterator[Section]:
     absent = 0
     for i, benchmark in enumerate(material.benchmarks):
         evidence = {m: gather(store, runs, benchmark.main) for m, runs in benchmark.runs.items()}
-        damage += [Damage(*item) for e in evidence.values() for item in e.unreadable]
+        for shown in evidence.values():
+            damage += [Damage(*item) for item in shown.unreadable]
+            damage += [Damage(*item, whole=True) for item in shown.not_imported]
         absent += sum(e.absent for e in evidence.values())
         name = identifier(material.anchor, i)
         if not any(benchmark in family for family in families):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnnbench.methods.predictions.predictive import CategoricalPredictive, CategoricalSummary
+from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.reports.figures import regions
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -70,7 +70,7 @@ def _probability(store: Store, record: Record) -> np.ndarray | None:
         prediction = store.predictions(record.key)[NAME][0]
     except UNREADABLE:
         return None
-    if not isinstance(prediction, (CategoricalPredictive, CategoricalSummary)):
+    if not isinstance(prediction, HasProbabilities):
         return None
     probabilities = prediction.mixture_log_probs.double().exp().numpy()
     return probabilities[:, 1] if probabilities.shape[1] == len(regions.CLASSES) else None

@@ -134,7 +134,7 @@ def write(shown: Content, folder: Path, in_site: bool = False) -> list[str]:
         if old.name not in files:
             old.unlink()  # of an earlier, larger report
     print(f"{folder / 'report.html'}: {len(records)} runs of {shown.suite}")
-    return [f"{damage.key}: {damage.reason}" for damage in shown.damage]
+    return [f"{one.key}: {one.reason}" for one in shown.damage if not one.whole]
 
 
 def _packed(name: str, content: bytes) -> tuple[str, bytes]:

@@ -128,7 +128,10 @@ def _marked(
 def _notes(table: Table) -> list[str]:
     """Return what stands below a table."""
     lines = table.unconverged
-    return [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
+    notes = [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
+    if table.own_networks:
+        notes.append(f"Networks of their own: {'; '.join(table.own_networks)}.")
+    return notes + [f"Not scored: {line}." for line in table.unanswered]
 
 
 def _caption(profile: str, table: Table) -> str:

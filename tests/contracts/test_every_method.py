@@ -1,10 +1,10 @@
 """What every method keeps, be it one of ours or the toy that the README shows."""
 
 import dataclasses
+import importlib.util
 import json
 import pickle
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -73,6 +73,39 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "cnn regression": partial(images, real=True),
     "cnn classification": images,
 }
+MLPS = ("mlp regression", "mlp classification")
+COVERED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("exact_linear", "linear_from_draws"), ("linear regression",)),
+    **dict.fromkeys(("pbp", "backprop", "graves_vi", "laplace_diagonal"), MLPS),
+    **dict.fromkeys(
+        ("dvi", "Dvi of variances alone", "orthogonal_gp", "deep_gp"),
+        ("mlp regression", "linear regression"),
+    ),
+    "deep_kernel": ("mlp regression",),
+    **dict.fromkeys(
+        ("neural_linear", "Ciber of the second layer"), ("mlp regression", "cnn regression")
+    ),
+    **dict.fromkeys(
+        ("ciber_of_hmc", "Ciber of HMC"), ("mlp regression", "linear regression", "cnn regression")
+    ),
+    **dict.fromkeys(
+        (
+            *("function_space", "weight_space"),
+            *(name for name in VARIANTS if name.startswith(("FunctionSpace", "WeightSpace"))),
+        ),
+        ("mlp classification", "cnn classification"),
+    ),
+}
+"""Method → the problems that it covers; a method that is not named here covers all of them."""
+WITHOUT_GRADIENT = {
+    *("hmc", "hmc_hamiltorch", "pbp", "message_passing", "moment_approximation"),
+    *("untrained_network", "laplace_diagonal", "toy"),
+}
+"""Methods whose posterior of a classifier has no gradient with respect to the inputs."""
+PACKAGES = {"hmc_hamiltorch": "hamiltorch"}
+"""Method → a package of its own; where that is missing, a test says that the method says so."""
+MISSING = {name for name, package in PACKAGES.items() if not importlib.util.find_spec(package)}
+NAMES = [name for name in [*PATHS, *VARIANTS] if name not in MISSING]
 SMALL = {"evidence_updates": 3, "epochs": 2, "trials": 2, "batch_size": 8, "draws": 3, "size": 2}
 SMALL |= {"chains": 3, "warmup": 24, "leapfrog_steps": 3, "iterations": (1, 2), "start": 0.0}
 
@@ -95,29 +128,52 @@ def of_one_kind(value: object, other: object) -> bool:
     return isinstance(value, tuple) == isinstance(other, tuple)
 
 
-@pytest.fixture(scope="module", params=[*PATHS, *VARIANTS])
+def covered(name: str) -> tuple[str, ...]:
+    return COVERED.get(name, tuple(PROBLEMS))
+
+
+def kind_of(name: str) -> type:
+    return type(VARIANTS[name]) if name in VARIANTS else method_type(PATHS[name])
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give each test the methods, and with them the problems, that it applies to."""
+    if "method" not in metafunc.fixturenames:
+        return
+    names = NAMES
+    if "batched" in metafunc.fixturenames:
+        names = [name for name in names if hasattr(kind_of(name), "fit_many")]
+    if "make" in metafunc.fixturenames:
+        chosen = getattr(metafunc.function, "chosen", lambda problems: problems)
+        pairs = [(name, problem) for name in names for problem in chosen(covered(name))]
+        metafunc.parametrize(("method", "make"), pairs, indirect=True, scope="module")
+    else:
+        metafunc.parametrize("method", names, indirect=True, scope="module")
+
+
+def of_problems(choose: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Callable[[Any], Any]:
+    """Return a decorator by which a test applies to some of the problems that a method covers."""
+
+    def decorated(test: Any) -> Any:
+        test.chosen = choose
+        return test
+
+    return decorated
+
+
+@pytest.fixture(scope="module")
 def method(request) -> Method:
     name = request.param
-    return small(VARIANTS[name] if name in VARIANTS else method_type(PATHS[name])())
-
-
-@contextmanager
-def skipped_unless_covered():
-    """Skip the test of a problem that the method does not cover, or whose package is missing."""
-    try:
-        yield
-    except (PackageMissing, Unsupported) as refusal:
-        pytest.skip(str(refusal))
+    return small(VARIANTS[name] if name in VARIANTS else kind_of(name)())
 
 
 @pytest.fixture(scope="module")
 def batched(method) -> BatchedMethod:
-    if not isinstance(method, BatchedMethod):
-        pytest.skip("fits one problem at a time")
+    assert isinstance(method, BatchedMethod)
     return method
 
 
-@pytest.fixture(scope="module", params=PROBLEMS)
+@pytest.fixture(scope="module")
 def make(request) -> Callable[..., Problem]:
     return PROBLEMS[request.param]
 
@@ -125,8 +181,7 @@ def make(request) -> Callable[..., Problem]:
 @pytest.fixture(scope="module")
 def fitted(method, make) -> tuple[Problem, Posterior]:
     problem = make(0)
-    with skipped_unless_covered():
-        return problem, method.fit(problem, stream(1))
+    return problem, method.fit(problem, stream(1))
 
 
 @pytest.fixture(scope="module")
@@ -161,21 +216,32 @@ def assert_close(one: Predictive, other: Predictive) -> None:
 
 
 def joined(one: Predictive, other: Predictive) -> Predictive:
-    tensors = zip(vars_of(one).values(), vars_of(other).values(), strict=True)
-    return type(one)(*(torch.cat(pair, dim=1) for pair in tensors))
+    others = vars_of(other)
+    return type(one).unpack(
+        {name: torch.cat([tensor, others[name]], dim=1) for name, tensor in vars_of(one).items()}
+    )
 
 
-def test_it_covers_some_problem_and_refuses_the_others_with_a_cure(method):
-    posteriors, refusals = [], []
-    for make in PROBLEMS.values():
-        try:
-            posteriors.append(method.fit(make(0), stream(1)))
-        except PackageMissing as missing:
-            pytest.skip(str(missing))
-        except Unsupported as refusal:
-            refusals.append(str(refusal))
-    assert posteriors
-    assert all("needed" in refusal for refusal in refusals)
+@pytest.mark.parametrize("name", [name for name in NAMES if name in COVERED])
+def test_a_problem_that_a_method_does_not_cover_is_refused_with_a_cure(name):
+    refusing = small(VARIANTS[name] if name in VARIANTS else kind_of(name)())
+    for problem in PROBLEMS.keys() - covered(name):
+        with pytest.raises(Unsupported, match="needed"):
+            refusing.fit(PROBLEMS[problem](0), stream(1))
+
+
+def test_the_table_of_what_is_covered_names_methods_and_their_problems():
+    everything = {*PATHS, *VARIANTS}
+    assert {*COVERED, *WITHOUT_GRADIENT, *PACKAGES} <= everything
+    for problems in COVERED.values():
+        assert problems
+        assert set(problems) < set(PROBLEMS)
+
+
+def test_a_method_without_its_package_names_the_command_that_installs_it():
+    for name in MISSING:
+        with pytest.raises(PackageMissing, match=rf"needed {PACKAGES[name]} .*pip install"):
+            kind_of(name)().fit(regression(), stream(1))
 
 
 def test_it_and_its_posterior_have_the_form_of_the_protocols(method, posterior):
@@ -203,7 +269,7 @@ def test_permuting_points_permutes_predictions(posterior, problem):
     order = torch.randperm(len(inputs), generator=stream(3))
     straight = posterior.predict(inputs, stream(2))
     permuted = {name: t[:, order] for name, t in vars_of(straight).items()}
-    assert_close(type(straight)(**permuted), posterior.predict(inputs[order], stream(2)))
+    assert_close(type(straight).unpack(permuted), posterior.predict(inputs[order], stream(2)))
 
 
 def test_global_generators_are_left_as_they_were(method, problem):
@@ -244,14 +310,17 @@ def test_class_probabilities_sum_to_one_and_variances_are_positive(posterior, pr
         assert (variance > 0).all()
 
 
-def test_class_probabilities_can_be_followed_back_to_the_inputs(method, make):
+def test_class_probabilities_can_be_followed_back_to_the_inputs(request, method, make):
     problem = make(0, dtype=torch.float64)
-    with skipped_unless_covered():
-        posterior = differentiable(method.fit(problem, stream(1)))
+    posterior: Any = method.fit(problem, stream(1))
+    if request.node.callspec.params["method"] in WITHOUT_GRADIENT:
+        with pytest.raises(NotDifferentiable, match="has no log_probs"):
+            differentiable(posterior)
+        return
     inputs = problem.train.inputs[:6].clone().requires_grad_()
     if not isinstance(problem.likelihood, Categorical):
-        with pytest.raises(NotDifferentiable, match="regression"):
-            posterior.log_probs(inputs, stream(2))
+        with pytest.raises(NotDifferentiable, match=r"regression|has no log_probs"):
+            differentiable(posterior).log_probs(inputs, stream(2))
         return
     found = posterior.log_probs(inputs, stream(2))
     prediction: Any = posterior.predict(inputs.detach(), stream(2))
@@ -320,36 +389,33 @@ def nested(method: Any) -> list[Any]:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_fitting_side_by_side_equals_fitting_alone_bit_for_bit(batched, make, dtype):
     problems = [make(seed, dtype=dtype) for seed in range(4)]
-    with skipped_unless_covered():
-        together = batched.fit_many(problems, streams(10, 11, 12, 13))
+    together = batched.fit_many(problems, streams(10, 11, 12, 13))
     for number, (problem, posterior) in enumerate(zip(problems, together, strict=True)):
         alone = batched.fit(problem, stream(10 + number))
         assert_identical(posterior, alone, problem.train.inputs)
 
 
 @pytest.mark.parametrize("rows", [16, 17, 31])
-def test_the_size_of_the_last_batch_does_not_couple_problems(batched, rows):
-    for make in (regression, classification):
-        problems = [make(seed, rows) for seed in range(3)]
-        with skipped_unless_covered():
-            together = batched.fit_many(problems, streams(10, 11, 12))
-        alone = batched.fit(problems[1], stream(11))
-        assert_identical(together[1], alone, problems[1].train.inputs)
+@of_problems(lambda problems: tuple(name for name in problems if name in MLPS))
+def test_the_size_of_the_last_batch_does_not_couple_problems(batched, make, rows):
+    problems = [make(seed, rows) for seed in range(3)]
+    together = batched.fit_many(problems, streams(10, 11, 12))
+    alone = batched.fit(problems[1], stream(11))
+    assert_identical(together[1], alone, problems[1].train.inputs)
 
 
 def test_the_company_of_a_problem_does_not_matter(batched, make):
     a, b, c = (make(seed) for seed in range(3))
-    with skipped_unless_covered():
-        first = batched.fit_many([a, b, c], streams(10, 11, 12))
+    first = batched.fit_many([a, b, c], streams(10, 11, 12))
     second = batched.fit_many([c, a], streams(12, 10))
     assert_identical(first[0], second[1], a.train.inputs)
     assert_identical(first[2], second[0], c.train.inputs)
 
 
-def test_seeds_of_one_fold_may_share_its_data(batched):
-    shared = regression()
-    with skipped_unless_covered():
-        together = batched.fit_many([shared, shared], streams(10, 11))
+@of_problems(lambda problems: problems[:1])
+def test_seeds_of_one_fold_may_share_its_data(batched, make):
+    shared = make(0)
+    together = batched.fit_many([shared, shared], streams(10, 11))
     assert_identical(together[1], batched.fit(shared, stream(11)), shared.train.inputs)
 
 
@@ -358,8 +424,7 @@ def test_a_problem_that_fails_fails_alone(batched, make):
     sick = problems[1].train
     infinite = Split(sick.inputs.clone().fill_(torch.inf), sick.targets)
     problems[1] = dataclasses.replace(problems[1], train=infinite)
-    with skipped_unless_covered():
-        together = batched.fit_many(problems, streams(10, 11, 12))
+    together = batched.fit_many(problems, streams(10, 11, 12))
     if not isinstance(together[1], InferenceDiverged):
         tensors, _ = numbers(together[1], problems[0].train.inputs)
         assert all(tensor.isfinite().all() for tensor in tensors)

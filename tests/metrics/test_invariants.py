@@ -9,19 +9,25 @@ from bnnbench.metrics import (
     CLASSIFICATION,
     DIRICHLET,
     DIRICHLET_OUT_OF_DISTRIBUTION,
+    INTERVALS,
     METRICS,
     OUT_OF_DISTRIBUTION,
+    QUANTILES,
     REGRESSION,
+    SETS,
     value,
 )
 from tests.metrics.examples import random_prediction
 
 POINTS = 90
 
+OF_DISTRIBUTIONS = [name for name in METRICS if name not in {"pinball", *INTERVALS, *SETS}]
+"""The others are of predictions that state levels: `test_quantiles` and `test_sets`."""
+
 
 def _case(name: str):
     rng = torch.Generator().manual_seed(3)
-    if name in REGRESSION and name not in CLASSIFICATION:
+    if name in (*REGRESSION, *QUANTILES) and name not in CLASSIFICATION:
         means = torch.randn(3, POINTS, 2, generator=rng, dtype=torch.float64)
         variances = torch.rand(3, POINTS, 2, generator=rng, dtype=torch.float64) + 0.05
         target = torch.randn(POINTS, 2, generator=rng, dtype=torch.float64)
@@ -36,7 +42,7 @@ def _with(prediction, change):
     return type(prediction)(*(change(tensor) for tensor in vars(prediction).values()))
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", OF_DISTRIBUTIONS)
 def test_the_order_of_points_changes_no_score(name):
     prediction, target = _case(name)
     order = torch.randperm(POINTS, generator=torch.Generator().manual_seed(1))
@@ -45,7 +51,7 @@ def test_the_order_of_points_changes_no_score(name):
     assert value(METRICS[name], shuffled, target[order]) == pytest.approx(expected, rel=1e-11)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", OF_DISTRIBUTIONS)
 def test_the_order_of_draws_and_repeating_them_changes_no_score(name):
     prediction, target = _case(name)
     repeated = _with(prediction, lambda tensor: torch.cat([tensor.flip(0), tensor]))
@@ -53,7 +59,7 @@ def test_the_order_of_draws_and_repeating_them_changes_no_score(name):
     assert value(METRICS[name], repeated, target) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", OF_DISTRIBUTIONS)
 def test_scores_are_double_precision_and_single_or_one_for_each_point(name):
     prediction, target = _case(name)
     single = _with(prediction, lambda tensor: tensor.float())
@@ -62,7 +68,7 @@ def test_scores_are_double_precision_and_single_or_one_for_each_point(name):
     assert tuple(score.shape) in {(), (POINTS,)}
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", OF_DISTRIBUTIONS)
 def test_scoring_leaves_predictions_and_targets_as_they_were(name):
     prediction, target = _case(name)
     if isinstance(prediction, CategoricalPredictive):
@@ -85,7 +91,9 @@ def test_renaming_the_classes_changes_no_classification_score(name):
     )
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS if METRICS[name].unit == "target_units"])
+@pytest.mark.parametrize(
+    "name", [name for name in OF_DISTRIBUTIONS if METRICS[name].unit == "target_units"]
+)
 def test_scores_in_target_units_grow_with_the_unit(name):
     prediction, target = _case(name)
     expected = 4 * value(METRICS[name], prediction, target)
@@ -93,7 +101,7 @@ def test_scores_in_target_units_grow_with_the_unit(name):
     assert value(METRICS[name], rescaled, 5 + 4 * target) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", OF_DISTRIBUTIONS)
 def test_reducing_draws_in_chunks_of_points_changes_no_score(name, monkeypatch):
     prediction, target = _case(name)
     whole = value(METRICS[name], prediction, target)

@@ -3,14 +3,19 @@ import torch
 
 import bnnbench.metrics as metrics
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.methods.predictions.quantiles import QuantilePredictive
+from bnnbench.methods.predictions.sets import IntervalPredictive
 from bnnbench.metrics import (
     CLASSIFICATION,
     DIRICHLET,
     DIRICHLET_OUT_OF_DISTRIBUTION,
+    INTERVALS,
     METRICS,
     OUT_OF_DISTRIBUTION,
+    QUANTILES,
     REGRESSION,
     ROBUSTNESS,
+    SETS,
     value,
 )
 from tests.metrics.examples import random_prediction
@@ -22,7 +27,7 @@ def test_a_metrics_key_is_its_name_and_no_name_is_used_twice():
 
 def test_every_metric_belongs_to_a_task_and_no_task_names_one_twice():
     tasks = (CLASSIFICATION, DIRICHLET, OUT_OF_DISTRIBUTION, DIRICHLET_OUT_OF_DISTRIBUTION)
-    tasks = (*tasks, REGRESSION, ROBUSTNESS)
+    tasks = (*tasks, REGRESSION, ROBUSTNESS, QUANTILES, INTERVALS, SETS)
     assert set().union(*tasks) == set(METRICS)
     assert all(len(set(task)) == len(task) for task in tasks)
 
@@ -39,6 +44,14 @@ def _perfect_and_random(name: str):
         perfect = CategoricalPredictive(torch.nn.functional.one_hot(votes).log())
         return target, perfect, random_prediction(rng, 60, 6, draws=2)
     target = torch.randn(60, 1, generator=rng, dtype=torch.float64)
+    if name == "pinball":
+        levels = torch.tensor([0.1, 0.5, 0.9])
+        wide = torch.tensor([-1.0, 0.0, 1.0]).expand(60, 1, 3)
+        perfect = QuantilePredictive(levels, target[..., None].expand(60, 1, 3))
+        return target, perfect, QuantilePredictive(levels, wide)
+    if name in INTERVALS:
+        wide = IntervalPredictive(0.9, torch.full((60, 1), -2.0), torch.full((60, 1), 2.0))
+        return target, IntervalPredictive(0.9, target, target), wide
     uncertain = GaussianPredictive(torch.zeros(1, 60, 1), torch.ones(1, 60, 1))
     return target, GaussianPredictive(target[None], torch.full((1, 60, 1), 1e-6)), uncertain
 

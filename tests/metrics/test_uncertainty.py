@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy import stats
 
+from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, CategoricalSummary
 from bnnbench.metrics.uncertainty import (
     confidence,
@@ -94,7 +95,7 @@ def test_a_summary_says_as_much_of_the_dirichlet_as_the_draws():
 def test_a_summary_from_before_the_dirichlet_says_what_it_lacks():
     prediction = random_prediction(torch.Generator().manual_seed(2), 30, 5, draws=4)
     old = CategoricalSummary(prediction.mixture_log_probs, prediction.expected_entropy)
-    with pytest.raises(ValueError, match="fit again"):
+    with pytest.raises(CannotAnswer, match="fit again"):
         dirichlet_precision(old)
 
 

@@ -91,11 +91,18 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 columns = _columns_of(here, metric, {f"{s:g}": c for c, s in sizes.items()})
                 title = f"{dataset} ({origin}), {metric} by size of {family}"
                 _print_table(title, columns, console, _unconverged(here))
+        if apart := dict.fromkeys(r.method for r in here if _has_own_network(r)):
+            line = f"networks of their own on {dataset}: {', '.join(apart)}"
+            console.print(Text(line), soft_wrap=True)
         for metric in HEADLINES_OF_PROBES:
             if measured := [r for r in here if any(metric in s for s in r.scores.values())]:
                 columns = _probed_columns(measured, metric)
                 title = f"{dataset} ({origin}), {metric}"
                 _print_table(title, columns, console, _unconverged(measured))
+
+
+def _has_own_network(record: Record) -> bool:
+    return bool(record.run.get("own_architecture")) or record.own_network is not None
 
 
 def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
@@ -135,16 +142,28 @@ def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) 
     methods, by_method = zip(*_by_method(records).items(), strict=True)
     by_fold = len({r.fold for r in records}) > 1
     scores = [{(r.fold, r.seed): r.scores[condition] for r in own} for own in by_method]
+    unanswered = [{n for r in own for n in r.unanswered.get(condition, {})} for own in by_method]
     seconds = [[r.cost.fit_seconds for r in own if r.cost] for own in by_method]
     return [
         _Column("method", methods),
         _Column("runs", tuple(str(len(own)) for own in by_method)),
         *(
-            _column(m, [{at: s[m] for at, s in own.items() if m in s} for own in scores], by_fold)
+            _said(
+                _column(
+                    m, [{at: s[m] for at, s in own.items() if m in s} for own in scores], by_fold
+                ),
+                [m in reasons for reasons in unanswered],
+            )
             for m in metrics
         ),
         _Column("fit seconds", tuple(f"{np.mean(own):.2f}" if own else "" for own in seconds)),
     ]
+
+
+def _said(column: _Column, unanswered: Sequence[bool]) -> _Column:
+    """Return the column with words where a method's predictions have no answer to its metric."""
+    pairs = zip(column.cells, unanswered, strict=True)
+    return replace(column, cells=tuple(t or ("not scored" if no else "") for t, no in pairs))
 
 
 def _column(
@@ -222,13 +241,18 @@ def _print_table(
 def print_failures(records: Iterable[Record], console: Console) -> None:
     """Print one line for each run that failed or diverged, with the reason.
 
-    And one for the conditions under which a method is not scored, though its runs went well.
+    And one for the conditions under which a method is not scored, in whole or by a metric, though
+    its runs went well.
     """
     records = list(records)
     missing: dict[tuple[str, str, str], dict[str, None]] = {}
     for record in records:
         for condition, reason in record.not_scored.items():
             missing.setdefault((record.method, record.dataset, reason), {})[condition] = None
+        for condition, reasons in record.unanswered.items():
+            for metric, reason in reasons.items():
+                place = record.method, record.dataset, reason
+                missing.setdefault(place, {})[f"{condition} ({metric})"] = None
     for (method, dataset, reason), conditions in missing.items():
         console.print(
             f"not scored: {method} on {dataset} under {', '.join(conditions)}: {reason}",

@@ -1,14 +1,14 @@
 """What is known of a run while it is carried out: fitted, asked to predict, given further rows."""
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
 
 from bnnbench.datasets.base import Dataset
 from bnnbench.methods.base import InferenceDiverged, Posterior
-from bnnbench.methods.predictions.predictive import Predictive
+from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.store.record import Status
 
@@ -26,9 +26,13 @@ class Attempt:
     status: Status = "completed"
     error: str | None = None
     posterior: Posterior | None = None
+    own_network: Mapping[str, object] | None = None
+    """The network that the method brought itself, described; None for the others."""
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     not_scored: dict[str, str] = field(default_factory=dict)
     """Condition → why this posterior has no predictions under it."""
+    unanswered: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Condition → metric → why its predictions have no answer to it."""
     probed: tuple[str, ...] = ()
     """Conditions whose scores are measurements of probes."""
     predictions: dict[str, tuple[Predictive, torch.Tensor]] = field(default_factory=dict)

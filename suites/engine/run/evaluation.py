@@ -3,12 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from bnnbench.datasets.base import Split
 from bnnbench.methods.base import InferenceDiverged, NotDifferentiable, Posterior, differentiable
-from bnnbench.methods.predictions.predictive import Predictive
+from bnnbench.methods.predictions.base import Predictive
 from bnnbench.metrics import ATTACKED
 from bnnbench.suites.engine.declare.attacks import Attack
 from bnnbench.suites.engine.declare.grid import Evaluation
@@ -63,7 +64,10 @@ def _predict(
         prediction = on_scale(prediction, own, first)
         split = evaluation.condition.select(attempt.start)
     target = first and dataclasses.asdict(first)
-    attempt.scores[name] = score(prediction, split.targets, evaluation.metrics, target) | extra
+    scores = score(prediction, split.targets, evaluation.metrics, target)
+    attempt.scores[name] = {**scores.values, **extra}
+    if scores.unanswered:
+        attempt.unanswered[name] = dict(scores.unanswered)
     attempt.predictions[name] = (prediction, split.targets)
 
 
@@ -115,6 +119,7 @@ def _diagnose(attempt: Attempt, posterior: Posterior) -> None:
         attempt.diagnostics["converged"] = min(earlier, attempt.diagnostics["converged"])
 
 
-def _on_cpu(prediction: Predictive) -> Predictive:
-    """Return the prediction with its tensors on the CPU."""
-    return type(prediction)(**{n: t.cpu() for n, t in vars_of(prediction).items()})
+def _on_cpu(prediction: Any) -> Predictive:
+    """Return the prediction with its arrays on the CPU; raises TypeError for what is none."""
+    arrays = {name: array.cpu() for name, array in vars_of(prediction).items()}
+    return type(prediction).unpack(arrays)

@@ -99,6 +99,8 @@ def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
         target=dataclasses.asdict(data.target) if data.target else None,
         acquired=attempt.acquired,
         not_scored=attempt.not_scored,
+        unanswered=attempt.unanswered if done else {},
+        own_network=attempt.own_network,
         condition_data=attempt.condition_data,
         code_sha256=task.code.sha256,
         data_sha256=fingerprint_of_data(data),

@@ -7,6 +7,7 @@ import torch
 
 from bnnbench.datasets.base import PoolSource
 from bnnbench.methods.base import BatchedMethod, Posterior, Problem
+from bnnbench.methods.networks.own_network import own_network
 from bnnbench.suites.engine.declare.acquisition import acquire, choices
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run import memory
@@ -69,8 +70,12 @@ def _fit_all(attempts: Sequence[Attempt], number: int, device: torch.device) -> 
         for attempt, posterior in zip(together, posteriors, strict=True):
             if isinstance(posterior, BaseException):
                 attempt.record_failure(posterior)
-            else:
-                attempt.posterior = posterior
+                continue
+            attempt.posterior = posterior
+            try:
+                attempt.own_network = own_network(posterior)
+            except Exception as error:
+                attempt.record_failure(error)
 
 
 def _posteriors(

@@ -7,7 +7,7 @@ import torch
 
 from bnnbench.datasets.base import Split
 from bnnbench.datasets.reading import cache
-from bnnbench.methods.predictions.predictive import ClassPredictive, GaussianPredictive, Predictive
+from bnnbench.methods.predictions.base import HasProbabilities
 
 PROBABILITY_TOLERANCE = 1e-2
 """How far class probabilities may be from a sum of 1; half precision gets this far."""
@@ -29,13 +29,16 @@ def unchanged(*splits: Split) -> Iterator[None]:
             raise ValueError("the method changed the data it was given; it must work on a copy")
 
 
-def check(prediction: Predictive) -> None:
-    """Raise ValueError unless variances are not negative and class probabilities sum to 1."""
-    if not isinstance(prediction, ClassPredictive):
-        each = isinstance(prediction, GaussianPredictive)
-        variance = prediction.variances if each else prediction.variance
-        if (variance < 0).any():
-            raise ValueError("a predicted variance is negative")
+def check(prediction: object) -> None:
+    """Raise ValueError for a negative variance, or class probabilities that do not sum to 1."""
+    # Of a mixture, every component's variance.
+    for name in ("variances", "variance"):
+        variance = getattr(prediction, name, None)
+        if variance is not None:
+            if (variance < 0).any():
+                raise ValueError("a predicted variance is negative")
+            break
+    if not isinstance(prediction, HasProbabilities):
         return
     log_sum = prediction.mixture_log_probs.logsumexp(1)
     if not torch.all(log_sum.abs() <= PROBABILITY_TOLERANCE):

@@ -3,18 +3,16 @@
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import Any
 
-from bnnbench.methods.predictions.predictive import (
-    ClassPredictive,
-    GaussianPredictive,
-    Predictive,
-    RealPredictive,
-)
+from bnnbench.methods.predictions.base import CannotAnswer, require
+from bnnbench.methods.predictions.predictive import RealPredictive
 from bnnbench.metrics import DISTANCES
 from bnnbench.metrics.distances import Tabulated
 from bnnbench.suites.engine.declare.description import canonical_json, describe
 from bnnbench.suites.engine.declare.grid import Suite
+from bnnbench.suites.engine.run.packing import NotImported
+from bnnbench.suites.engine.run.score import rescaled
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Damaged, Store
 
@@ -83,15 +81,22 @@ def _compare(records: Iterable[Record], reference: Record, store: Store) -> None
     ]
     if not outdated:
         return
-    truth = _tabulated(reference, store)
+    truth, doubts = _tabulated(reference, store)
     for record in outdated:
         scores = {condition: dict(known) for condition, known in record.scores.items()}
-        predictions = _tabulated(record, store)
+        unanswered = {condition: dict(known) for condition, known in record.unanswered.items()}
+        predictions, reasons = _tabulated(record, store)
         for condition in predictions.keys() & truth.keys():
             for name, metric in DISTANCES.items():
                 distance = metric.score(predictions[condition], truth[condition])
                 scores[condition][name] = float(distance.mean())
-        store.rewrite(dataclasses.replace(record, scores=scores, reference=identity))
+        blamed = {c: f"{reference.method}: {why}" for c, why in doubts.items()} | reasons
+        for condition in blamed.keys() & scores.keys():
+            no_distance = dict.fromkeys(DISTANCES, blamed[condition])
+            unanswered[condition] = unanswered.get(condition, {}) | no_distance
+        store.rewrite(
+            dataclasses.replace(record, scores=scores, unanswered=unanswered, reference=identity)
+        )
 
 
 def _sha256(record: Record, store: Store) -> str:
@@ -116,21 +121,28 @@ def _drop(records: Iterable[Record], store: Store) -> None:
             store.rewrite(dataclasses.replace(record, scores=scores, reference=None))
 
 
-def _tabulated(record: Record, store: Store) -> dict[str, Tabulated]:
-    """Return condition → prediction in original target units."""
-    found = {}
-    for condition, (prediction, _) in store.predictions(record.key).items():
-        found[condition] = Tabulated(_in_original_units(prediction, record.target))
-    return found
+def _tabulated(record: Record, store: Store) -> tuple[dict[str, Tabulated], dict[str, str]]:
+    """Return condition → prediction in original target units, and condition → why there is none."""
+    found, reasons = {}, {}
+    try:
+        predictions = store.predictions(record.key)
+    except NotImported as reason:
+        return {}, dict.fromkeys(record.scores, str(reason))
+    for condition, (prediction, _) in predictions.items():
+        try:
+            found[condition] = Tabulated(_in_original_units(prediction, record.target))
+        except CannotAnswer as reason:
+            reasons[condition] = str(reason)
+    return found, reasons
 
 
-def _in_original_units(
-    prediction: Predictive, target: Mapping[str, object] | None
-) -> GaussianPredictive | RealPredictive:
-    """Return the prediction on the target's own scale; raises TypeError unless it is real."""
-    if isinstance(prediction, ClassPredictive):
+def _in_original_units(prediction: Any, target: Mapping[str, Any] | None) -> RealPredictive:
+    """Return the prediction on the target's own scale.
+
+    Raises TypeError for class probabilities, and `CannotAnswer` for less than a distribution.
+    """
+    if getattr(prediction, "of_classes", False):
         kind = type(prediction).__name__
         raise TypeError(f"distances to a reference are between predictions of reals, not {kind}")
-    if not target:
-        return prediction
-    return prediction.rescaled(cast(float, target["mean"]), cast(float, target["std"]))
+    require(prediction, "mean", "variance", "log_prob", "cdf")
+    return rescaled(prediction, target["mean"], target["std"]) if target else prediction

@@ -13,7 +13,7 @@ import numpy as np
 from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.suites.engine.declare.description import digest
-from bnnbench.suites.engine.run.packing import unpack
+from bnnbench.suites.engine.run.packing import NotImported, unpack
 from bnnbench.suites.engine.store.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.suites.engine.store.claims import Claims
 from bnnbench.suites.engine.store.record import UNKNOWN, LaterSchema, Record, newest
@@ -147,6 +147,8 @@ def _unreadable(content: bytes) -> str | None:
             if bad := members.testzip():
                 return f"{PREDICTIONS}: {bad} in it does not have its checksum"
         unpack(content)
+    except NotImported:
+        return None
     except Exception as error:  # whatever NumPy says of bytes that it did not write
         return f"{PREDICTIONS}: {error!r}"
     return None

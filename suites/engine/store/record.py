@@ -83,6 +83,9 @@ class Record:
     """Key of the run that distances are to, and the SHA-256 of its predictions."""
     not_scored: Mapping[str, str] = field(default_factory=dict)
     """Condition → why the posterior could not be scored under it, though the run went well."""
+    unanswered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Condition → metric → why the predictions could not be scored by it: they are intervals, for
+    example, and the metric needs a density."""
     evaluations: tuple[Mapping[str, object], ...] = ()
     """Conditions and metrics as they were asked for, in full; none in schema 1."""
     condition_data: Mapping[str, str] = field(default_factory=dict)
@@ -94,6 +97,9 @@ class Record:
     """Of the sources of the method and of all that they import (`bnnbench.methods.source_code`)."""
     data_sha256: str | None = None
     """Of the training and test rows (`suites.engine.run.fingerprint`)."""
+    own_network: Mapping[str, object] | None = None
+    """class, parameters and structure_sha256 of a network that the method brought itself, in place
+    of the architecture in `run`; None for the others."""
     schema: int = SCHEMA
     """As it was read; what is written has the latest."""
 

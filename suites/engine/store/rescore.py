@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Mapping
 
+from bnnbench.suites.engine.run.packing import NotImported
 from bnnbench.suites.engine.run.score import score
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
@@ -24,7 +25,7 @@ def rescore(
         record = store.read(key)
         if record and (lacking := _lacking(record, metrics)):
             completed = _completed(record, lacking, store)
-            if completed.scores != record.scores:
+            if completed != record:
                 store.rewrite(completed)
                 changed += 1
     return changed
@@ -33,16 +34,27 @@ def rescore(
 def _lacking(record: Record, metrics: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """Return condition → metrics asked for and not in the record."""
     lacking = {
-        condition: [name for name in metrics.get(condition, ()) if name not in scores]
+        condition: [
+            name
+            for name in metrics.get(condition, ())
+            if name not in scores and name not in record.unanswered.get(condition, {})
+        ]
         for condition, scores in record.scores.items()
     }
     return {condition: names for condition, names in lacking.items() if names}
 
 
 def _completed(record: Record, lacking: Mapping[str, list[str]], store: Store) -> Record:
-    predictions = store.predictions(record.key)
+    try:
+        predictions = store.predictions(record.key)
+    except NotImported:
+        return record
     scores = {condition: dict(known) for condition, known in record.scores.items()}
+    unanswered = {condition: dict(known) for condition, known in record.unanswered.items()}
     for condition, names in lacking.items():
         if condition in predictions or not record.run.get("acquisition"):
-            scores[condition] |= score(*predictions[condition], names, record.target)
-    return dataclasses.replace(record, scores=scores)
+            added = score(*predictions[condition], names, record.target)
+            scores[condition] |= added.values
+            if added.unanswered:
+                unanswered[condition] = unanswered.get(condition, {}) | dict(added.unanswered)
+    return dataclasses.replace(record, scores=scores, unanswered=unanswered)

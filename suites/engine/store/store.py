@@ -185,13 +185,19 @@ class Store:
         return newest(self.records())
 
     def predictions(self, key: str) -> "Predictions":
-        """Return what `write` kept; raises `Damaged` where it is missing or not whole."""
-        from bnnbench.suites.engine.run.packing import unpack  # records are read without torch
+        """Return what `write` kept.
+
+        Raises `Damaged` where it is missing or not whole, and `NotImported` where it is of a
+        stranger's class and this process has not imported that.
+        """
+        from bnnbench.suites.engine.run.packing import NotImported, unpack  # torch comes with it
 
         path = self.runs / key / PREDICTIONS
         content = self.packed(key)
         try:
             return unpack(content)
+        except NotImported:
+            raise
         except Exception as error:  # whatever NumPy says of bytes that it did not write
             raise Damaged(path, f"not predictions: {error!r}") from error
 

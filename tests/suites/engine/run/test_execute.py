@@ -19,7 +19,6 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run
 from bnnbench.suites.engine.run.execute import Task, execute, lost
 from bnnbench.suites.engine.run.packing import unpack
 from tests.suites import fakes
-from tests.suites.engine.store.test_store import Other
 from tests.suites.fakes import Line, Mean, Together
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood")),)
@@ -176,7 +175,7 @@ def test_a_bug_in_a_method_is_a_failure_with_its_traceback():
 
 @dataclass(frozen=True)
 class Short:
-    """Forgets a point, or predicts a kind of distribution that the store does not know."""
+    """Forgets a point, or returns what is no prediction."""
 
     what: str
 
@@ -187,12 +186,15 @@ class Short:
 
     def predict(self, inputs, rng):
         zeros = torch.zeros(1, len(inputs) - 1, 1)
-        return (Other if self.what == "kind" else GaussianPredictive)(zeros, zeros + 1)
+        return zeros if self.what == "kind" else GaussianPredictive(zeros, zeros + 1)
 
 
 @pytest.mark.parametrize(
     ("what", "error"),
-    [("points", "7 predictions for 8 targets"), ("kind", "a prediction is one of")],
+    [
+        ("points", "7 predictions for 8 targets"),
+        ("kind", "needed a prediction that has a length, pack and unpack"),
+    ],
 )
 def test_a_wrong_prediction_is_a_failure_that_says_so(what, error):
     (outcome,) = outcomes(Short(what))

@@ -24,12 +24,14 @@ def test_regression_is_scored_in_original_units(prediction):
     expected = root_mean_squared_error(
         5 + 2 * targets.double().numpy(), 5 + 2 * prediction.mean.numpy()
     )
-    assert score(prediction, targets, ["rmse"], METRES)["rmse"] == pytest.approx(expected)
+    assert score(prediction, targets, ["rmse"], METRES).values["rmse"] == pytest.approx(expected)
 
 
 def test_the_two_log_likelihoods_differ_by_the_log_of_the_unit(prediction):
     targets = torch.linspace(-1, 1, 9)[:, None]
-    both = score(prediction, targets, ["log_likelihood", "log_likelihood_standardised"], METRES)
+    both = score(
+        prediction, targets, ["log_likelihood", "log_likelihood_standardised"], METRES
+    ).values
     difference = both["log_likelihood_standardised"] - both["log_likelihood"]
     assert difference == pytest.approx(math.log(2.0))
 

@@ -1,24 +1,27 @@
 """Folders that appear whole or not at all."""
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bnnbench.methods.predictions import PREDICTIVES
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     CategoricalSummary,
     GaussianPredictive,
 )
 from bnnbench.suites.engine.run import packing
-from bnnbench.suites.engine.run.packing import kept, pack, unpack, vars_of
+from bnnbench.suites.engine.run.packing import NotImported, kept, pack, unpack, vars_of
 from bnnbench.suites.engine.store import durable
 from bnnbench.suites.engine.store.store import Damaged, Store
 from tests.suites.engine.store.test_record import RECORD
@@ -74,13 +77,90 @@ def test_many_conditions_share_the_bytes_of_a_run_alike(monkeypatch):
     assert isinstance(kept(prediction, conditions=5), CategoricalSummary)
 
 
-class Other(GaussianPredictive):
-    """A distribution that the store has no name for."""
+@dataclass(frozen=True)
+class Notes:
+    """A stranger's predictive: two arrays under names of its own, one of them NumPy's."""
+
+    text: str
+
+    def __len__(self):
+        return len(self.text)
+
+    def pack(self):
+        codes = torch.tensor([ord(letter) for letter in self.text])
+        return {"codes/of letters": codes, "targets": np.arange(3.0)}
+
+    @classmethod
+    def unpack(cls, arrays):
+        assert arrays["targets"].tolist() == [0.0, 1.0, 2.0]
+        return cls("".join(chr(code) for code in arrays["codes/of letters"].tolist()))
+
+
+def test_a_strangers_class_packs_itself_and_is_kept_under_its_own_name():
+    packed = pack({"clean": (Notes("abc"), torch.zeros(3, 1))})
+    assert unpack(packed)["clean"][0] == Notes("abc")
+    with np.load(io.BytesIO(packed)) as arrays:
+        assert f"clean/{Notes.__module__}:Notes/targets" in arrays.files
+
+
+def foreign(tmp_path) -> bytes:
+    """Return predictions of a class in a file that was imported, and is no longer."""
+    (tmp_path / "of_a_stranger.py").write_text(
+        "import pathlib\n"
+        "from tests.suites.engine.store.test_store import Notes\n"
+        "pathlib.Path(__file__).with_name('imported').touch()\n"
+        "class Mine(Notes): pass\n"
+    )
+    sys.path.insert(0, str(tmp_path))
+    try:
+        from of_a_stranger import Mine  # pyright: ignore[reportMissingImports]
+
+        return pack({"clean": (Mine("abc"), torch.zeros(3, 1))})
+    finally:
+        del sys.modules["of_a_stranger"]
+
+
+def test_reading_a_store_imports_nothing_foreign(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    store = Store(tmp_path / "store")
+    store.write(RECORD, foreign(tmp_path))
+    (tmp_path / "imported").unlink()
+    with pytest.raises(NotImported, match=r"class of_a_stranger:Mine.*`import of_a_stranger`"):
+        store.predictions(RECORD.key)
+    assert not (tmp_path / "imported").exists()
+    assert "of_a_stranger" not in sys.modules
+    import of_a_stranger  # pyright: ignore[reportMissingImports]
+
+    assert store.predictions(RECORD.key)["clean"][0] == of_a_stranger.Mine("abc")
+    del sys.modules["of_a_stranger"]
 
 
 def test_an_unknown_kind_of_prediction_is_refused():
-    with pytest.raises(TypeError, match="categorical, categorical_summary, gaussian"):
-        vars_of(Other(torch.zeros(1, 2, 1), torch.ones(1, 2, 1)))
+    with pytest.raises(TypeError, match=r"float has no __len__ and no pack and no unpack"):
+        packing.vars_of(0.5)
+    with pytest.raises(ValueError, match="unknown kind, 'gauss'"):
+        packing.kind_of("gauss")
+
+
+def test_a_class_that_no_other_process_could_import_is_refused():
+    class Local(Notes): ...
+
+    with pytest.raises(TypeError, match=r"at the top of a module; got .*<locals>.Local"):
+        vars_of(Local("abc"))
+
+
+def test_arrays_that_are_no_numbers_are_refused(monkeypatch):
+    monkeypatch.setattr(Notes, "pack", lambda self: {"text": np.array(["abc"])})
+    with pytest.raises(TypeError, match=r"array of numbers for 'text' of .*:Notes; got ndarray of"):
+        pack({"clean": (Notes("abc"), torch.zeros(3, 1))})
+    monkeypatch.setattr(Notes, "pack", lambda self: {})
+    with pytest.raises(TypeError, match="at least one array"):
+        vars_of(Notes("abc"))
+
+
+def test_every_predictive_of_the_project_is_registered():
+    for name, path in PREDICTIVES.items():
+        assert packing.kind_of(name) is packing.kind_of(path.rpartition(":")[2])
 
 
 def test_a_run_is_found_by_its_key(tmp_path):

@@ -1,0 +1,163 @@
+"""What every predictive class offers, and the questions that metrics put to one.
+
+A class of anybody's is a predictive if it has a length, in points, and packs itself into arrays.
+It answers those questions for which it has a method; metrics that need another answer are "not
+scored". Optional beside them: `of_classes`, whether targets are classes (True) or real numbers
+(False); `summary()`, a smaller predictive that is kept where this one is too large.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int
+from torch import Tensor
+
+Kind = TypeVar("Kind")
+
+
+class CannotAnswer(AttributeError):
+    """A predictive has no answer to a question; names the cause.
+
+    A property that raises it is an attribute that the object lacks, by `hasattr`.
+    """
+
+
+@runtime_checkable
+class Predictive(Protocol):
+    """A predictive distribution, or part of one, of every point that was asked about."""
+
+    def __len__(self) -> int: ...
+
+    def pack(self) -> Mapping[str, np.ndarray | Tensor]:
+        """Return arrays of numbers from which `unpack` makes an equal predictive.
+
+        A NaN among them says that inference has diverged.
+        """
+        ...
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, Tensor]) -> "Predictive":
+        """Return the predictive that was packed; the arrays come as tensors on one device."""
+        ...
+
+
+class Packed:
+    """Packing of a frozen dataclass whose fields are tensors, or None."""
+
+    def pack(self) -> Mapping[str, Tensor]:
+        """Return the fields by name, those of None left out."""
+        fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
+        tensors = {field.name: getattr(self, field.name) for field in fields}
+        return {name: tensor for name, tensor in tensors.items() if tensor is not None}
+
+    @classmethod
+    def unpack(cls: type[Kind], arrays: Mapping[str, Tensor]) -> Kind:
+        """Return the predictive with these fields."""
+        return cls(**arrays)
+
+
+def require(prediction: object, *questions: str) -> None:
+    """Raise `CannotAnswer` unless the prediction has an attribute for each question."""
+    if lacking := [name for name in questions if not hasattr(prediction, name)]:
+        raise CannotAnswer(f"{type(prediction).__name__} has no {' and no '.join(lacking)}")
+
+
+@runtime_checkable
+class HasLogProb(Protocol):
+    """It knows the log probability, or density, of each target."""
+
+    def log_prob(self, target: Any) -> Float[Tensor, " points"]: ...
+
+
+@runtime_checkable
+class HasMean(Protocol):
+    """It knows the mean of each output."""
+
+    @property
+    def mean(self) -> Float[Tensor, "points outputs"]: ...
+
+
+@runtime_checkable
+class HasVariance(Protocol):
+    """It knows the variance of each output."""
+
+    @property
+    def variance(self) -> Float[Tensor, "points outputs"]: ...
+
+
+@runtime_checkable
+class HasCdf(Protocol):
+    """It knows P(y ≤ target) of each output."""
+
+    def cdf(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, "points outputs"]: ...
+
+
+@runtime_checkable
+class HasMoments(HasMean, HasVariance, Protocol):
+    """It knows mean and variance."""
+
+
+@runtime_checkable
+class HasProbabilities(Protocol):
+    """It knows the probability of every class."""
+
+    @property
+    def mixture_log_probs(self) -> Float[Tensor, "points classes"]: ...
+
+    def log_prob(self, target: Int[Tensor, " points"]) -> Float[Tensor, " points"]: ...
+
+
+@runtime_checkable
+class HasExpectedEntropy(Protocol):
+    """It knows the mean entropy of its draws."""
+
+    @property
+    def expected_entropy(self) -> Float[Tensor, " points"]: ...
+
+
+@runtime_checkable
+class HasDraws(HasProbabilities, HasExpectedEntropy, Protocol):
+    """It knows how much of its uncertainty its draws agree on."""
+
+
+@runtime_checkable
+class HasSpread(HasProbabilities, Protocol):
+    """It knows how far its draws are from their mean; None where that was not kept."""
+
+    @property
+    def reverse_mutual_information(self) -> Float[Tensor, " points"] | None: ...
+
+
+@runtime_checkable
+class HasQuantiles(Protocol):
+    """It knows quantiles on a grid of levels, and nothing between them."""
+
+    @property
+    def levels(self) -> Float[Tensor, " levels"]: ...
+
+    @property
+    def values(self) -> Float[Tensor, "points outputs levels"]: ...
+
+
+@runtime_checkable
+class HasInterval(Protocol):
+    """It knows an interval that claims to hold a share `level` of the targets."""
+
+    @property
+    def level(self) -> float: ...
+
+    @property
+    def low(self) -> Float[Tensor, "points outputs"]: ...
+
+    @property
+    def high(self) -> Float[Tensor, "points outputs"]: ...
+
+
+@runtime_checkable
+class HasSet(Protocol):
+    """It knows a set of classes for each point."""
+
+    @property
+    def members(self) -> Tensor: ...

@@ -1,0 +1,67 @@
+"""Quantiles on a grid of levels: all that quantile regression or a conformal method tells."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from bnnbench.methods.predictions.base import CannotAnswer, Packed
+
+SAME_LEVEL = 1e-6
+"""Levels closer than this are one: 0.05 in single precision and (1 - 0.9) / 2 in double."""
+
+
+@dataclass(frozen=True)
+class QuantilePredictive(Packed):
+    """Quantiles of each output at levels that all points share.
+
+    Raises ValueError unless levels strictly increase within (0, 1) and values do not decrease.
+    """
+
+    levels: Float[Tensor, " levels"]
+    values: Float[Tensor, "points outputs levels"]
+
+    of_classes: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        shape, count = tuple(self.values.shape), tuple(self.levels.shape)
+        if len(count) != 1 or count[0] == 0 or len(shape) != 3 or shape[2:] != count:
+            raise ValueError(
+                "needed levels, and a value for each point, output and level; got levels of shape "
+                f"{count} and values of shape {shape}"
+            )
+        levels = self.levels.double()
+        if not (levels[0] > 0 and levels[-1] < 1 and (levels.diff() > 0).all()):
+            raise ValueError(
+                "needed levels that strictly increase between 0 and 1; "
+                f"got {[round(level, 6) for level in levels.tolist()]}"
+            )
+        crossing = (self.values.diff(dim=2) < 0).nonzero()
+        if len(crossing):
+            point, output, at = crossing[0].tolist()
+            pair = self.values[point, output, at : at + 2].tolist()
+            raise ValueError(
+                "needed quantiles that do not decrease with their level; got "
+                f"{pair[0]:.6g} at {levels[at]:.6g} and {pair[1]:.6g} at {levels[at + 1]:.6g} "
+                f"for point {point}, output {output}: sort them along the last axis"
+            )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def quantile(self, level: float) -> Float64[Tensor, "points outputs"]:
+        """Return the quantiles at a level of the grid; raises `CannotAnswer` at another."""
+        distances = (self.levels.double() - level).abs()
+        nearest = int(distances.argmin())
+        if distances[nearest] > SAME_LEVEL:
+            grid = ", ".join(f"{one:.6g}" for one in self.levels.tolist())
+            raise CannotAnswer(
+                f"it has no quantile at {level:.6g}; its levels are {grid}: predict that one, too"
+            )
+        return self.values[..., nearest].double()
+
+    def rescaled(self, mean: float, std: float) -> "QuantilePredictive":
+        """Return the quantiles of mean + std * y; std is positive."""
+        return QuantilePredictive(self.levels, torch.add(mean, std * self.values.double()))

@@ -1,0 +1,49 @@
+r"""Scores of quantiles on a grid of levels: of $q_k$ at $\tau_k$, and of nothing between them.
+
+The pinball loss of a quantile is $\rho_\tau(u) = u (\tau - [u < 0])$ of the error u = y - q, in
+units of the target. It is least, in expectation, where q is the quantile of its level: Koenker and
+Bassett (1978), "Regression Quantiles".
+"""
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from bnnbench.methods.predictions.base import HasQuantiles
+
+
+def pinball_loss(
+    prediction: HasQuantiles, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    r"""Return the pinball loss of each target, averaged over outputs and levels.
+
+    $$ \tfrac1K \sum_k \rho_{\tau_k}(y - q_k) $$
+
+    In target units. It depends on the levels: compare methods that predict the same ones.
+    Source: Koenker and Bassett (1978), "Regression Quantiles".
+    """
+    return _losses(prediction, target).mean((1, 2))
+
+
+def crps_of_quantiles(
+    prediction: HasQuantiles, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    r"""Return the CRPS of each target, twice the integral of the pinball loss over levels.
+
+    $$ 2 \int_0^1 \rho_\tau(y - q(\tau)) d\tau \approx 2 \sum_k w_k \rho_{\tau_k}(y - q_k) $$
+
+    The integral is by the trapezoidal rule between levels. Below the lowest level and above the
+    highest, the loss is taken to be that of the nearest level, so that every quantile is scored
+    at its own level and an honest one is the best. Levels (k - ½)/K weigh alike, and the score is
+    then that of K equally probable values. In target units, averaged over outputs.
+    Source: Gneiting and Ranjan (2011), "Comparing density forecasts using threshold- and
+    quantile-weighted scoring rules".
+    """
+    levels = prediction.levels.double()
+    ends = torch.cat([levels.new_zeros(1), (levels[1:] + levels[:-1]) / 2, levels.new_ones(1)])
+    return 2 * (_losses(prediction, target) * ends.diff()).sum(2).mean(1)
+
+
+def _losses(prediction: HasQuantiles, target: Tensor) -> Float64[Tensor, "points outputs levels"]:
+    error = target.double()[..., None] - prediction.values.double()
+    return error * (prediction.levels.double() - (error < 0).double())

@@ -1,0 +1,62 @@
+"""Scores of intervals and sets that state their own level, such as those of conformal methods."""
+
+from jaxtyping import Float, Float64, Int
+from torch import Tensor
+
+from bnnbench.methods.predictions.base import HasInterval, HasSet
+
+
+def stated_interval_coverage(
+    prediction: HasInterval, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    """Return 1 where the interval contains the target, its ends included, averaged over outputs.
+
+    A share, to be compared with the level that the prediction states. Source: Khosravi et al.
+    (2011), "Comprehensive review of neural network-based prediction intervals" (PICP).
+    """
+    target = target.double()
+    inside = (prediction.low.double() <= target) & (target <= prediction.high.double())
+    return inside.double().mean(1)
+
+
+def stated_interval_width(prediction: HasInterval) -> Float64[Tensor, " points"]:
+    """Return the width of the interval in target units, averaged over outputs.
+
+    Source: Khosravi et al. (2011), "Comprehensive review of neural network-based prediction
+    intervals" (MPIW).
+    """
+    return (prediction.high.double() - prediction.low.double()).mean(1)
+
+
+def interval_score(
+    prediction: HasInterval, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, " points"]:
+    r"""Return the interval's width and a fine for a target outside, averaged over outputs.
+
+    $$ (u - l) + \tfrac2\alpha \max(l - y, 0) + \tfrac2\alpha \max(y - u, 0) $$
+
+    1 - α is the level that the prediction states. In target units; the quantiles α/2 and
+    1 - α/2 have the least expectation. Source: Gneiting and Raftery (2007), "Strictly proper
+    scoring rules, prediction, and estimation", eq. 43.
+    """
+    low, high, target = prediction.low.double(), prediction.high.double(), target.double()
+    outside = (low - target).clamp(min=0) + (target - high).clamp(min=0)
+    return (high - low + 2 / (1 - prediction.level) * outside).mean(1)
+
+
+def set_coverage(prediction: HasSet, target: Int[Tensor, " points"]) -> Float64[Tensor, " points"]:
+    """Return 1 where the set contains the target.
+
+    A share, to be compared with the level that the prediction states. Source: Sadinle, Lei and
+    Wasserman (2019), "Least ambiguous set-valued classifiers with bounded error levels".
+    """
+    return prediction.members.gather(1, target.long()[:, None]).squeeze(1).double()
+
+
+def set_size(prediction: HasSet) -> Float64[Tensor, " points"]:
+    """Return how many classes the set contains; an empty one has size 0.
+
+    Source: Sadinle, Lei and Wasserman (2019), "Least ambiguous set-valued classifiers with bounded
+    error levels" (ambiguity).
+    """
+    return prediction.members.double().sum(1)
