@@ -118,7 +118,7 @@ def divergence_table(found: Counted, metric: str = MAIN) -> Table:
         curves = found.curves(method, metric)
         if len(curves):
             rows.append(_row(found, method, [_cell(values) for values in curves.T]))
-    title = f"{labels.dataset(found.benchmark.title)}: {labels.metric(metric)} against draws"
+    title = f"{found.benchmark.title}: {labels.metric(metric)} against draws"
     return Table(title, columns, tuple(rows), found.benchmark.origin)
 
 
@@ -149,7 +149,7 @@ def equal_table(found: Counted) -> Table | None:
             cells += [_cell(base[:, places[k * n]]) for k in MULTIPLES]
             cells.append(equal_draws(own[:, places[n]], base, found.counts))
             rows.append(_row(found, method, cells, f"{method}, n = {n}"))
-    title = f"{labels.dataset(found.benchmark.title)}: draws of {baseline} for the same divergence"
+    title = f"{found.benchmark.title}: draws of {baseline} for the same divergence"
     return Table(title, tuple(columns), tuple(rows), found.benchmark.origin)
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.load import Damage
-from bnnbench.reports.style import labels
 
 
 @dataclass(frozen=True)
@@ -39,5 +38,5 @@ def shared(title: str, explanation: str, drawings: Sequence[Drawing]) -> list[Ga
 
 def where_of(benchmark: Benchmark, origin: str) -> str:
     """Return the data set's name, with its origin unless that is the original."""
-    name = labels.dataset(benchmark.title)
+    name = benchmark.title
     return name if origin == "original" else f"{name} ({origin})"

@@ -123,7 +123,7 @@ def layer_table(found: Layered) -> Table:
         replace(_column(name), benchmark=found.benchmark.identity, condition=place)
         for name, place in zip(_headings(found), places, strict=True)
     ]
-    title = f"{labels.dataset(found.benchmark.title)}: accuracy of moments"
+    title = f"{found.benchmark.title}: accuracy of moments"
     shown = [k for k in range(len(columns)) if any(row.cells[k] for row in rows)]
     rows = [replace(row, cells=tuple(row.cells[k] for k in shown)) for row in rows]
     return Table(title, tuple(columns[k] for k in shown), tuple(rows), found.benchmark.origin)

@@ -7,6 +7,7 @@ import pytest
 
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.case import Case
 from tests.suites.commands import FAST, call, rows, times
 from tests.suites.fakes import Line
 from tests.suites.pools import ACTIVE, RANDOM, RUN, suite
@@ -46,7 +47,7 @@ def test_a_suite_that_cannot_be_carried_out_is_refused(changes, message):
 
 POOLED = replace(
     FAST,
-    sources=(ActivePool(Line(), train=6, test=5, repeats=3),),
+    cases=(Case(ActivePool(Line(), train=6, test=5, repeats=3), ()),),
     acquisitions={"R": Acquisition("random", rounds=3), "A": Acquisition("variance", rounds=3)},
     folds=3,
 )

@@ -12,7 +12,8 @@ import numpy as np
 
 SCHEMA = 3
 """2 seals the record, knows its predictions by checksum and holds what was evaluated, on what.
-3 describes classes by registered names, and knows the code and the data behind a run."""
+3 describes classes by registered names, and knows the code and the data behind a run and the
+title of its case."""
 
 READABLE = (1, 2, SCHEMA)
 
@@ -84,6 +85,8 @@ class Record:
     """Of the sources of the method and of all that they import (`bnnbench.methods.source_code`)."""
     data_sha256: str | None = None
     """Of the training and test rows (`suites.engine.run.fingerprint`)."""
+    title: str = ""
+    """What pages call the case, `dataset`; "" where the suite says nothing."""
     schema: int = SCHEMA
     """As it was read; what is written has the latest."""
 

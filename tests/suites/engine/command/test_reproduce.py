@@ -16,6 +16,7 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Flatten, Linear, ReLU
 from bnnbench.suites.__main__ import COMMANDS
 from bnnbench.suites.engine.command import reproduce as commands
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
@@ -27,14 +28,20 @@ from tests.suites.engine.store.test_record import RECORD
 from tests.suites.fakes import Diverging, Line, Mean, Together
 
 IMAGES = Run(
-    *("made", "quick", "AdamW", Limited(DigitsAsMnist(), train=60, test=30)),
-    *(AdamW(epochs=2), (Flatten(), Linear(8), ReLU(), Linear(10)), 0, 3),
+    *("made", "quick", "AdamW"),
+    Case(
+        Limited(DigitsAsMnist(), train=60, test=30),
+        (Flatten(), Linear(8), ReLU(), Linear(10)),
+        "few",
+        "Few digits",
+    ),
+    *(AdamW(epochs=2), 0, 3),
 )
 CONDITIONS = (
     Evaluation(Clean(), ("nll", "accuracy")),
     Evaluation(OutOfDistribution(PhotographCrops(size=28, grey=True)), ("auroc_ood",)),
 )
-ROWS = Run("made", "quick", "Mean", Line(), Mean(), (), 1, 0)
+ROWS = Run("made", "quick", "Mean", Case(Line(), ()), Mean(), 1, 0)
 
 
 def kept(store, run, evaluations):

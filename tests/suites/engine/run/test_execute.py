@@ -15,6 +15,7 @@ from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run
 from bnnbench.suites.engine.run.execute import Task, execute, lost
 from bnnbench.suites.engine.run.packing import unpack
@@ -23,11 +24,11 @@ from tests.suites.engine.store.test_store import Other
 from tests.suites.fakes import Line, Mean, Together
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood")),)
-RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)
+RUN = Run("miniature", "quick", "label", Case(Line(), ()), Mean(), fold=0, seed=0)
 
 
 def outcomes(method, source=None, folds=(0,), seeds=(0,), architecture=()):
-    run = replace(RUN, method=method, source=source or Line(), architecture=architecture)
+    run = replace(RUN, method=method, case=Case(source or Line(), architecture))
     runs = tuple(replace(run, fold=fold, seed=seed) for fold in folds for seed in seeds)
     return execute(Task(runs, EVALUATIONS, reproduces=(Reproduces("004", "1", ("one",)),)))
 
@@ -100,7 +101,7 @@ def test_every_fold_seed_source_and_condition_has_a_stream_of_its_own():
     cells = [(Line(), 0, 0), (Line(), 0, 1), (Line(), 1, 0), (Line("other"), 0, 0)]
     fits, predictions = [], []
     for source, fold, seed in cells:
-        run = replace(RUN, method=Drawing(), source=source, fold=fold, seed=seed)
+        run = replace(RUN, method=Drawing(), case=Case(source, ()), fold=fold, seed=seed)
         first, again = execute(Task((run,), evaluations)), execute(Task((run,), evaluations))
         assert first[0].predictions == again[0].predictions
         for prediction, _ in unpack(first[0].predictions).values():

@@ -12,6 +12,7 @@ from bnnbench.datasets.conditions.base import Clean
 from bnnbench.metrics import DISTANCES
 from bnnbench.suites.engine.command.cli import command
 from bnnbench.suites.engine.command.plan import Refit, plan
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.run.execute import execute
 from bnnbench.suites.engine.store.distances import add_distances
@@ -22,9 +23,8 @@ SUITE = Suite(
     name="near",
     title="Lines",
     profile="quick",
-    sources=(Line(),),
+    cases=(Case(Line(), ()),),
     methods={"Truth": Mean(), "One": Together(), "Other": Slow(seconds=0.0)},
-    architecture=(),
     evaluations=(Evaluation(Clean(), ("rmse",)),),
     folds=2,
     reference="Truth",
@@ -172,7 +172,7 @@ def test_missing_predictions_of_the_reference_are_named_with_the_cure(tmp_path):
 
 
 def test_class_probabilities_are_refused(tmp_path):
-    coins = replace(SUITE, sources=(Coins(),), evaluations=(Evaluation(Clean(), ("nll",)),))
+    coins = replace(SUITE, cases=(Case(Coins(), ()),), evaluations=(Evaluation(Clean(), ("nll",)),))
     with pytest.raises(TypeError, match="predictions of reals, not CategoricalPredictive"):
         carried_out(coins, Store(tmp_path))
 
