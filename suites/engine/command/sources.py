@@ -32,8 +32,9 @@ class Provided:
 def resolved(suite: Suite, options: Options) -> Suite:
     """Return the suite on sources that can be loaded; cases that become one are taken once.
 
-    Sources may have the same stand-in, and other ones the same rows under a limit. Optional sources whose files are missing and optional methods whose packages are, are left
-    out. A dry run downloads nothing, and keeps sources whose files are to be downloaded. Raises
+    Several sources may have the same stand-in, or the same rows under a limit. Optional sources
+    whose files are missing and optional methods whose packages are, are left out. A dry run
+    downloads nothing, and keeps sources whose files are to be downloaded. Raises
     `DataUnavailable` where there is none for another source.
     """
 

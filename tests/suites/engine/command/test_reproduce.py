@@ -14,7 +14,6 @@ from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist, PhotographCrops
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Flatten, Linear, ReLU
-from bnnbench.suites.__main__ import COMMANDS
 from bnnbench.suites.engine.command import reproduce as commands
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
@@ -59,7 +58,7 @@ def test_a_fit_is_repeated_bit_for_bit_from_its_record_alone(tmp_path, capsys):
     record = kept(Store(tmp_path / "made"), IMAGES, CONDITIONS)
     code, told = call(capsys, record.key[:8], tmp_path)
     assert code == 0, told
-    assert "AdamW on digits_as_mnist, fold 0, seed 3 (made, quick)" in told
+    assert "AdamW on few, fold 0, seed 3 (made, quick)" in told
     assert "verdict: identical" in told
     assert "not compared" not in told
     assert record.condition_data.keys() == {"clean", "ood_photograph_crops"}
@@ -154,8 +153,8 @@ MOST = 30
 
 def declared():
     for module in pkgutil.iter_modules(suites.__path__):
-        if not module.ispkg and module.name not in ("__main__", *COMMANDS):
-            yield from importlib.import_module(f"suites.{module.name}").SUITES.values()
+        if not module.ispkg and module.name != "__main__":
+            yield from importlib.import_module(f"bnnbench.suites.{module.name}").SUITES.values()
 
 
 @pytest.mark.parametrize(

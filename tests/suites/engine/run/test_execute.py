@@ -219,3 +219,16 @@ def test_a_lost_task_leaves_failed_records_of_every_run():
     records = [o.record for o in lost(Task(runs, EVALUATIONS), "killed by SIGKILL")]
     assert [record.key for record in records] == [run.key for run in runs]
     assert {(r.status, r.error) for r in records} == {("failed", "killed by SIGKILL")}
+
+
+def test_networks_that_see_one_source_share_data_and_streams_but_no_key():
+    cases = (Case(Line(), (), "plain"), Case(Line(), (Linear(1),), "deep", "A deep line"))
+    runs = [replace(RUN, method=Drawing(), case=case) for case in cases]
+    (plain,), (deep,) = (execute(Task((run,), EVALUATIONS)) for run in runs)
+    assert plain.record.key != deep.record.key
+    assert plain.record.data_sha256 == deep.record.data_sha256
+    assert plain.predictions == deep.predictions
+    assert [(o.record.dataset, o.record.title) for o in (plain, deep)] == [
+        ("plain", ""),
+        ("deep", "A deep line"),
+    ]

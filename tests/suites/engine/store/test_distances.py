@@ -9,6 +9,7 @@ import torch
 from scipy import integrate, stats
 
 from bnnbench.datasets.conditions.base import Clean
+from bnnbench.methods.networks.architectures import Linear
 from bnnbench.metrics import DISTANCES
 from bnnbench.suites.engine.command.cli import command
 from bnnbench.suites.engine.command.plan import Refit, plan
@@ -209,3 +210,14 @@ def test_equal_predictions_are_at_no_distance(tmp_path, seed):
     )
     assert scores["wasserstein2"] == 0
     assert scores["kl_from_reference"] == pytest.approx(0, abs=1e-12)
+
+
+def test_every_case_has_a_reference_of_its_own(tmp_path):
+    cases = Case(Line(), (), "plain"), Case(Line(), (Linear(1),), "deep")
+    store = Store(tmp_path)
+    suite = replace(SUITE, cases=cases)
+    assert carried_out(suite, store) == []
+    references = {r.dataset: r.key for r in store.current() if r.method == "Truth" and r.fold == 0}
+    for record in store.current():
+        if record.method != "Truth" and record.fold == 0:
+            assert record.reference["key"] == references[record.dataset]
