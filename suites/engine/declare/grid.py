@@ -140,16 +140,14 @@ class Suite:
             what = canonical_json(describe([method, self.own_architectures.get(label)]))
             if (same := labels.setdefault(what, label)) != label:
                 raise ValueError(f"{same!r} and {label!r} are the same method: {method}")
-
         self._check_cases()
 
     def _check_cases(self) -> None:
         names = [case.name.casefold() for case in self.cases]
-        if twice := [case.name for case in self.cases if names.count(case.name.casefold()) > 1]:
+        if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(
                 f"needed a name of its own for each case; {twice[0]!r} stands for "
-                f"{names.count(twice[0].casefold())}: give them names, as in "
-                "Case(source, network, name)"
+                f"{names.count(twice[0])}: give them names, as in Case(source, network, name)"
             )
         for one, other in combinations(self.cases, 2):
             if one.source != other.source:
