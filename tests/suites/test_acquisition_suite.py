@@ -37,7 +37,7 @@ def test_every_method_takes_part_with_every_arm():
         ({"acquisitions": {"A": ACTIVE, "R": ACTIVE}}, "acquire alike"),
         ({"acquisitions": {"A-1": ACTIVE}}, "no '-'"),
         ({"acquisitions": {"A": ACTIVE, "R": Acquisition("random", 5)}}, "equally many"),
-        ({"sources": (Line(),)}, r"needs pools \(bnnbench.datasets.cuts.pool\); not one: line"),
+        ({"cases": (Case(Line(), ()),)}, r"needs pools \(`ActivePool`\); not one: line"),
     ],
 )
 def test_a_suite_that_cannot_be_carried_out_is_refused(changes, message):
