@@ -31,7 +31,6 @@ KINDS: Mapping[str, str] = {
     "held_out": "bnnbench.datasets.cuts.held_out:HeldOut",
     "limited": "bnnbench.datasets.cuts.limited:Limited",
     "active_pool": "bnnbench.datasets.cuts.pool:ActivePool",
-    "renamed": "bnnbench.datasets.cuts.renamed:Renamed",
     "signed": "bnnbench.datasets.cuts.signed:Signed",
     "stl10_shared": "bnnbench.datasets.cuts.stl10_shared:Stl10Shared",
     "clean": "bnnbench.datasets.conditions.base:Clean",

@@ -34,7 +34,7 @@ def _suites() -> list[tuple[str, ...]]:
         except Exception as error:
             rows.append((name, f"cannot be imported: {error!r}", "", "", ""))
             continue
-        datasets = dict.fromkeys(s.name for one in declared.values() for s in one.sources)
+        datasets = dict.fromkeys(c.name for one in declared.values() for c in one.cases)
         labels = dict.fromkeys(label for one in declared.values() for label in one.methods)
         lists = (list(suite.profiles), list(datasets), list(labels))
         rows.append((name, suite.title, *map(_some, lists)))

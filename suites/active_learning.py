@@ -13,6 +13,7 @@ from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.case import cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 TITLE = "Active learning: rows chosen by predictive variance against rows chosen at random"
@@ -36,7 +37,9 @@ QUICK = Suite(
     name="active_learning",
     title=TITLE,
     profile="quick",
-    sources=(ActivePool(Uci("boston")), ActivePool(Uci("energy")), ActivePool(Uci("yacht"))),
+    cases=cases_of(
+        (ActivePool(Uci("boston")), ActivePool(Uci("energy")), ActivePool(Uci("yacht"))), NETWORK
+    ),
     methods={
         "PBP": PBP,
         "LA": LA,
@@ -44,7 +47,6 @@ QUICK = Suite(
         "MFVI": Mfvi(learning_rate=1e-2, prior_std=1.0, epochs=400, draws=50),
         "MP": MessagePassing(iterations=(50,), schedule=GroupSequential(4)),
     },
-    architecture=NETWORK,
     own_architectures={"LA": TANH_NETWORK},
     evaluations=(Evaluation(Clean(), METRICS),),
     folds=10,
@@ -56,13 +58,15 @@ PAPER = Suite(
     name="active_learning",
     title=TITLE,
     profile="paper",
-    sources=(
-        ActivePool(Uci("boston")), ActivePool(Uci("concrete")), ActivePool(Uci("energy")),
-        ActivePool(Uci("kin8nm")), ActivePool(Uci("naval")), ActivePool(Uci("power")),
-        ActivePool(Uci("protein")), ActivePool(Uci("wine_red")), ActivePool(Uci("yacht")),
+    cases=cases_of(
+        (
+            ActivePool(Uci("boston")), ActivePool(Uci("concrete")), ActivePool(Uci("energy")),
+            ActivePool(Uci("kin8nm")), ActivePool(Uci("naval")), ActivePool(Uci("power")),
+            ActivePool(Uci("protein")), ActivePool(Uci("wine_red")), ActivePool(Uci("yacht")),
+        ),
+        NETWORK,
     ),
     methods={"PBP": PBP, "LA": LA, "HMC": Hmc(draws=500), "HMC vague": HMC_VAGUE},
-    architecture=NETWORK,
     own_architectures={"LA": TANH_NETWORK},
     evaluations=(Evaluation(Clean(), METRICS),),
     folds=40,

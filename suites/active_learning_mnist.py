@@ -12,6 +12,7 @@ from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.metrics import CLASSIFICATION
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 TITLE = "Active learning of digits: BALD and predictive entropy against random acquisition"
@@ -25,6 +26,7 @@ ARMS = {
 }
 # Customary settings, not searched for.
 ADAMW = AdamW(learning_rate=2e-3, weight_decay=1e-2, epochs=50, batch_size=32)
+NETWORK = (Flatten(), *mlp([100], outputs=10))
 METHODS = {
     "MC dropout": McDropout(rate=0.3, draws=16, training=ADAMW),
     "Ensemble": Ensemble(size=5, member=ADAMW),
@@ -34,9 +36,10 @@ QUICK = Suite(
     name="active_learning_mnist",
     title=TITLE,
     profile="quick",
-    sources=(ActivePool(Limited(Mnist(), train=1000, test=500), test=None, repeats=3),),
+    cases=(
+        Case(ActivePool(Limited(Mnist(), train=1000, test=500), test=None, repeats=3), NETWORK),
+    ),
     methods=METHODS,
-    architecture=(Flatten(), *mlp([100], outputs=10)),
     evaluations=(Evaluation(Clean(), CLASSIFICATION),),
     folds=3,
     acquisitions=ARMS,
@@ -46,9 +49,8 @@ FULL = Suite(
     name="active_learning_mnist",
     title=TITLE,
     profile="full",
-    sources=(ActivePool(Mnist(), test=None, repeats=10),),
+    cases=(Case(ActivePool(Mnist(), test=None, repeats=10), NETWORK),),
     methods=METHODS,
-    architecture=(Flatten(), *mlp([100], outputs=10)),
     evaluations=(Evaluation(Clean(), CLASSIFICATION),),
     folds=10,
     acquisitions=ARMS,

@@ -40,6 +40,7 @@ from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 TITLE = "CIFAR-10: accuracy, calibration and out-of-distribution detection"
@@ -65,11 +66,12 @@ QUICK_MP = MessagePassing(
 )
 # The paper's prior, rule and rounds of its first four epochs, in groups of 32.
 PUBLISHED_MP = MessagePassing(iterations=ramp(4), schedule=Coupled(32))
+NARROW = cnn_000(channels=(8, 8, 16, 16), hidden=64)
 QUICK = Suite(
     name="cifar10",
     title=TITLE,
     profile="quick",
-    sources=(Limited(Cifar10(), train=3000, test=2000),),
+    cases=(Case(Limited(Cifar10(), train=3000, test=2000), NARROW),),
     methods={
         "Class frequency": Marginal(),
         "AdamW": QUICK_ADAMW,
@@ -92,7 +94,6 @@ QUICK = Suite(
         "MP": QUICK_MP,
         "MP (published)": PUBLISHED_MP,
     },
-    architecture=cnn_000(channels=(8, 8, 16, 16), hidden=64),
     evaluations=(
         Evaluation(Clean(), CLASSIFICATION),
         Evaluation(OutOfDistribution(Limited(Svhn(), test=1000)), OUT_OF_DISTRIBUTION),
@@ -115,7 +116,7 @@ PAPER = Suite(
     name="cifar10",
     title=TITLE,
     profile="paper",
-    sources=(Cifar10(),),
+    cases=(Case(Cifar10(), cnn_000()),),
     methods={
         "Class frequency": Marginal(),
         "AdamW": PAPER_ADAMW,
@@ -136,7 +137,6 @@ PAPER = Suite(
         # With the prior, targets and rule of the quick profile.
         "MP, larger means": replace(QUICK_MP, iterations=ramp(25)),
     },
-    architecture=cnn_000(),
     evaluations=(
         Evaluation(Clean(), CLASSIFICATION),
         Evaluation(OutOfDistribution(Svhn()), OUT_OF_DISTRIBUTION),
@@ -157,7 +157,7 @@ ABLATION = replace(
     QUICK,
     title="CIFAR-10: assumptions of message passing",
     profile="ablation",
-    sources=(Limited(Cifar10(), train=4096, test=2000),),
+    cases=(Case(Limited(Cifar10(), train=4096, test=2000), NARROW),),
     methods={
         "MP": MP,
         "MP (published)": replace(PUBLISHED_MP, iterations=(1,) * 6),
@@ -207,9 +207,8 @@ ANALYTIC_DROPOUT = replace(
     PAPER,
     title="CIFAR-10: analytic dropout",
     profile="analytic_dropout",
-    sources=(HeldOut(Cifar10(), share=0.1),),
+    cases=(Case(HeldOut(Cifar10(), share=0.1), allconv_001()),),
     methods=DROPOUTS,
-    architecture=allconv_001(),
     evaluations=(Evaluation(Clean(), CLASSIFICATION),),
     seeds=1,
     reproduces=(),
@@ -218,11 +217,12 @@ ANALYTIC_DROPOUT = replace(
 ANALYTIC_DROPOUT_QUICK = replace(
     ANALYTIC_DROPOUT,
     profile="analytic_dropout_quick",
-    sources=(HeldOut(Limited(Cifar10(), train=2500), share=0.2),),
+    cases=(
+        Case(HeldOut(Limited(Cifar10(), train=2500), share=0.2), allconv_001(channels=(16, 32))),
+    ),
     methods={
         label: replace(method, epochs=15, batch_size=50) for label, method in DROPOUTS.items()
     },
-    architecture=allconv_001(channels=(16, 32)),
     seeds=2,
 )
 
@@ -244,7 +244,7 @@ PAPER_002_VGG = Suite(
     name="cifar10",
     title="CIFAR: collapsed inference and the trajectory of SGD, VGG-16",
     profile="paper_002_vgg16",
-    sources=(Augmented(Cifar10()), Augmented(Cifar100())),
+    cases=(Case(Augmented(Cifar10()), vgg16()), Case(Augmented(Cifar100()), vgg16(100))),
     methods={
         "CIBER": Ciber(replace(VGG, every=5), samples=None),
         "SWAG": Swag(VGG),
@@ -255,7 +255,6 @@ PAPER_002_VGG = Suite(
         ),
         "KFAC": Laplace(VGG_SGD, Kfac(), (1e2, 1e3, 1e4, 1e5), "mc"),
     },
-    architecture={"default": vgg16(), "cifar100": vgg16(100)},
     evaluations=(Evaluation(Clean(), CLASSIFICATION),),
     seeds=3,
     fitted_together=1,
@@ -276,7 +275,10 @@ PAPER_002_PRERESNET = replace(
         "SGLD": PAPER_002_VGG.methods["SGLD"],
         "KFAC": Laplace(PRERESNET_SGD, Kfac(), (1e2, 1e3, 1e4, 1e5), "mc"),
     },
-    architecture={"default": preresnet164(), "cifar100": preresnet164(100)},
+    cases=(
+        Case(Augmented(Cifar10()), preresnet164()),
+        Case(Augmented(Cifar100()), preresnet164(100)),
+    ),
     reproduces=tuple(
         Reproduces(
             "002",
@@ -302,7 +304,10 @@ PAPER_002_WIDERESNET = replace(
         "SGLD": Sgld(learning_rate=0.05, prior_std=0.2, epochs=300),
         "KFAC": Laplace(WIDERESNET_SGD, Kfac(), (1e2, 1e3, 1e4, 1e5), "mc"),
     },
-    architecture={"default": wideresnet28_10(), "cifar100": wideresnet28_10(100)},
+    cases=(
+        Case(Augmented(Cifar10()), wideresnet28_10()),
+        Case(Augmented(Cifar100()), wideresnet28_10(100)),
+    ),
     reproduces=tuple(Reproduces("002", table, CIFAR_DEPARTURES) for table in ("7", "8", "9")),
 )
 

@@ -27,6 +27,7 @@ from bnnbench.metrics import DIRICHLET
 from bnnbench.suites import cifar10
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.engine.declare.surrogate import Surrogate
 
@@ -65,7 +66,7 @@ PAPER = Suite(
     name="cifar10_shift",
     title=TITLE,
     profile="paper",
-    sources=(Augmented(Cifar10()), Augmented(Cifar100())),
+    cases=(Case(Augmented(Cifar10()), resnet18()), Case(Augmented(Cifar100()), resnet18(100))),
     methods={
         "Class frequency": Marginal(),
         "MAP": SGD,
@@ -79,7 +80,6 @@ PAPER = Suite(
         "Rank1": WeightSpace(Rank1(), training=LONGER),
         "Rank1 fVI": FunctionSpace(Rank1(), training=LONGER),
     },
-    architecture={"default": resnet18(), "cifar100": resnet18(100)},
     own_architectures={
         "MC Dropout": {
             "default": resnet18(dropout=0.2),
@@ -108,7 +108,7 @@ PAPER = Suite(
 KNOWN = cifar10.QUICK.methods
 ADAMW = replace(cifar10.QUICK_ADAMW, weight_decay=0.0)
 FASTER = replace(ADAMW, learning_rate=1e-2)
-SMALLER = Surrogate("adamw", cifar10.QUICK_ADAMW, cifar10.QUICK.architecture)
+SMALLER = Surrogate("adamw", cifar10.QUICK_ADAMW, cifar10.NARROW)
 FEWER = (
     Evaluation(Clean(), METRICS + DIRICHLET[1:]),
     *CORRUPTED,
@@ -119,7 +119,7 @@ RATE, DRAWS = 0.1, 8
 QUICK = replace(
     PAPER,
     profile="quick",
-    sources=(Limited(Cifar10(), train=3000, test=125),),
+    cases=(Case(Limited(Cifar10(), train=3000, test=125), cifar10.NARROW),),
     methods={
         "Class frequency": Marginal(),
         "MAP": cifar10.QUICK_ADAMW,
@@ -139,7 +139,6 @@ QUICK = replace(
         "Laplace last layer": KNOWN["Laplace last layer"],
         "MP": KNOWN["MP"],
     },
-    architecture=cifar10.QUICK.architecture,
     own_architectures={},
     evaluations=(
         *FEWER,
@@ -152,8 +151,7 @@ CNN_100 = cnn_000(channels=(8, 8, 16, 16), hidden=64, classes=100)
 CIFAR_100 = replace(
     QUICK,
     profile="cifar100",
-    sources=(Limited(Cifar100(), train=10_000, test=125),),
-    architecture=CNN_100,
+    cases=(Case(Limited(Cifar100(), train=10_000, test=125), CNN_100),),
     evaluations=(
         *FEWER,
         *(

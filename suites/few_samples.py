@@ -13,6 +13,7 @@ from bnnbench.methods.exact_linear_regression.integrals import Collapsed, MonteC
 from bnnbench.methods.exact_linear_regression.method import LinearFromDraws
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.probes.few_samples import FewSamples
 
@@ -20,13 +21,12 @@ QUICK = Suite(
     name="few_samples",
     title="Draws that a posterior predictive takes, by Monte Carlo and by integrals over a box",
     profile="quick",
-    sources=(LinearTruth(), LinearTruth(0.5), LinearTruth(0.9)),
+    cases=cases_of((LinearTruth(), LinearTruth(0.5), LinearTruth(0.9)), (Linear(1, bias=False),)),
     methods={
         "Monte Carlo": LinearFromDraws(MonteCarlo(), prior_std=PRIOR_STD),
         "CIBER min/max": LinearFromDraws(Collapsed("minmax"), prior_std=PRIOR_STD),
         "CIBER moment": LinearFromDraws(Collapsed("moment"), prior_std=PRIOR_STD),
     },
-    architecture=(Linear(1, bias=False),),
     # Of 5 draws, as in the paper's figure 3.
     evaluations=(Evaluation(Clean(), ("picp_90", "mpiw_90", "picp_50", "mpiw_50")),),
     folds=50,

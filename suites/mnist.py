@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.base import Clean, OutOfDistribution
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.cuts.renamed import Renamed
 from bnnbench.datasets.official.fashion_mnist import FashionMnist
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.methods.adamw import AdamW
@@ -20,6 +19,7 @@ from bnnbench.methods.networks.catalogue import LEAKY, lenet_000, mlp
 from bnnbench.methods.sgd import Sgd
 from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 TITLE = "MNIST: a perceptron and a LeNet learn from few and from many images"
@@ -28,14 +28,7 @@ TITLE = "MNIST: a perceptron and a LeNet learn from few and from many images"
 SIZES = (640, 2560, 10240, 60000)
 MLP = (Flatten(), *mlp([200], 10, LEAKY))
 LENET = lenet_000()
-NETWORKS = {f"mnist-{size}-mlp": MLP for size in SIZES} | {
-    f"mnist-{size}-lenet": LENET for size in SIZES
-}
-SCHEDULE_NETWORKS = {
-    "mnist-1280-mlp": MLP,
-    "mnist-5120-mlp": MLP,
-    "mnist-5120-mlp2": (Flatten(), *mlp([100, 100], 10, LEAKY)),
-}
+DEEPER = (Flatten(), *mlp([100, 100], 10, LEAKY))
 
 # Settings with the best held-out log loss, averaged over both networks, in suites.searches.mnist:
 # 2,560 images and 20 epochs of batches of 64. All its scores are in suites/searches/mnist.csv.
@@ -81,13 +74,20 @@ QUICK = Suite(
     name="mnist",
     title=TITLE,
     profile="quick",
-    sources=(
-        Renamed(Limited(Mnist(), train=640, test=2000), "mnist-640-mlp"),
-        Renamed(Limited(Mnist(), train=10240, test=2000), "mnist-10240-mlp"),
-        Renamed(Limited(Mnist(), train=2560, test=2000), "mnist-2560-lenet"),
+    cases=tuple(
+        Case(
+            Limited(Mnist(), train=size, test=2000),
+            network,
+            f"mnist-{size}-{short}",
+            f"MNIST, {size:,} images, {shown}",
+        )
+        for size, network, short, shown in (
+            (640, MLP, "mlp", "MLP"),
+            (10240, MLP, "mlp", "MLP"),
+            (2560, LENET, "lenet", "LeNet"),
+        )
     ),
     methods=METHODS,
-    architecture=NETWORKS,
     evaluations=(
         Evaluation(Clean(), CLASSIFICATION),
         Evaluation(OutOfDistribution(Limited(FashionMnist(), test=1000)), OUT_OF_DISTRIBUTION),
@@ -98,9 +98,14 @@ QUICK = Suite(
 PAPER = replace(
     QUICK,
     profile="paper",
-    sources=tuple(
-        Renamed(Limited(Mnist(), train=size), f"mnist-{size}-{network}")
-        for network in ("mlp", "lenet")
+    cases=tuple(
+        Case(
+            Limited(Mnist(), train=size),
+            network,
+            f"mnist-{size}-{short}",
+            f"MNIST, {size:,} images, {shown}",
+        )
+        for network, short, shown in ((MLP, "mlp", "MLP"), (LENET, "lenet", "LeNet"))
         for size in SIZES
     ),
     evaluations=(
@@ -114,11 +119,20 @@ BY_SCHEDULE = replace(
     QUICK,
     title="MNIST: schedules of message passing",
     profile="schedules",
-    sources=tuple(
-        Renamed(Limited(Mnist(), train=int(name.split("-")[1])), name) for name in SCHEDULE_NETWORKS
+    cases=tuple(
+        Case(
+            Limited(Mnist(), train=size),
+            network,
+            f"mnist-{size}-{short}",
+            f"MNIST, {size:,} images, {shown}",
+        )
+        for size, network, short, shown in (
+            (1280, MLP, "mlp", "784-200-10"),
+            (5120, MLP, "mlp", "784-200-10"),
+            (5120, DEEPER, "mlp2", "784-100-100-10"),
+        )
     ),
     methods={"AdamW": ADAMW} | SCHEDULES,
-    architecture=SCHEDULE_NETWORKS,
     evaluations=(Evaluation(Clean(), CLASSIFICATION),),
     seeds=3,
     fitted_together=1,  # seconds are those of single fits

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.base import First
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.cuts.renamed import Renamed
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.methods.moment_propagation.approximation import Approximation
@@ -16,6 +15,7 @@ from bnnbench.methods.moments.rules import Formulas
 from bnnbench.methods.networks.architectures import GaussianNoise, LogisticBernoulli, Sigmoid
 from bnnbench.methods.networks.catalogue import allconv_001, lenet_001
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.probes.dataset_statistics import DatasetStatistics
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
@@ -23,29 +23,43 @@ from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
 TITLE = "Moments propagated through trained networks, beside samples"
 
 # The cases of table 2. Noise is in the units of the inputs, which are standardised here.
-LENETS = {
-    "mnist-lrelu0.01-noise0.0001": (GaussianNoise(1e-4), *lenet_001()),
-    "mnist-lrelu0.01-noise0.01": (GaussianNoise(0.01), *lenet_001()),
-    "mnist-lrelu0.01-noise0.1": (GaussianNoise(0.1), *lenet_001()),
-    "mnist-lrelu0.01-dropout0.2": lenet_001(dropout=0.2),
-    "mnist-logistic_bernoulli": lenet_001(activation=LogisticBernoulli()),
-    "mnist-logistic_transform-noise0.1": (GaussianNoise(0.1), *lenet_001(activation=Sigmoid())),
-}
+LENETS = tuple(
+    Case(Mnist(), network, f"mnist-{name}", f"LeNet, {title}")
+    for name, title, network in (
+        ("lrelu0.01-noise0.0001", "LReLU, noise 0.0001", (GaussianNoise(1e-4), *lenet_001())),
+        ("lrelu0.01-noise0.01", "LReLU, noise 0.01", (GaussianNoise(0.01), *lenet_001())),
+        ("lrelu0.01-noise0.1", "LReLU, noise 0.1", (GaussianNoise(0.1), *lenet_001())),
+        ("lrelu0.01-dropout0.2", "LReLU, dropout 0.2", lenet_001(dropout=0.2)),
+        ("logistic_bernoulli", "Bernoulli", lenet_001(activation=LogisticBernoulli())),
+        (
+            "logistic_transform-noise0.1",
+            "transform, noise 0.1",
+            (GaussianNoise(0.1), *lenet_001(activation=Sigmoid())),
+        ),
+    )
+)
 # The cases of table 4.
-STATISTICS_LENETS = {
-    "mnist-lrelu0.01-statistics": lenet_001(),
-    "mnist-logistic_transform-statistics": lenet_001(activation=Sigmoid()),
-}
+STATISTICS_LENETS = tuple(
+    Case(Mnist(), network, f"mnist-{name}-statistics", f"LeNet, {title}, data statistics")
+    for name, title, network in (
+        ("lrelu0.01", "LReLU", lenet_001()),
+        ("logistic_transform", "transform", lenet_001(activation=Sigmoid())),
+    )
+)
 # The cases of table 3.
-ALLCONVS = {
-    "cifar10-lrelu0.01-noise0.01": (GaussianNoise(0.01), *allconv_001()),
-    "cifar10-lrelu0.01-dropout0.2": allconv_001(dropout=0.2),
-    "cifar10-logistic_bernoulli": allconv_001(activation=LogisticBernoulli()),
-    "cifar10-logistic_transform-noise0.01": (
-        GaussianNoise(0.01),
-        *allconv_001(activation=Sigmoid()),
-    ),
-}
+ALLCONVS = tuple(
+    Case(Cifar10(), network, f"cifar10-{name}", f"All-conv, {title}")
+    for name, title, network in (
+        ("lrelu0.01-noise0.01", "LReLU, noise 0.01", (GaussianNoise(0.01), *allconv_001())),
+        ("lrelu0.01-dropout0.2", "LReLU, dropout 0.2", allconv_001(dropout=0.2)),
+        ("logistic_bernoulli", "Bernoulli", allconv_001(activation=LogisticBernoulli())),
+        (
+            "logistic_transform-noise0.01",
+            "transform, noise 0.01",
+            (GaussianNoise(0.01), *allconv_001(activation=Sigmoid())),
+        ),
+    )
+)
 
 # Rate, schedule and batch are the paper's; it does not print the number of epochs.
 TRAINING = MomentPropagation(
@@ -72,9 +86,8 @@ QUICK = Suite(
     name="moment_accuracy",
     title=TITLE,
     profile="quick",
-    sources=tuple(Renamed(Limited(Mnist(), train=10000, test=1000), name) for name in LENETS),
+    cases=tuple(replace(case, source=Limited(Mnist(), train=10000, test=1000)) for case in LENETS),
     methods={label: replace(method, training=BRIEFLY) for label, method in METHODS.items()},
-    architecture=LENETS,
     evaluations=(Evaluation(First(100), ("accuracy", "nll", "brier", "ece")),),
     probes=(MomentAccuracy(images=20, samples=4000),),
     reproduces=(Reproduces("001", "2", DEPARTURES),),
@@ -83,7 +96,7 @@ QUICK = Suite(
 PAPER = replace(
     QUICK,
     profile="paper",
-    sources=tuple(Renamed(Mnist(), name) for name in LENETS),
+    cases=LENETS,
     methods=METHODS | {"AP2 covariances": ALL_COVARIANCES},
     probes=(MomentAccuracy(images=100, samples=100_000),),
 )
@@ -91,9 +104,8 @@ PAPER = replace(
 CIFAR10 = replace(
     PAPER,
     profile="cifar10",
-    sources=tuple(Renamed(Cifar10(), name) for name in ALLCONVS),
+    cases=ALLCONVS,
     methods=METHODS,
-    architecture=ALLCONVS,
     probes=(MomentAccuracy(images=20, samples=1000, merge_first=False),),
     reproduces=(Reproduces("001", "3", DEPARTURES),),
 )
@@ -102,7 +114,9 @@ CIFAR10 = replace(
 CIFAR10_QUICK = replace(
     CIFAR10,
     profile="cifar10_quick",
-    sources=tuple(Renamed(Limited(Cifar10(), train=2000, test=1000), name) for name in ALLCONVS),
+    cases=tuple(
+        replace(case, source=Limited(Cifar10(), train=2000, test=1000)) for case in ALLCONVS
+    ),
     methods={label: replace(method, training=BRIEFLY) for label, method in METHODS.items()},
     evaluations=(Evaluation(First(10), ("accuracy", "nll")),),
     probes=(MomentAccuracy(images=8, samples=1000, merge_first=False),),
@@ -114,13 +128,12 @@ STATISTICS = replace(
     QUICK,
     title="The statistic of a single pixel beside those of the training set",
     profile="statistics",
-    sources=tuple(Renamed(Mnist(), name) for name in STATISTICS_LENETS),
+    cases=STATISTICS_LENETS,
     methods={
         f"{label}, init {shown}": Untrained(rule, formulas)
         for label, formulas in (("AP2", Formulas()), ("AP2 paper", PAPER_FORMULAS))
         for shown, rule in INITIALISATIONS.items()
     },
-    architecture=STATISTICS_LENETS,
     evaluations=(Evaluation(First(100), ("accuracy",)),),
     probes=(DatasetStatistics(),),
     reproduces=(Reproduces("001", "4", DEPARTURES[:2]),),

@@ -21,6 +21,7 @@ from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.architectures import Flatten
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 # Learning rate, batch, epochs, dropout rate, 10 members and weight decay 5e-4 without fVI: paper
@@ -52,6 +53,7 @@ METHODS = {
     "MP": MessagePassing(iterations=ramp(6), schedule=Coupled(64)),
 }  # fmt: skip
 
+NETWORK = (Flatten(), *mlp([50, 50], 10))
 METRICS = (
     "accuracy", "nll", "ece", "log_likelihood_smoothed",
     "log_likelihood", "brier", "entropy", "expected_entropy", "mutual_information",
@@ -62,9 +64,8 @@ PAPER = Suite(
     name="rotated_mnist",
     title="Rotated MNIST: variational inference in function space and in weight space",
     profile="paper",
-    sources=(Signed(Mnist()),),
+    cases=(Case(Signed(Mnist()), NETWORK),),
     methods=METHODS,
-    architecture=(Flatten(), *mlp([50, 50], 10)),
     evaluations=(
         Evaluation(Clean(), METRICS),
         *(Evaluation(Rotated(degrees), METRICS) for degrees in range(10, 190, 10)),
@@ -76,7 +77,7 @@ PAPER = Suite(
 QUICK = replace(
     PAPER,
     profile="quick",
-    sources=(Signed(Limited(Mnist(), train=6000, test=1000)),),
+    cases=(Case(Signed(Limited(Mnist(), train=6000, test=1000)), NETWORK),),
     seeds=3,
     reproduces=(),
 )

@@ -17,6 +17,7 @@ from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.metrics import CLASSIFICATION, ROBUSTNESS
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 TITLE = "MNIST under noise and attack: sigmoid, batch norm, Bernoulli units by moments"
@@ -72,9 +73,8 @@ PAPER = Suite(
     name="stability",
     title=TITLE,
     profile="paper",
-    sources=(Mnist(),),
+    cases=(Case(Mnist(), SIGMOID),),
     methods=METHODS,
-    architecture=SIGMOID,
     own_architectures=NETWORKS,
     evaluations=EVALUATIONS,
     seeds=5,
@@ -83,7 +83,7 @@ PAPER = Suite(
 QUICK = replace(
     PAPER,
     profile="quick",
-    sources=(Limited(Mnist(), train=10240, test=2000),),
+    cases=(Case(Limited(Mnist(), train=10240, test=2000), SIGMOID),),
     methods={label: replace(method, epochs=15) for label, method in METHODS.items()},
     seeds=3,
 )

@@ -13,11 +13,13 @@ from bnnbench.datasets.cuts.stl10_shared import Stl10Shared
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.networks.catalogue import preresnet164, vgg16, wideresnet28_10
 from bnnbench.methods.trajectory.last_iterate import LastIterate
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.metrics import CLASSIFICATION
 from bnnbench.suites import cifar10
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 TITLE = "Transfer from CIFAR-10 to the nine classes of STL-10 that both have"
@@ -31,7 +33,7 @@ PAPER = replace(
     name="stl10_transfer",
     title=f"{TITLE}, VGG-16",
     profile="paper",
-    sources=(Augmented(Cifar10()),),
+    cases=(Case(Augmented(Cifar10()), vgg16()),),
     evaluations=(
         Evaluation(Clean(), CLASSIFICATION),
         Evaluation(NINE, CLASSIFICATION),
@@ -44,14 +46,14 @@ PAPER_PRERESNET = replace(
     title=f"{TITLE}, PreResNet-164",
     profile="paper_preresnet164",
     methods=cifar10.PAPER_002_PRERESNET.methods,
-    architecture=cifar10.PAPER_002_PRERESNET.architecture,
+    cases=(Case(Augmented(Cifar10()), preresnet164()),),
 )
 PAPER_WIDERESNET = replace(
     PAPER,
     title=f"{TITLE}, WideResNet-28-10",
     profile="paper_wideresnet28_10",
     methods=cifar10.PAPER_002_WIDERESNET.methods,
-    architecture=cifar10.PAPER_002_WIDERESNET.architecture,
+    cases=(Case(Augmented(Cifar10()), wideresnet28_10()),),
     reproduces=(Reproduces("002", "10", cifar10.CIFAR_DEPARTURES),),
 )
 
@@ -62,7 +64,7 @@ QUICK = Suite(
     name="stl10_transfer",
     title=TITLE,
     profile="quick",
-    sources=(Limited(Cifar10(), train=3000, test=1000),),
+    cases=(Case(Limited(Cifar10(), train=3000, test=1000), cifar10.NARROW),),
     methods={
         "Class frequency": Marginal(),
         "SGD": LastIterate(replace(DESCENT, schedule=HighThenLow(0.01), start=0.0)),
@@ -72,7 +74,6 @@ QUICK = Suite(
         "SGLD": KNOWN["SGLD"],
         "KFAC": KNOWN["KFAC"],
     },
-    architecture=cifar10.QUICK.architecture,
     evaluations=(
         Evaluation(Clean(), CLASSIFICATION),
         Evaluation(Transfer(Limited(Stl10Shared(), test=1000)), CLASSIFICATION),

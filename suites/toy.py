@@ -49,6 +49,7 @@ from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.methods.vsd.method import Vsd
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 # 40 epochs: paper 004, section 5.3. One row an update, as in its methods; learning rates and
@@ -91,14 +92,14 @@ METRICS = (
     "sharpness_root",
 )  # fmt: skip
 
+TWO_LAYERS = mlp([16, 16], outputs=1)
 QUICK = Suite(
     name="toy",
     title="Noisy cubics: distance to the posterior predictive of HMC",
     profile="quick",
-    sources=(Cubic(), CubicGap()),
-    methods=METHODS,
     # 100 units: paper 004, section 5.3. Paper 002 states two hidden layers and no width.
-    architecture={"cubic": mlp([100], outputs=1), "default": mlp([16, 16], outputs=1)},
+    cases=(Case(Cubic(), mlp([100], outputs=1)), Case(CubicGap(), TWO_LAYERS)),
+    methods=METHODS,
     evaluations=(Evaluation(Clean(), METRICS),),
     reference="HMC vague",
 )
@@ -119,7 +120,7 @@ GAP = replace(
     QUICK,
     title="Ten draws, boxes around them and the trajectory of SGD: a cubic with a gap",
     profile="gap",
-    sources=(CubicGap(),),
+    cases=(Case(CubicGap(), TWO_LAYERS),),
     methods={
         "HMC vague": HMC_VAGUE,
         "HMC vague 10 draws": FEW_DRAWS,
@@ -196,9 +197,11 @@ DEPTH = Suite(
     name="toy",
     title="Noisy sines: networks of 2 to 6 linear layers on the same rows",
     profile="depth",
-    sources=tuple(Sine(f"sine-{layers}") for layers in DEPTHS),
+    cases=tuple(
+        Case(Sine(), mlp([16] * (n - 1), 1, LEAKY), f"sine-{n}", f"sine, {n} linear layers")
+        for n in DEPTHS
+    ),
     methods=SINE_METHODS,
-    architecture={f"sine-{n}": mlp([16] * (n - 1), 1, LEAKY) for n in DEPTHS},
     # These know no leaky activation, and have the same networks with plain ReLU.
     own_architectures={
         label: {f"sine-{n}": mlp([16] * (n - 1), 1) for n in DEPTHS} for label in RECTIFIED
@@ -217,13 +220,12 @@ COVERAGE = Suite(
     name="toy",
     title="Noisy sines: how often intervals of many networks contain the truth far outside",
     profile="coverage",
-    sources=(SineFar(),),
+    cases=(Case(SineFar(), mlp([32, 32], 1, LEAKY)),),
     methods=SINE_METHODS
     | {
         "HMC": Hmc(draws=40, chains=1, warmup=500, thinning=10, leapfrog_steps=100),
         "Ensemble": Ensemble(size=5, member=SINE_ADAMW),
     },
-    architecture=mlp([32, 32], 1, LEAKY),
     own_architectures={label: mlp([32, 32], 1) for label in RECTIFIED},
     evaluations=(Evaluation(Clean(), METRICS), Evaluation(Inside(), METRICS)),
     seeds=20,

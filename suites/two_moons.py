@@ -19,6 +19,7 @@ from bnnbench.metrics import (
     OUT_OF_DISTRIBUTION,
 )
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 # Network, learning rate, epochs of the whole data, dropout and members: paper 003, appendix B.2.
@@ -39,14 +40,13 @@ PAPER = Suite(
     name="two_moons",
     title="Two moons: priors on functions and on weights",
     profile="paper",
-    sources=(TwoMoons(),),
+    cases=(Case(TwoMoons(), mlp([25, 25], 2)),),
     methods=WEIGHTS
     | {
         f"{label} fVI{name}": FunctionSpace(model, (Grid(LOW, HIGH, 0.05),), prior, training=ADAM)
         for label, model in MODELS.items()
         for name, prior in PRIORS.items()
     },
-    architecture=mlp([25, 25], 2),
     evaluations=(
         Evaluation(Clean(), (*CLASSIFICATION, *DIRICHLET)),
         # Far: half a unit from all training points, two and a half deviations of their noise.

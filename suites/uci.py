@@ -44,6 +44,7 @@ from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.methods.vsd.method import Vsd
 from bnnbench.metrics import REGRESSION
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 
 # 40 epochs: paper 004, section 5.1. Other settings: one for all sets, the best mean held-out log
@@ -115,20 +116,22 @@ OTHERS = {
 }
 
 # 50 units in every hidden layer, 100 for protein and year: paper 004, sections 5.1 and 5.2.
-WIDE = ("protein", "year")
-NETWORKS = {
-    layers: {"default": mlp([50] * layers, outputs=1)}
-    | dict.fromkeys(WIDE, mlp([100] * layers, outputs=1))
-    for layers in (1, 2, 3, 4)
+NETWORK, WIDE = mlp([50], outputs=1), mlp([100], outputs=1)
+DEEPER = {
+    f"PBP {layers} layers": {
+        "default": mlp([50] * layers, outputs=1),
+        "protein": mlp([100] * layers, outputs=1),
+        "year": mlp([100] * layers, outputs=1),
+    }
+    for layers in (2, 3, 4)
 }
 
 QUICK = Suite(
     name="uci",
     title="UCI regression: error, likelihood and intervals of small networks",
     profile="quick",
-    sources=(Uci("boston"), Uci("concrete"), Uci("energy")),
+    cases=cases_of((Uci("boston"), Uci("concrete"), Uci("energy")), NETWORK),
     methods=METHODS,
-    architecture=NETWORKS[1],
     evaluations=(Evaluation(Clean(), REGRESSION),),
     folds=5,
 )
@@ -137,15 +140,22 @@ PAPER = Suite(
     name="uci",
     title="UCI regression: error, likelihood and intervals of small networks",
     profile="paper",
-    sources=(
-        Uci("boston"), Uci("concrete"), Uci("energy"), Uci("kin8nm"), Uci("naval"),
-        Uci("power"), Uci("protein"), Uci("wine_red"), Uci("yacht"), Uci("year"),
+    cases=(
+        *cases_of(
+            (
+                Uci("boston"), Uci("concrete"), Uci("energy"), Uci("kin8nm"), Uci("naval"),
+                Uci("power"),
+            ),
+            NETWORK,
+        ),
+        Case(Uci("protein"), WIDE),
+        *cases_of((Uci("wine_red"), Uci("yacht")), NETWORK),
+        Case(Uci("year"), WIDE),
     ),
     optional=("year",),
     methods=METHODS | OTHERS,
-    architecture=NETWORKS[1],
     evaluations=(Evaluation(Clean(), REGRESSION),),
-    own_architectures={f"PBP {layers} layers": NETWORKS[layers] for layers in (2, 3, 4)},
+    own_architectures=DEEPER,
     folds=20,
     reproduces=(
         Reproduces(
@@ -164,13 +174,16 @@ GAP = replace(
     QUICK,
     title="UCI regression: test rows in a gap between the training rows",
     profile="gap",
-    sources=(
-        Gap(Uci("boston"), (0, 2, 4, 5, 6, 7, 9, 10, 11, 12)),
-        Gap(Uci("concrete"), (0, 1, 2, 3, 4, 5, 6)),
-        Gap(Uci("kin8nm"), (0, 1, 2, 3, 4, 5, 6, 7)),
-        Gap(Uci("power"), (0, 1, 2, 3)),
-        Gap(Uci("protein"), (0, 1, 2, 3, 4, 5, 6, 7, 8)),
-        Gap(Uci("wine_red"), (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
+    cases=cases_of(
+        (
+            Gap(Uci("boston"), (0, 2, 4, 5, 6, 7, 9, 10, 11, 12)),
+            Gap(Uci("concrete"), (0, 1, 2, 3, 4, 5, 6)),
+            Gap(Uci("kin8nm"), (0, 1, 2, 3, 4, 5, 6, 7)),
+            Gap(Uci("power"), (0, 1, 2, 3)),
+            Gap(Uci("protein"), (0, 1, 2, 3, 4, 5, 6, 7, 8)),
+            Gap(Uci("wine_red"), (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
+        ),
+        NETWORK,
     ),
     folds=20,
 )
@@ -179,9 +192,12 @@ DEDUPLICATED = replace(
     QUICK,
     title="UCI regression: no test row among the training rows",
     profile="deduplicated",
-    sources=(
-        Deduplicated(Uci("concrete")), Deduplicated(Uci("power")), Deduplicated(Uci("protein")),
-        Deduplicated(Uci("wine_red")),
+    cases=cases_of(
+        (
+            Deduplicated(Uci("concrete")), Deduplicated(Uci("power")),
+            Deduplicated(Uci("protein")), Deduplicated(Uci("wine_red")),
+        ),
+        NETWORK,
     ),
     folds=20,
 )  # fmt: skip
@@ -195,7 +211,9 @@ PAPER_002 = Suite(
     name="uci",
     title="UCI regression: the trajectory of SGD, networks of 50 units with a noise of their own",
     profile="paper_002",
-    sources=(Uci("boston"), Uci("concrete"), Uci("energy"), Uci("naval"), Uci("yacht")),
+    cases=cases_of(
+        (Uci("boston"), Uci("concrete"), Uci("energy"), Uci("naval"), Uci("yacht")), NETWORK
+    ),
     methods={
         "SGD": LastIterate(CONSTANT),
         "SWAG": Swag(CONSTANT),
@@ -206,7 +224,6 @@ PAPER_002 = Suite(
         "DVI": replace(DVI, epochs=1000, batch_size=100),
         "VSD": METHODS["VSD"],
     },
-    architecture=NETWORKS[1],
     # What the paper prints; quantiles of CIBER's second layer take longer than its fit.
     evaluations=(Evaluation(Clean(), ("rmse", "log_likelihood", "mae")),),
     folds=20,
@@ -231,7 +248,7 @@ PAPER_002 = Suite(
 # suites/searches/uci_large.csv. Not searched for: NL and the Gaussian processes.
 LARGE_SETS = (
     UciLarge("elevators"), UciLarge("keggdirected"), UciLarge("keggundirected"),
-    UciLarge("pol"), UciLarge("protein"), UciLarge("skillcraft"),
+    UciLarge("pol"), UciLarge("protein"),
 )  # fmt: skip
 WIDER = Descent(
     learning_rate=1e-2, weight_decay=1e-4, epochs=40, batch_size=200, schedule=HighThenLow(0.1)
@@ -256,7 +273,7 @@ LARGE = Suite(
     name="uci",
     title="Larger UCI sets: the trajectory of SGD in deeper networks with a noise of their own",
     profile="large",
-    sources=LARGE_SETS,
+    cases=cases_of((*LARGE_SETS, UciLarge("skillcraft")), mlp([100, 100, 50], outputs=1)),
     methods={
         "Training mean": Marginal(),
         **DESCENDING,
@@ -267,7 +284,6 @@ LARGE = Suite(
     },
     own_settings={"keggdirected": ON_KEGG, "keggundirected": ON_KEGG},
     optional_methods=("DKL", "OrthVGP", "Deep GP"),
-    architecture=mlp([100, 100, 50], outputs=1),
     evaluations=(
         Evaluation(Clean(), ("rmse", "log_likelihood_standardised", "log_likelihood", "mae")),
     ),
@@ -297,10 +313,10 @@ PAPER_002_LARGE = replace(
     own_settings={},
     optional_methods=("DKL", "OrthVGP"),
     # A hidden layer of two units before the outputs; skillcraft is small.
-    architecture={
-        "default": mlp([1000, 1000, 500, 50, 2], outputs=1),
-        "skillcraft": mlp([1000, 500, 50, 2], outputs=1),
-    },
+    cases=(
+        *cases_of(LARGE_SETS, mlp([1000, 1000, 500, 50, 2], outputs=1)),
+        Case(UciLarge("skillcraft"), mlp([1000, 500, 50, 2], outputs=1)),
+    ),
     folds=10,
     fitted_together=1,
     reproduces=tuple(

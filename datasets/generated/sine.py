@@ -44,13 +44,9 @@ class _NoisySine(NoisyCurve):
 
 @dataclass(frozen=True)
 class Sine(_NoisySine):
-    """Inputs between 0 and 2, tested 1.5 beyond.
+    """Inputs between 0 and 2, tested 1.5 beyond."""
 
-    A suite that looks at several networks names one such source for each; all have the same
-    rows.
-    """
-
-    name: str = "sine"
+    name = "sine"
     low, high = 0.0, 2.0
     margin, step = 1.5, 0.025
     law = f"x uniform on [0, 2), {_LAW}"

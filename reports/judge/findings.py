@@ -232,5 +232,5 @@ def _article(noun: str) -> str:
 
 
 def _where(benchmark: Benchmark) -> str:
-    name = labels.dataset(benchmark.title)
+    name = benchmark.title
     return f"{name} (stand-in data)" if benchmark.origin == "stand-in" else name

@@ -123,7 +123,7 @@ def ranks(benchmarks: Sequence[Benchmark], metric: str) -> Ranks | None:
     left_out = {
         methods[m]: _lacks(methods[m], found) for m in set(range(len(methods))) - {*columns}
     }
-    names = [labels.dataset(j.benchmark.title) for j in found]
+    names = [j.benchmark.title for j in found]
     for s in range(len(found)):
         if s not in usable:
             why = (
@@ -195,11 +195,7 @@ def _bars(
 def _data(benchmark: Benchmark) -> str:
     """Return what data sets share that are cases of the same data, which count as one."""
     facts = benchmark.records[0].facts
-    return (
-        canonical_json(facts.get("sha256"))
-        if "sha256" in facts
-        else benchmark.dataset.partition("-")[0]
-    )
+    return canonical_json(facts.get("sha256") or benchmark.records[0].run.get("source"))
 
 
 def _failed(of: Judged, method: str) -> bool:

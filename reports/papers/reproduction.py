@@ -14,6 +14,7 @@ from bnnbench.reports.judge.columns import standard_error
 from bnnbench.reports.papers.protocols import Protocol, declared, has_network, ours
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import class_name
 from bnnbench.suites.engine.store.record import Record
 
@@ -29,6 +30,7 @@ class Comparison:
 
     published: Published
     dataset: str
+    """What pages call it."""
     method: str
     condition: str
     mean: float
@@ -161,7 +163,7 @@ def _compared(
         )
         yield Comparison(
             printed,
-            followers[0].dataset,
+            labels.case(followers[0].dataset, followers[0].title),
             method,
             condition,
             mean(values),

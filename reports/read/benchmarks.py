@@ -8,6 +8,7 @@ from functools import cached_property
 from bnnbench.datasets.conditions.base import Clean, acquisitions
 from bnnbench.metrics import PROBED
 from bnnbench.reports.read.arms import Arm, arm_of
+from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import differing
 from bnnbench.reports.style.palette import method_order
 from bnnbench.suites.engine.declare.description import canonical_json
@@ -83,8 +84,10 @@ class Benchmark:
 
     @property
     def title(self) -> str:
-        """The data set, with what tells it apart."""
-        return f"{self.dataset} ({self.setting})" if self.setting else self.dataset
+        """What pages call it, with what tells it apart."""
+        titles = (r.title for r in self.records if r.title)
+        shown = labels.case(self.dataset, next(titles, ""))
+        return f"{shown} ({self.setting})" if self.setting else shown
 
     def origin_of(self, condition: str) -> str:
         """Return the least official origin of the data that a condition was scored on."""

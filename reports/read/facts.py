@@ -66,6 +66,7 @@ class Failure:
 
     method: str
     dataset: str
+    """What pages call it."""
     status: str
     reason: str
     where: str
@@ -93,7 +94,7 @@ def data_facts(benchmark: Benchmark) -> DataFacts:
     done = [known for known in values.pop("transforms", []) if isinstance(known, list)]
     kept = [known for known in values.pop("files", []) if isinstance(known, Mapping)]
     return DataFacts(
-        labels.dataset(benchmark.title),
+        benchmark.title,
         benchmark.origin,
         {c: benchmark.origin_of(c) for c in benchmark.conditions},
         {
@@ -115,7 +116,8 @@ def failures(records: Sequence[Record]) -> list[Failure]:
         if record.status != "completed":
             lines = (record.error or "").strip().splitlines()
             reason = lines[-1] if lines else "no reason was kept"
-            groups[record.method, record.dataset, record.status, reason].append(record)
+            case = labels.case(record.dataset, record.title)
+            groups[record.method, case, record.status, reason].append(record)
     return [
         Failure(
             *group,
@@ -168,7 +170,7 @@ def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
             layers = runs[0].run.get("architecture")
             listed = layers if isinstance(layers, list) else [layers]
             words = tuple(call(layer) for layer in listed)
-            name = labels.dataset(benchmark.title)
+            name = benchmark.title
             if has_own_network(runs[0]):
                 arm = benchmark.arms.get(method)
                 name = f"{arm.method if arm else method} on {name}"

@@ -9,7 +9,6 @@ from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.load import Damage
 from bnnbench.reports.sections.condition_tables import condition_table
-from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.store import Store
@@ -128,7 +127,7 @@ def figures_alone(galleries: Sequence[Gallery]) -> Iterator[Section]:
 
 def where_of(benchmark: Benchmark, origin: str) -> str:
     """Return the data set's name, with its origin unless that is the original."""
-    name = labels.dataset(benchmark.title)
+    name = benchmark.title
     return name if origin == "original" else f"{name} ({origin})"
 
 

@@ -39,7 +39,7 @@ def condition_table(
         costs = [r.cost for r in benchmark.records if r.cost]
         known = [name for name in COSTS if any(getattr(c, name) for c in costs)]
         pairs += [cost_column(benchmark, name, methods) for name in known]
-    title = f"{labels.dataset(benchmark.title)}, {labels.condition(condition)}"
+    title = f"{benchmark.title}, {labels.condition(condition)}"
     table = table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
     return replace(table, unanswered=_unanswered(benchmark, condition, names))
 
@@ -60,7 +60,7 @@ def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
     """Return methods by what their fits say about themselves."""
     names = sorted({name for r in benchmark.records for name in r.diagnostics})
     pairs = [diagnostic_column(benchmark, name, methods) for name in names]
-    return table_of(labels.dataset(benchmark.title), pairs, benchmark, methods, benchmark.origin)
+    return table_of(benchmark.title, pairs, benchmark, methods, benchmark.origin)
 
 
 def overview(
@@ -75,7 +75,7 @@ def overview(
     first = picked[0][1].columns[picked[0][2]]
     columns = []
     for benchmark, table, i in picked:
-        columns.append(replace(table.columns[i], heading=labels.dataset(benchmark.title)))
+        columns.append(replace(table.columns[i], heading=benchmark.title))
     rows = []
     for k, method in enumerate(methods):
         mine = [(table.rows[k], table.rows[k].cells[i]) for _, table, i in picked]

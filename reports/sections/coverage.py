@@ -63,7 +63,7 @@ def coverage_table(found: Covered) -> Table:
         cells = tuple(Cell(r.value, None, networks) if r else "not printed" for r in scores)
         rows.append(Row(f"{labels.sentence(method)} (printed)", cells, networks, networks))
     benchmark = found.benchmark
-    title = f"{labels.dataset(benchmark.title)}: coverage of the true function"
+    title = f"{benchmark.title}: coverage of the true function"
     columns = tuple(replace(column, benchmark=benchmark.identity) for column, _, _ in kinds)
     return Table(title, columns, tuple(rows), benchmark.origin)
 

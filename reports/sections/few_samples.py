@@ -110,7 +110,7 @@ def sections(material: Material) -> Iterator[Section]:
         found = Counted(benchmark)
         if found.counts:
             drawings += count_drawings(found, material.styles, name, where)
-            heading, blocks = labels.dataset(benchmark.title), tuple(_blocks(found))
+            heading, blocks = benchmark.title, tuple(_blocks(found))
             choices.append(Choice(blocks, "set", heading, found.explanation))
     about = (
         "Errors of what few draws of the weights say of the exact predictive, against their "
@@ -148,7 +148,7 @@ def divergence_table(found: Counted, metric: str = MAIN) -> Table:
         curves = found.curves(method, metric)
         if len(curves):
             rows.append(_row(found, method, [_cell(values) for values in curves.T]))
-    title = f"{labels.dataset(found.benchmark.title)}: {labels.metric(metric)} against draws"
+    title = f"{found.benchmark.title}: {labels.metric(metric)} against draws"
     return Table(title, columns, tuple(rows), found.benchmark.origin)
 
 
@@ -179,7 +179,7 @@ def equal_table(found: Counted) -> Table | None:
             cells += [_cell(base[:, places[k * n]]) for k in MULTIPLES]
             cells.append(equal_draws(own[:, places[n]], base, found.counts))
             rows.append(_row(found, method, cells, f"{method}, n = {n}"))
-    title = f"{labels.dataset(found.benchmark.title)}: draws of {baseline} for the same divergence"
+    title = f"{found.benchmark.title}: draws of {baseline} for the same divergence"
     return Table(title, tuple(columns), tuple(rows), found.benchmark.origin)
 
 

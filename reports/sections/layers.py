@@ -119,7 +119,7 @@ def layer_table(found: Layered) -> Table:
         replace(_column(name), benchmark=found.benchmark.identity, condition=place)
         for name, place in zip(_headings(found), places, strict=True)
     ]
-    title = f"{labels.dataset(found.benchmark.title)}: accuracy of moments"
+    title = f"{found.benchmark.title}: accuracy of moments"
     shown = [k for k in range(len(columns)) if any(row.cells[k] for row in rows)]
     rows = [replace(row, cells=tuple(row.cells[k] for k in shown)) for row in rows]
     return Table(title, tuple(columns[k] for k in shown), tuple(rows), found.benchmark.origin)
@@ -199,7 +199,7 @@ def sections(material: Material) -> Iterator[Section]:
         found = Layered(benchmark)
         if found.layers:
             drawings += layer_drawings(found, material.styles, name, where)
-            heading = labels.dataset(benchmark.title)
+            heading = benchmark.title
             origin = origin_to_show(benchmark)
             block = Block(layer_table(found), heading, origin=origin, counts_runs=False)
             choices.append(Choice((block,), "set", heading, found.explanation))

@@ -267,7 +267,7 @@ def _of_pairs(name: str, last: str, benchmarks: Sequence[Benchmark], metric: str
 def _named(columns: Sequence[Column], benchmarks: Sequence[Benchmark]) -> tuple[Column, ...]:
     """Return the columns under the names of their data sets."""
     both = zip(columns, benchmarks, strict=True)
-    return tuple(replace(column, heading=labels.dataset(b.title)) for column, b in both)
+    return tuple(replace(column, heading=b.title) for column, b in both)
 
 
 def _origin(benchmarks: Sequence[Benchmark]) -> str:

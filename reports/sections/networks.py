@@ -63,7 +63,7 @@ def drawings(
     points = _points(store, family[0])
     assert points is not None, "a family has points"
     runs = [first_runs(benchmark)[1] for benchmark in family]
-    titles = [labels.dataset(benchmark.title) for benchmark in family]
+    titles = [benchmark.title for benchmark in family]
     found = []
     for k, method in enumerate(dict.fromkeys(m for benchmark in family for m in benchmark.runs)):
         own = [of.get(method) for of in runs]

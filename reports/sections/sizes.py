@@ -162,7 +162,7 @@ def size_tables(family: Family, methods: Sequence[str]) -> list[Table]:
         for condition, size in family.sizes.items():
             column = replace(score_column(benchmark, name, condition), heading=f"{size:g}")
             pairs.append(filled(column, benchmark, methods, score_under(condition, name)))
-        title = f"{labels.dataset(benchmark.title)}, {family.title}: {labels.metric(name)}"
+        title = f"{benchmark.title}, {family.title}: {labels.metric(name)}"
         origin = benchmark.origin_of(family.last)
         tables.append(table_of(title, pairs, benchmark, methods, origin))
     return tables
@@ -177,7 +177,7 @@ def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Tabl
             moved = [condition for condition, size in family.sizes.items() if size]
             column = replace(score_column(benchmark, name), heading=family.title.split(": ")[-1])
             pairs.append(filled(column, benchmark, methods, partial(_mean, moved, name)))
-        title = f"{labels.dataset(benchmark.title)}, mean over {families[0].axis}: "
+        title = f"{benchmark.title}, mean over {families[0].axis}: "
         origin = max((benchmark.origin_of(f.last) for f in families), key=ORIGINS.index)
         tables.append(table_of(title + labels.metric(name), pairs, benchmark, methods, origin))
     return tables

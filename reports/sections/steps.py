@@ -75,7 +75,7 @@ def _table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
         for name in (STEPS, *([GUARDS] if has_guards else []))
     ]
     pairs = [*diagnostics, *scores, cost_column(benchmark, "fit_seconds", methods)]
-    title = f"{labels.dataset(benchmark.title)}, serial steps"
+    title = f"{benchmark.title}, serial steps"
     return table_of(title, pairs, benchmark, methods, benchmark.origin_of(main))
 
 

@@ -82,30 +82,6 @@ DATASETS = {
     "cubic_gap": "cubic with a gap",
     **{f"linear_correlation_{c}": f"linear, correlation {c}" for c in ("0", "0.5", "0.9")},
     "sine_far": "sine, far outside",
-    **{
-        f"mnist-{size}-{key}": f"MNIST, {size:,} images, {network}"
-        for size in (640, 2560, 10240, 60000)
-        for key, network in (("mlp", "MLP"), ("lenet", "LeNet"))
-    },
-    **{
-        f"{data}-{case}": f"{network}, {words}"
-        for data, network in (("mnist", "LeNet"), ("cifar10", "All-conv"))
-        for case, words in (
-            ("lrelu0.01-noise0.0001", "LReLU, noise 0.0001"),
-            ("lrelu0.01-noise0.01", "LReLU, noise 0.01"),
-            ("lrelu0.01-noise0.1", "LReLU, noise 0.1"),
-            ("lrelu0.01-dropout0.2", "LReLU, dropout 0.2"),
-            ("logistic_bernoulli", "Bernoulli"),
-            ("logistic_transform-noise0.01", "transform, noise 0.01"),
-            ("logistic_transform-noise0.1", "transform, noise 0.1"),
-            ("lrelu0.01-statistics", "LReLU, data statistics"),
-            ("logistic_transform-statistics", "transform, data statistics"),
-        )
-    },
-    "mnist-1280-mlp": "MNIST, 1,280 images, 784-200-10",
-    "mnist-5120-mlp": "MNIST, 5,120 images, 784-200-10",
-    "mnist-5120-mlp2": "MNIST, 5,120 images, 784-100-100-10",
-    **{f"sine-{layers}": f"sine, {layers} linear layers" for layers in range(2, 7)},
 }
 
 SUITES = {
@@ -199,6 +175,11 @@ def dataset(name: str) -> str:
     if name.endswith(UNNORMALISED):
         return f"{dataset(name.removesuffix(UNNORMALISED))} without normalisation"
     return DATASETS.get(name, name.replace("_", " "))
+
+
+def case(name: str, title: str = "") -> str:
+    """Return what a record's case is called: its title, or the words for its name."""
+    return title or dataset(name)
 
 
 def condition(name: str) -> str:

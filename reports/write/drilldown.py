@@ -50,7 +50,7 @@ def behind(content: Content, most_bytes: int = MOST_BYTES) -> Plain:
     runs_of: list[Held] = []
     for benchmark in content.benchmarks:
         entry = {
-            "title": labels.dataset(benchmark.title),
+            "title": benchmark.title,
             "profile": benchmark.profile,
             "origin": benchmark.origin,
             "methods": {},

@@ -24,6 +24,7 @@ from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 ADAMW = {
@@ -111,12 +112,16 @@ SEARCH = Suite(
     name="cifar10_search",
     title="Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",
     profile="quick",
-    sources=(HeldOut(Limited(Cifar10(), train=5000), share=0.2),),
+    cases=(
+        Case(
+            HeldOut(Limited(Cifar10(), train=5000), share=0.2),
+            cnn_000(channels=(8, 8, 16, 16), hidden=64),
+        ),
+    ),
     methods=(
         ADAMW | SGD | MC_DROPOUT | MFVI | IVON | MP | SWA | SWAG | SGLD | CYCLICAL_SGLD
         | KFAC
     ),
-    architecture=cnn_000(channels=(8, 8, 16, 16), hidden=64),
     evaluations=(Evaluation(Clean(), ("nll", "accuracy", "ece")),),
     seeds=2,
 )  # fmt: skip

@@ -5,7 +5,6 @@ from dataclasses import replace
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.cuts.renamed import Renamed
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.ivon import Ivon
@@ -18,6 +17,7 @@ from bnnbench.methods.networks.architectures import Flatten
 from bnnbench.methods.networks.catalogue import LEAKY, lenet_000, mlp
 from bnnbench.methods.sgd import Sgd
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 ADAMW = {
@@ -64,19 +64,16 @@ MP = MP_PRIORS | {
 }
 
 MLP = (Flatten(), *mlp([200], 10, LEAKY))
+HELD_OUT = HeldOut(Limited(Mnist(), train=3200))
 SEARCH = Suite(
     name="mnist_search",
     title="Held-out scores of candidate settings for the MNIST suite",
     profile="quick",
-    sources=(
-        Renamed(HeldOut(Limited(Mnist(), train=3200)), "mnist-2560-mlp"),
-        Renamed(HeldOut(Limited(Mnist(), train=3200)), "mnist-2560-lenet"),
+    cases=(
+        Case(HELD_OUT, MLP, "mnist-2560-mlp", "MNIST, 2,560 images, MLP"),
+        Case(HELD_OUT, lenet_000(), "mnist-2560-lenet", "MNIST, 2,560 images, LeNet"),
     ),
     methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON | MP,
-    architecture={
-        "mnist-2560-mlp": MLP,
-        "mnist-2560-lenet": lenet_000(),
-    },
     evaluations=(Evaluation(Clean(), ("nll", "accuracy", "ece")),),
 )
 
@@ -92,13 +89,19 @@ BY_SCHEDULE = replace(
     SEARCH,
     title="Held-out scores of candidate settings for the schedules of message passing",
     profile="schedules",
-    sources=(Renamed(HeldOut(Limited(Mnist(), train=5000), share=0.744), "mnist-1280-mlp"),),
+    cases=(
+        Case(
+            HeldOut(Limited(Mnist(), train=5000), share=0.744),
+            MLP,
+            "mnist-1280-mlp",
+            "MNIST, 1,280 images, MLP",
+        ),
+    ),
     methods={
         f"MP {label} epochs={epochs}": MessagePassing(iterations=ramp(epochs), schedule=schedule)
         for label, schedule in SCHEDULES.items()
         for epochs in (4, 6, 8)
     },
-    architecture=MLP,
     seeds=2,
 )
 

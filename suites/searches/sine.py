@@ -10,6 +10,7 @@ from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.catalogue import LEAKY, mlp
 from bnnbench.methods.sgd import Sgd
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 ADAMW = {
@@ -46,13 +47,12 @@ SEARCH = Suite(
     name="sine_search",
     title="Held-out scores of candidate settings for the noisy sines of the toy suite",
     profile="quick",
-    sources=(HeldOut(Sine("sine-3")), HeldOut(Sine("sine-5")), HeldOut(SineFar())),
+    cases=(
+        Case(HeldOut(Sine()), mlp([16] * 2, 1, LEAKY), "sine-3", "sine, 3 linear layers"),
+        Case(HeldOut(Sine()), mlp([16] * 4, 1, LEAKY), "sine-5", "sine, 5 linear layers"),
+        Case(HeldOut(SineFar()), mlp([32, 32], 1, LEAKY)),
+    ),
     methods=ADAMW | SGD | MC_DROPOUT | MFVI | IVON,
-    architecture={
-        "sine-3": mlp([16] * 2, 1, LEAKY),
-        "sine-5": mlp([16] * 4, 1, LEAKY),
-        "default": mlp([32, 32], 1, LEAKY),
-    },
     evaluations=(Evaluation(Clean(), ("log_likelihood", "rmse")),),
     folds=2,
     seeds=2,

@@ -28,6 +28,7 @@ from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.methods.vsd.method import Vsd
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 ADAMW = {
@@ -138,20 +139,23 @@ VSD = {
     for epochs in (40, 100)
 } | {"VSD own factors": Vsd(sharing="none", epochs=100, batch_size=32)}
 
+NETWORK = mlp([50], outputs=1)
 SEARCH = Suite(
     name="uci_search",
     title="Held-out scores of candidate settings for the UCI suite",
     profile="quick",
-    sources=(
-        HeldOut(Uci("boston")), HeldOut(Uci("concrete")), HeldOut(Uci("energy")),
-        HeldOut(Uci("kin8nm")), HeldOut(Uci("naval")), HeldOut(Uci("power")),
-        HeldOut(Uci("protein")), HeldOut(Uci("wine_red")), HeldOut(Uci("yacht")),
+    cases=(
+        *cases_of(
+            (
+                HeldOut(Uci("boston")), HeldOut(Uci("concrete")), HeldOut(Uci("energy")),
+                HeldOut(Uci("kin8nm")), HeldOut(Uci("naval")), HeldOut(Uci("power")),
+            ),
+            NETWORK,
+        ),
+        Case(HeldOut(Uci("protein")), mlp([100], outputs=1)),
+        *cases_of((HeldOut(Uci("wine_red")), HeldOut(Uci("yacht"))), NETWORK),
     ),
     methods=ADAMW | SGD | MC_DROPOUT | ENSEMBLE | MFVI | IVON,
-    architecture={
-        "default": mlp([50], outputs=1),
-        "protein": mlp([100], outputs=1),
-    },
     evaluations=(Evaluation(Clean(), ("log_likelihood_standardised", "rmse")),),
     folds=3,
 )  # fmt: skip
@@ -160,9 +164,12 @@ SEARCH = Suite(
 TRAJECTORIES = replace(
     SEARCH,
     profile="trajectories",
-    sources=(
-        HeldOut(Uci("boston")), HeldOut(Uci("concrete")), HeldOut(Uci("energy")),
-        HeldOut(Uci("wine_red")), HeldOut(Uci("yacht")),
+    cases=cases_of(
+        (
+            HeldOut(Uci("boston")), HeldOut(Uci("concrete")), HeldOut(Uci("energy")),
+            HeldOut(Uci("wine_red")), HeldOut(Uci("yacht")),
+        ),
+        NETWORK,
     ),
     methods=SWAG | SGLD | PCA_SLICES | PCA_VI,
 )  # fmt: skip
@@ -186,26 +193,32 @@ FASTER = {
     for rate in (5e-3, 1e-2)
     for low in (0.1, 0.3)
 }
+DEEP = mlp([100, 100, 50], outputs=1)
 LARGE = replace(
     SEARCH,
     profile="large",
-    sources=(
-        HeldOut(UciLarge("elevators")), HeldOut(UciLarge("keggdirected")),
-        HeldOut(UciLarge("keggundirected")), HeldOut(UciLarge("pol")),
-        HeldOut(UciLarge("protein")), HeldOut(UciLarge("skillcraft")),
+    cases=cases_of(
+        (
+            HeldOut(UciLarge("elevators")), HeldOut(UciLarge("keggdirected")),
+            HeldOut(UciLarge("keggundirected")), HeldOut(UciLarge("pol")),
+            HeldOut(UciLarge("protein")), HeldOut(UciLarge("skillcraft")),
+        ),
+        DEEP,
     ),
     methods={f"SWAG {label}": Swag(descent) for label, descent in SLOWER.items()}
     | {f"CIBER {label}": Ciber(descent) for label, descent in SLOWER.items()},
-    architecture=mlp([100, 100, 50], outputs=1),
     folds=1,
 )  # fmt: skip
 # On the kegg sets these diverge.
 LARGE_FASTER = replace(
     LARGE,
     profile="large_faster",
-    sources=(
-        HeldOut(UciLarge("elevators")), HeldOut(UciLarge("pol")),
-        HeldOut(UciLarge("protein")), HeldOut(UciLarge("skillcraft")),
+    cases=cases_of(
+        (
+            HeldOut(UciLarge("elevators")), HeldOut(UciLarge("pol")),
+            HeldOut(UciLarge("protein")), HeldOut(UciLarge("skillcraft")),
+        ),
+        DEEP,
     ),
     methods={f"SWAG {label}": Swag(descent) for label, descent in FASTER.items()}
     | {f"CIBER {label}": Ciber(descent) for label, descent in FASTER.items()},

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.suites.engine.command import cli
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.run import execute
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Line, Mean
 from tests.suites.miniature import QUICK
 
 RUNS = 200
-SUITE = replace(QUICK, sources=(Line(folds=RUNS),), methods={"Mean": Mean()}, folds=RUNS)
+SUITE = replace(QUICK, cases=(Case(Line(folds=RUNS), ()),), methods={"Mean": Mean()}, folds=RUNS)
 
 
 def carry_out(out) -> None:

@@ -9,6 +9,7 @@ from bnnbench.datasets.conditions.base import Clean
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.executors import NEEDS, Settings
 from bnnbench.suites.engine.executors.base import executor
@@ -18,12 +19,11 @@ from tests.suites.engine.test_executors import Witness
 from tests.suites.fakes import Line, Mean
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)
-RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)
+RUN = Run("miniature", "quick", "label", Case(Line(), ()), Mean(), fold=0, seed=0)
 FIT = replace(
     RUN,
-    source=DiabetesAsUci(),
+    case=Case(DiabetesAsUci(), mlp([50], outputs=1)),
     method=AdamW(epochs=100),
-    architecture=mlp([50], outputs=1),
 )
 """About a second of training on an idle core."""
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.engine.store.tables import write_tables
 from tests.suites.fakes import Line, Mean
@@ -14,7 +15,7 @@ from tests.suites.small_store import OUTCOMES
 
 RUNS = 1000
 SUITE = replace(
-    QUICK, sources=(Line(folds=20),), methods={"Mean": Mean()}, folds=20, seeds=RUNS // 20
+    QUICK, cases=(Case(Line(folds=20), ()),), methods={"Mean": Mean()}, folds=20, seeds=RUNS // 20
 )
 
 

@@ -5,13 +5,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bnnbench.suites.engine.command import cli
+from bnnbench.suites.engine.declare.case import cases_of
 from tests.suites import fakes
 from tests.suites.fakes import Elsewhere, Line, Mean
 from tests.suites.miniature import QUICK, SUITES
 
 FAST = replace(QUICK, methods={"Mean": Mean(), "Together": fakes.Together()})
 
-WITH_OPTIONAL = replace(FAST, sources=(Line(), Elsewhere()), optional=("elsewhere",), folds=1)
+WITH_OPTIONAL = replace(
+    FAST, cases=cases_of((Line(), Elsewhere()), ()), optional=("elsewhere",), folds=1
+)
 
 
 @dataclass(frozen=True)

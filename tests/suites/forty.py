@@ -2,6 +2,7 @@
 
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Elsewhere, Mean, Slow, Together
 
@@ -10,9 +11,8 @@ SUITES = {
         name="forty",
         title="Forty runs",
         profile="quick",
-        sources=(Elsewhere(),),
+        cases=(Case(Elsewhere(), ()),),
         methods={"Mean": Mean(), "Slow": Slow(0.3), "Slower": Slow(0.6), "Together": Together()},
-        architecture=(),
         evaluations=(Evaluation(Clean(), ("rmse", "log_likelihood")),),
         folds=2,
         seeds=5,

@@ -2,6 +2,7 @@
 
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Elsewhere, Line, Mean, Slow, Together
 
@@ -9,9 +10,8 @@ QUICK = Suite(
     name="miniature",
     title="Lines",
     profile="quick",
-    sources=(Line(),),
+    cases=(Case(Line(), ()),),
     methods={"Mean": Mean(), "Slow": Slow(), "Together": Together()},
-    architecture=(),
     evaluations=(Evaluation(Clean(), ("rmse", "log_likelihood")),),
     folds=2,
 )
@@ -19,9 +19,8 @@ PAPER = Suite(
     name="miniature",
     title="Lines",
     profile="paper",
-    sources=(Line(), Elsewhere()),
+    cases=cases_of((Line(), Elsewhere()), ()),
     methods={"Slow": Slow(seconds=0.6)},
-    architecture=(),
     evaluations=(Evaluation(Clean(), ("rmse",)),),
     folds=4,
 )

@@ -11,6 +11,7 @@ from bnnbench.datasets.conditions.base import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite
 from bnnbench.suites.engine.run.execute import Task, execute
 from tests.suites.fakes import Line, Mean, Together
@@ -18,7 +19,9 @@ from tests.suites.fakes import Line, Mean, Together
 POOL = ActivePool(Line(rows=60), train=8, test=12, repeats=4)
 EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood", "log_likelihood_standardised")),)
 ACTIVE, RANDOM = Acquisition("variance", rounds=3), Acquisition("random", rounds=3)
-RUN = Run("miniature", "quick", "label-A", POOL, Mean(), (), fold=0, seed=0, acquisition=ACTIVE)
+RUN = Run(
+    "miniature", "quick", "label-A", Case(POOL, ()), Mean(), fold=0, seed=0, acquisition=ACTIVE
+)
 
 
 def outcomes(method, folds=(0,), listener=lambda *_: None, **changes):
@@ -32,9 +35,8 @@ def suite(**changes):
     fields = {
         "name": "miniature",
         "title": "Lines",
-        "sources": (POOL,),
+        "cases": (Case(POOL, ()),),
         "methods": {"Mean": Mean(), "Together": Together()},
-        "architecture": (),
         "evaluations": EVALUATIONS,
         "folds": 4,
         "acquisitions": arms,

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.suites.engine.command import stores as commands
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
 from tests.suites.fakes import Diverging, Line, Mean
 
-RUN = Run("miniature", "quick", "Mean", Line(), Mean(), (), fold=0, seed=0)
+RUN = Run("miniature", "quick", "Mean", Case(Line(), ()), Mean(), fold=0, seed=0)
 RUNS = [replace(RUN, fold=fold) for fold in range(3)]
 SCHEMA_1 = Path(__file__).parent / "record_of_schema_1.json"
 

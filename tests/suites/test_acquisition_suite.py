@@ -7,6 +7,7 @@ import pytest
 
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.case import Case
 from tests.suites.commands import FAST, call, rows, times
 from tests.suites.fakes import Line
 from tests.suites.pools import ACTIVE, RANDOM, RUN, suite
@@ -36,7 +37,7 @@ def test_every_method_takes_part_with_every_arm():
         ({"acquisitions": {"A": ACTIVE, "R": ACTIVE}}, "acquire alike"),
         ({"acquisitions": {"A-1": ACTIVE}}, "no '-'"),
         ({"acquisitions": {"A": ACTIVE, "R": Acquisition("random", 5)}}, "equally many"),
-        ({"sources": (Line(),)}, r"needs pools \(bnnbench.datasets.cuts.pool\); not one: line"),
+        ({"cases": (Case(Line(), ()),)}, r"needs pools \(`ActivePool`\); not one: line"),
     ],
 )
 def test_a_suite_that_cannot_be_carried_out_is_refused(changes, message):
@@ -46,7 +47,7 @@ def test_a_suite_that_cannot_be_carried_out_is_refused(changes, message):
 
 POOLED = replace(
     FAST,
-    sources=(ActivePool(Line(), train=6, test=5, repeats=3),),
+    cases=(Case(ActivePool(Line(), train=6, test=5, repeats=3), ()),),
     acquisitions={"R": Acquisition("random", rounds=3), "A": Acquisition("variance", rounds=3)},
     folds=3,
 )

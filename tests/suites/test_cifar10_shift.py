@@ -41,7 +41,7 @@ def test_every_printed_condition_and_method_of_the_paper_has_one_of_ours():
     for entry in PAPER.reproduces:
         for printed in table(entry.paper, entry.table):
             assert printed.condition in ours
-            assert printed.dataset in {source.name for source in PAPER.sources}
+            assert printed.dataset in {case.name for case in PAPER.cases}
             # Numbers of another paper, of a method that this one does not run.
             assert printed.method in methods or printed.method == "subnetwork laplace"
     assert {e.table for e in PAPER.reproduces} == {str(number) for number in range(11, 23)}
@@ -58,22 +58,22 @@ def test_the_paper_trains_without_weight_decay_in_function_space():
 
 
 @pytest.mark.parametrize(("label", "rate"), [("MC Dropout", 0.2), ("MC Dropout fVI", 0.1)])
-@pytest.mark.parametrize("source", PAPER.sources, ids=lambda source: source.name)
-def test_networks_with_dropout_have_the_rate_of_their_method(label, rate, source):
+@pytest.mark.parametrize("case", PAPER.cases, ids=lambda case: case.name)
+def test_networks_with_dropout_have_the_rate_of_their_method(label, rate, case):
     method = PAPER.methods[label]
     model = method.model if isinstance(method, FunctionSpace) else method
     assert isinstance(model, McDropout | DropoutModel)
     assert model.rate == rate
-    network = PAPER.architecture_for(source, label)
+    network = PAPER.architecture_for(case, label)
     assert with_dropout(network, rate) == network
     blocks = [layer for layer in network if isinstance(layer, Residual)]
     assert all(Dropout(rate) in block.body for block in blocks)
     assert isinstance(last := network[-1], Linear)
-    assert last.outputs == source.classes
+    assert last.outputs == case.source.classes
 
 
 def test_random_weights_are_those_of_all_convolutions():
-    network = TorchNetwork(PAPER.architecture_for(PAPER.sources[0], "Radial"), (3, 32, 32))
+    network = TorchNetwork(PAPER.architecture_for(PAPER.cases[0], "Radial"), (3, 32, 32))
     assert [part.shape[0] for part in hidden_weights(network)] == (
         [64] * 5 + [128] * 5 + [256] * 5 + [512] * 5
     )

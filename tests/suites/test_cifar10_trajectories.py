@@ -68,7 +68,7 @@ def test_every_printed_method_and_data_set_is_one_of_ours(profile):
     model = profile.removeprefix("paper_002_").partition("28")[0]
     printed = [p for r in suite.reproduces for p in table(r.paper, r.table) if p.model == model]
     assert {p.method for p in printed} == {label.casefold() for label in suite.methods}
-    assert {p.dataset for p in printed} == {source.name for source in suite.sources}
+    assert {p.dataset for p in printed} == {case.name for case in suite.cases}
     assert {p.metric for p in printed} <= {m for e in suite.evaluations for m in e.metrics}
 
 
@@ -83,11 +83,11 @@ def test_every_printed_method_and_data_set_is_one_of_ours(profile):
 )
 def test_the_networks_have_the_published_size_and_a_gradient(profile, counts):
     suite = PROFILES[profile]
-    for source, count in zip(suite.sources, counts, strict=True):
-        network = TorchNetwork(suite.architecture_for(source, "SWAG"), (3, 32, 32))
+    for case, count in zip(suite.cases, counts, strict=True):
+        network = TorchNetwork(suite.architecture_for(case, "SWAG"), (3, 32, 32))
         assert network.parameter_count == count
-        assert network.output_shape == (10 if source.name == "cifar10" else 100,)
-    network = TorchNetwork(suite.architecture_for(suite.sources[0], "SWAG"), (3, 32, 32))
+        assert network.output_shape == (10 if case.name == "cifar10" else 100,)
+    network = TorchNetwork(suite.architecture_for(suite.cases[0], "SWAG"), (3, 32, 32))
     rng = stream(0)
     swag = suite.methods["SWAG"]
     assert isinstance(swag, Swag)
@@ -122,7 +122,7 @@ def test_narrow_networks_run_from_end_to_end(profile, tmp_path):
     suite = replace(
         PROFILES[profile],
         seeds=1,
-        architecture=NARROW[profile],
+        cases=tuple(replace(case, network=NARROW[profile]) for case in PROFILES[profile].cases),
         methods={label: shortened(m) for label, m in PROFILES[profile].methods.items()},
     )
     answer = call(tmp_path, "--data", "stand-in", "--limit", "8", "--no-report", suite=suite)

@@ -14,6 +14,7 @@ from bnnbench.datasets.stand_ins import DigitsAsCifar10
 from bnnbench.methods.base import Problem
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, CategoricalSummary
 from bnnbench.metrics import CLASSIFICATION
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run import packing
 from bnnbench.suites.engine.run.execute import Task, execute
@@ -46,7 +47,7 @@ def test_all_corruptions_are_scored_one_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(packing, "KEPT_RUN_BYTES", 10 * draws)
     source = Limited(DigitsAsCifar10(), train=20, test=POINTS)
     evaluations = tuple(Evaluation(one, CLASSIFICATION) for one in (Clean(), *ALL_19))
-    run = Run("suite", "quick", "guess", source, Guess(), (), fold=0, seed=0)
+    run = Run("suite", "quick", "guess", Case(source, ()), Guess(), fold=0, seed=0)
     (outcome,) = execute(Task((run,), evaluations))
     assert outcome.record.status == "completed", outcome.record.error
     assert len(outcome.record.scores) == 96

@@ -26,7 +26,7 @@ DATA = SOURCE.load(0)
 def posterior(integral, source=SOURCE) -> DrawsPosterior:
     method = LinearFromDraws(integral, prior_std=PRIOR_STD)
     data = source.load(0)
-    return method.fit(Problem(data.train, data.likelihood, QUICK.architecture), stream(0))
+    return method.fit(Problem(data.train, data.likelihood, QUICK.cases[0].network), stream(0))
 
 
 @pytest.mark.parametrize("integral", [MonteCarlo(), Collapsed("minmax"), Collapsed("moment")])
@@ -108,7 +108,7 @@ def test_all_methods_share_their_prior_and_the_counts_have_their_multiples():
         assert {method.prior_std for method in suite.methods.values()} == {PRIOR_STD}
         (probe,) = suite.probes
         assert {k * n for n in (5, 50) for k in (1, 2, 4)} <= set(probe.counts)
-        assert {source.correlation for source in suite.sources} >= {0.0}
+        assert {case.source.correlation for case in suite.cases} >= {0.0}
 
 
 def test_the_paper_prints_what_the_suite_claims_to_follow():

@@ -17,26 +17,27 @@ from tests.suites.commands import call
 def test_the_paper_profile_has_every_size_with_both_networks():
     suite = SUITES["paper"]
     kinds = {
-        (source.source.train, suite.architecture_for(source, "AdamW") == lenet_000())
-        for source in suite.sources
+        (case.source.train, suite.architecture_for(case, "AdamW") == lenet_000())
+        for case in suite.cases
     }
     assert kinds == {(n, lenet) for n in (640, 2560, 10240, 60000) for lenet in (True, False)}
 
 
 @pytest.mark.parametrize("profile", SUITES)
-def test_a_name_says_how_many_images_and_which_network(profile):
+def test_name_and_title_say_how_many_images_and_which_network(profile):
     suite = SUITES[profile]
-    for source in suite.sources:
-        _, size, network = source.name.split("-")
-        assert source.source.train == int(size)
+    for case in suite.cases:
+        _, size, network = case.name.split("-")
+        assert case.source.train == int(size)
+        assert case.title.startswith(f"MNIST, {case.source.train:,} images, ")
         hidden = {"mlp": [200], "mlp2": [100, 100]}
         named = {name: (Flatten(), *mlp(widths, 10, LEAKY)) for name, widths in hidden.items()}
         expected = {**named, "lenet": lenet_000()}[network]
-        assert suite.architecture_for(source, "AdamW") == expected
+        assert case.network == expected
 
 
 def test_quick_names_are_among_those_of_the_paper_profile():
-    names = {profile: {s.name for s in suite.sources} for profile, suite in SUITES.items()}
+    names = {profile: {c.name for c in suite.cases} for profile, suite in SUITES.items()}
     assert names["quick"] < names["paper"]
 
 
@@ -46,8 +47,11 @@ def test_digits_and_clothing_are_scored_for_every_network(tmp_path):
     answer = call(tmp_path, *flags, suite=suite)
     assert answer.code == 0, answer.output + answer.errors
     records = [from_json(p.read_text()) for p in tmp_path.glob("mnist/runs/*/record.json")]
-    assert {r.dataset for r in records} == {source.name for source in suite.sources}
+    # Under the limit both sizes for the perceptron are the same images.
+    assert {r.dataset for r in records} == {"mnist-640-mlp", "mnist-2560-lenet"}
+    titles = {case.name: case.title for case in suite.cases}
     for record in records:
+        assert record.title == titles[record.dataset]
         clean, other = (record.scores[name] for name in sorted(record.scores))
         assert {"ece", "ece_paper000", "ece_min_variance", "nll"} <= clean.keys()
         assert 0 <= other["auroc_ood"] <= 1

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.cuts.renamed import Renamed
 from bnnbench.datasets.stand_ins import DigitsAsMnist
 from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.networks.architectures import GaussianNoise
@@ -31,12 +30,12 @@ def test_every_printed_case_is_a_data_set_with_the_printed_network(
 ):
     suite = SUITES[profile]
     printed = {row.dataset for row in table("001", number)}
-    assert printed == {source.name for source in suite.sources}
-    for source in suite.sources:
-        network = suite.architecture_for(source, "AP2")
+    assert printed == {case.name for case in suite.cases}
+    for case in suite.cases:
+        network = suite.architecture_for(case, "AP2")
         assert parameter_count(network, image) == parameters
         noise = [layer.variance for layer in network if isinstance(layer, GaussianNoise)]
-        stated = source.name.partition("-noise")[2]
+        stated = case.name.partition("-noise")[2]
         assert noise == ([float(stated)] if stated else [])
 
 
@@ -60,7 +59,9 @@ def test_a_small_run_measures_every_layer(tmp_path):
     few = Limited(DigitsAsMnist(), train=64, test=8)
     suite = replace(
         SUITES["quick"],
-        sources=tuple(Renamed(few, name) for name in names),
+        cases=tuple(
+            replace(case, source=few) for case in SUITES["quick"].cases if case.name in names
+        ),
         methods={label: replace(method, training=brief) for label, method in methods.items()},
     )
     answer = call(tmp_path, "--samples", "20", "--data", "stand-in", suite=suite)

@@ -17,7 +17,7 @@ from tests.suites.commands import call
 def test_networks_have_one_hidden_layer_of_100_units_of_the_kind_that_is_named(profile):
     suite = SUITES[profile]
     for label in suite.methods:
-        network = suite.architecture_for(suite.sources[0], label)
+        network = suite.architecture_for(suite.cases[0], label)
         assert [layer.outputs for layer in network if isinstance(layer, Linear)] == [100, 10]
         unit = LogisticBernoulli if label.startswith("Bernoulli") else Sigmoid
         assert sum(isinstance(layer, unit) for layer in network) == 1

@@ -56,7 +56,9 @@ def test_nine_classes_are_asked_for_and_ten_where_monkeys_count_as_frogs():
 
 @pytest.mark.usefixtures("written")
 def test_probabilities_stay_those_of_ten_classes(tmp_path):
-    suite = replace(QUICK, sources=(Official(),), methods={"Frequency": Marginal()}, seeds=1)
+    suite = replace(
+        QUICK, cases=(QUICK.cases[0].on(Official()),), methods={"Frequency": Marginal()}, seeds=1
+    )
     answer = call(tmp_path, "--no-report", suite=suite)
     assert answer.code == 0, answer.output + answer.errors
     (record,) = (from_json(p.read_text()) for p in tmp_path.glob("stl10_transfer/runs/*/*.json"))
@@ -72,7 +74,7 @@ def test_probabilities_stay_those_of_ten_classes(tmp_path):
 
 
 def test_real_images_are_not_asked_of_digits(folder, tmp_path):
-    suite = replace(QUICK, sources=(Official(),))
+    suite = replace(QUICK, cases=(QUICK.cases[0].on(Official()),))
     answer = call(tmp_path, "--offline", "--no-report", suite=suite)
     assert answer.code == 2
     assert "the data to test on are missing" in answer.errors
@@ -95,6 +97,6 @@ def test_every_printed_number_has_a_method_a_network_and_a_condition_of_ours():
         names = {e.condition.name for e in suite.evaluations}
         for printed in table(entry.paper, entry.table):
             assert printed.condition in names
-            assert printed.dataset in {source.name for source in suite.sources}
+            assert printed.dataset in {case.name for case in suite.cases}
             assert printed.method in {label.casefold() for label in suite.methods}
-    assert len({suite.architecture_for(suite.sources[0], "SWAG") for suite in papers}) == 3
+    assert len({suite.architecture_for(suite.cases[0], "SWAG") for suite in papers}) == 3

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bnnbench.datasets.generated.sine import Sine
 from bnnbench.methods import METHODS
 from bnnbench.methods.base import Method
 from bnnbench.methods.ciber.collapse import LastLayer
@@ -43,14 +44,13 @@ def test_every_method_of_the_registry_meets_the_sines(profile):
 def test_depths_are_those_of_the_paper_on_the_same_rows():
     suite = SUITES["depth"]
     for label in suite.methods:
-        for source, layers in zip(suite.sources, range(2, 7), strict=True):
-            network = suite.architecture_for(source, label)
+        for case, layers in zip(suite.cases, range(2, 7), strict=True):
+            network = suite.architecture_for(case, label)
             widths = [layer.outputs for layer in network if isinstance(layer, Linear)]
             assert widths == [16] * (layers - 1) + [1]
             between = {type(layer) for layer in network[1::2]}
             assert between == ({ReLU} if label in ("PBP", "BP", "VI", "LA") else {LeakyReLU})
-    rows = [source.table(0).train_targets for source in suite.sources]
-    assert all((targets == rows[0]).all() for targets in rows)
+    assert {case.source for case in suite.cases} == {Sine()}
 
 
 def test_coverage_is_of_a_hundred_networks_in_the_paper_and_fewer_in_the_quick_one():
@@ -58,7 +58,7 @@ def test_coverage_is_of_a_hundred_networks_in_the_paper_and_fewer_in_the_quick_o
     assert SUITES["coverage"].seeds < 100
     for profile in ("coverage", "coverage_paper"):
         suite = SUITES[profile]
-        network = suite.architecture_for(suite.sources[0], "AdamW")
+        network = suite.architecture_for(suite.cases[0], "AdamW")
         assert [la.outputs for la in network if isinstance(la, Linear)] == [32, 32, 1]
         assert {entry.table for entry in suite.reproduces} == {"sec 5.1", "App C"}
 

@@ -2,6 +2,7 @@
 
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Fragile, Hungry, Line, Mean, Slow
 
@@ -10,14 +11,13 @@ SUITES = {
         name="troubled",
         title="Trouble",
         profile="quick",
-        sources=(Line(),),
+        cases=(Case(Line(), ()),),
         methods={
             "Killed": Fragile(most=-1e9),
             "Endless": Slow(seconds=600.0),
             "Hungry": Hungry(2**30),
             "Mean": Mean(),
         },
-        architecture=(),
         evaluations=(Evaluation(Clean(), ("rmse",)),),
     )
 }

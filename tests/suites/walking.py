@@ -10,6 +10,7 @@ from bnnbench.methods.base import Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting.progress import report
 from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from tests.suites.fakes import Constant, Line
 
@@ -35,9 +36,8 @@ SUITES = {
         name="walking",
         title="Walks",
         profile="quick",
-        sources=(Line(),),
+        cases=(Case(Line(), ()),),
         methods={"Walk": Walk()},
-        architecture=(),
         evaluations=(Evaluation(Clean(), ("rmse",)),),
     )
 }

@@ -59,7 +59,7 @@ def changes_since(finished: Mapping[str, Record], runs: Mapping[str, Run]) -> Ch
             if place not in today:
                 today[place] = fingerprint_of_data(run.source.load(run.fold))
             if today[place] != record.data_sha256:
-                data[key] = run.source.name
+                data[key] = run.case.name
         module = type(run.method).__module__
         if record.code_sha256 and record.code_sha256 != digest_of(module):
             if module.partition(".")[0] == PROJECT:

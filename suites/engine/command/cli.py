@@ -159,8 +159,8 @@ def _introduce(suite: Suite, asked: Suite, options: Options, console: Console) -
     Returns the training rows of those that are here.
     """
     _say(console, f"{suite.title} ({suite.profile})")
-    later = [s for s in suite.sources if options.dry_run and s.missing()]
-    sets = [provided(suite, source) for source in suite.sources if source not in later]
+    later = [case for case in suite.cases if options.dry_run and case.source.missing()]
+    sets = [provided(suite, case) for case in suite.cases if case not in later]
     if any("stand-in" in {one.origin, *one.conditions.values()} for one in sets):
         text = (
             "STAND-IN DATA: some files are missing, and small real data that ships inside "
@@ -170,11 +170,11 @@ def _introduce(suite: Suite, asked: Suite, options: Options, console: Console) -
         console.print(Panel(Text(text, "bold"), border_style="yellow"))
     for one in sets:
         _say(console, f"  {_described(one)}")
-    for source in later:
-        _say(console, f"  {source.name}: not here; the command would download it")
-    for source in left_out(asked):
-        cure = f"bnnbench data fetch {source.name}"
-        _say(console, f"  {source.name}: left out, its files are not here; to get them: {cure}")
+    for case in later:
+        _say(console, f"  {case.name}: not here; the command would download it")
+    for case in left_out(asked):
+        cure = f"bnnbench data fetch {case.source.name}"
+        _say(console, f"  {case.name}: left out, its files are not here; to get them: {cure}")
     for label, cure in not_installed(asked).items():
         _say(console, f"  {label}: left out, it {cure}")
     return {one.name: one.train_rows for one in sets}
@@ -214,7 +214,7 @@ def _run(planned: Plan, store: Store, claims: Claims, options: Options, console:
 
 def _conclude(suite: Suite, planned: Plan, store: Store, console: Console) -> int:
     """Print tables of the suite's data sets and the failures, and return the exit code."""
-    sources = [describe(source) for source in suite.sources]
+    sources = {case.name: describe(case.source) for case in suite.cases}
     console.print()
     shown = [r for r in store.current() if _belongs(r, suite, sources)]
     print_tables(suite, shown, console)
@@ -225,8 +225,9 @@ def _conclude(suite: Suite, planned: Plan, store: Store, console: Console) -> in
     return SOME_FAILED if failed else COMPLETED
 
 
-def _belongs(record: Record, suite: Suite, sources: Sequence[object]) -> bool:
-    return record.profile == suite.profile and record.run.get("source") in sources
+def _belongs(record: Record, suite: Suite, sources: Mapping[str, object]) -> bool:
+    known = record.profile == suite.profile and record.dataset in sources
+    return known and record.run.get("source") == sources[record.dataset]
 
 
 def _report(out: Path) -> bool:

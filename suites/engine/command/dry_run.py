@@ -18,22 +18,22 @@ def dry_run(
 ) -> None:
     """Print the runs of a plan by data set and method, with their estimated cost.
 
-    `rows` has the training rows of each source that is here.
+    `rows` has the training rows of each case whose data is here.
     """
     experience = Experience(store.records())
     todo = [run for task in planned.tasks for run in task.runs]
-    costs = {run.key: experience.of(run, rows.get(run.source.name)) for run in todo}
+    costs = {run.key: experience.of(run, rows.get(run.case.name)) for run in todo}
     table = Table(box=None, pad_edge=False)
     for column in ("data set", "method"):
         table.add_column(column)
     for column in ("to do", "finished", "time", "memory"):
         table.add_column(column, justify="right")
-    places = dict.fromkeys((run.source.name, run.label) for run in planned.runs)
-    for source, label in places:
-        here = [r for r in planned.runs if (r.source.name, r.label) == (source, label)]
+    places = dict.fromkeys((run.case.name, run.label) for run in planned.runs)
+    for case, label in places:
+        here = [r for r in planned.runs if (r.case.name, r.label) == (case, label)]
         left = [run for run in here if run.key in costs]
         known = [costs[run.key] for run in left]
-        cells = source, label, str(len(left)), str(len(here) - len(left)), *_estimates(known)
+        cells = case, label, str(len(left)), str(len(here) - len(left)), *_estimates(known)
         table.add_row(*(Text(cell) for cell in cells))
     console.print(table)
     _conclude(budget(planned.tasks, costs, settings.workers), len(todo), settings, console)

@@ -91,7 +91,7 @@ def _adopt(
     current: set[str],
     store: Store,
 ) -> None:
-    """Give finished runs the labels and claims that the suite makes now.
+    """Give finished runs the names and claims that the suite makes now.
 
     Where other settings were tried later under the same label, a run is chosen again.
     """
@@ -101,8 +101,8 @@ def _adopt(
         changes: dict[str, object] = {}
         if key not in current:
             changes["provenance"] = dict(record.provenance) | {"chosen": store.clock.now()}
-        if record.method != runs[key].label:
-            changes["method"] = runs[key].label
+        names = runs[key].names
+        changes |= {name: text for name, text in names.items() if getattr(record, name) != text}
         if list(record.reproduces) != claims:
             changes["reproduces"] = tuple(claims)
         if changes:

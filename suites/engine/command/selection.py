@@ -11,6 +11,7 @@ from bnnbench.methods.base import Method
 from bnnbench.methods.own_files import module_of
 from bnnbench.metrics import METRICS
 from bnnbench.suites.engine.command.arguments import Options
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Suite
 from bnnbench.suites.engine.declare.names import name_of
@@ -31,13 +32,13 @@ def selected(suite: Suite, options: Options) -> Suite:
         methods = changes["methods"] = _methods(suite.methods, options.methods)
         changes["optional_methods"] = ()
         changes["own_settings"] = {
-            source: {name: own[name] for name in own if name in methods}
-            for source, own in suite.own_settings.items()
+            case: {name: own[name] for name in own if name in methods}
+            for case, own in suite.own_settings.items()
         }
         own = suite.own_architectures
         changes["own_architectures"] = {name: own[name] for name in own if name in methods}
     if options.datasets:
-        changes |= {"sources": _sources(suite, options.datasets), "optional": ()}
+        changes |= {"cases": _cases(suite, options.datasets), "optional": ()}
     if options.seeds:
         changes["seeds"] = options.seeds
     if options.folds:
@@ -53,13 +54,13 @@ def selected(suite: Suite, options: Options) -> Suite:
     return chosen
 
 
-def _sources(suite: Suite, names: Sequence[str]) -> tuple[object, ...]:
-    known = {source.name.casefold(): source for source in suite.sources}
+def _cases(suite: Suite, names: Sequence[str]) -> tuple[Case, ...]:
+    known = {case.name.casefold(): case for case in suite.cases}
     for name in names:
         if name.casefold() not in known:
-            raise UsageError("--datasets: " + nearest(name, [s.name for s in suite.sources]))
+            raise UsageError("--datasets: " + nearest(name, [c.name for c in suite.cases]))
     wanted = {name.casefold() for name in names}
-    return tuple(source for name, source in known.items() if name in wanted)
+    return tuple(case for name, case in known.items() if name in wanted)
 
 
 def _methods(suite: Mapping[str, Method], names: Sequence[str]) -> dict[str, Method]:

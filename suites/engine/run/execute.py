@@ -44,7 +44,7 @@ class Task:
         """A name for progress lines."""
         first, many = self.runs[0], len(self.runs)
         which = f"{many} runs" if many > 1 else f"fold {first.fold}, seed {first.seed}"
-        return f"{first.label} on {first.source.name} ({which})"
+        return f"{first.label} on {first.case.name} ({which})"
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,7 @@ def _identity(run: Run, task: Task) -> dict[str, Any]:
         "key": run.key,
         "suite": run.suite,
         "profile": run.profile,
-        "dataset": run.source.name,
-        "method": run.label,
+        **run.names,
         "fold": run.fold,
         "seed": run.seed,
         "run": run.description,

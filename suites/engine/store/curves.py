@@ -28,7 +28,7 @@ class Curve:
 
 def keep_curves(suite: Suite, store: Store) -> None:
     """Keep the points of every fold of one input in `folder/curves`, once for all methods."""
-    for source in suite.sources:
+    for source in dict.fromkeys(case.source for case in suite.cases):
         for fold in range(min(suite.folds, source.folds)):
             path = _path(store, describe(source), fold)
             if path.exists():

@@ -46,13 +46,13 @@ def add_distances(suite: Suite, store: Store) -> list[str]:
 
 
 def _folds(suite: Suite, records: Iterable[Record]) -> list[list[Record]]:
-    """Return the suite's records, those of one source and fold together."""
-    sources = {canonical_json(describe(source)) for source in suite.sources}
-    found: dict[tuple[str, int], list[Record]] = {}
+    """Return the suite's records, those of one case and fold together."""
+    cases = {(case.name, canonical_json(describe(case.source))) for case in suite.cases}
+    found: dict[tuple[str, str, int], list[Record]] = {}
     for record in records:
-        source = canonical_json(record.run.get("source"))
-        if record.profile == suite.profile and source in sources:
-            found.setdefault((source, record.fold), []).append(record)
+        case = record.dataset, canonical_json(record.run.get("source"))
+        if record.profile == suite.profile and case in cases:
+            found.setdefault((*case, record.fold), []).append(record)
     return [found[place] for place in sorted(found)]
 
 

@@ -26,6 +26,11 @@ def with_registered_names(record: Record) -> Record:
 
 def _renamed(described: Any) -> Any:
     if isinstance(described, dict):
+        kind = str(described.get("type")).rpartition(":")[2]
+        if kind == "Renamed":  # a source under the name of a case
+            return _renamed(described["source"])
+        if kind == "Sine":  # which had the name of a case
+            described = {name: value for name, value in described.items() if name != "name"}
         return {
             name: _name(value) if name == "type" else _renamed(value)
             for name, value in described.items()

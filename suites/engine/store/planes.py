@@ -32,7 +32,7 @@ class PlanePoints:
 def keep_planes(suite: Suite, store: Store) -> None:
     """Keep the points of every fold in `folder/curves`, where predictions over a plane are made."""
     planes = [e.condition for e in suite.evaluations if isinstance(e.condition, Plane)]
-    for source in suite.sources if planes else ():
+    for source in dict.fromkeys(case.source for case in suite.cases) if planes else ():
         for fold in range(min(suite.folds, source.folds)):
             path = _path(store, suite.profile, describe(source), fold)
             if not path.exists():

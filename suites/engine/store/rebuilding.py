@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bnnbench.metrics import METRICS
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.declare.names import kind_of, path_of
@@ -26,8 +27,10 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
     told = dict(record.run)
     try:
         parts = {name: rebuilt(part, packages) for name, part in told.items()}
-        run = Run(label=record.method, **parts)
-    except TypeError as error:
+        source, network = parts.pop("source"), parts.pop("architecture")
+        case = Case(source, network, record.dataset, record.title)
+        run = Run(label=record.method, case=case, **parts)
+    except (KeyError, TypeError) as error:
         raise NotRepeatable(f"{error}; {_cure(record)}") from error
     if run.key != record.key:
         changed = ", ".join(_differences(told, dict(run.description))) or "its key"

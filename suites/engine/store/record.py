@@ -12,7 +12,8 @@ import numpy as np
 
 SCHEMA = 3
 """2 seals the record, knows its predictions by checksum and holds what was evaluated, on what.
-3 describes classes by registered names, and knows the code and the data behind a run."""
+3 describes classes by registered names, and knows the code and the data behind a run and the
+title of its case."""
 
 READABLE = (1, 2, SCHEMA)
 
@@ -100,6 +101,8 @@ class Record:
     own_network: Mapping[str, object] | None = None
     """class, parameters and structure_sha256 of a network that the method brought itself, in place
     of the architecture in `run`; None for the others."""
+    title: str = ""
+    """What pages call the case, `dataset`; "" where the suite says nothing."""
     schema: int = SCHEMA
     """As it was read; what is written has the latest."""
 

@@ -12,7 +12,6 @@ from bnnbench.datasets.cuts.augmentation import CropsAndMirrors
 from bnnbench.datasets.cuts.augmented import Augmented
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.cuts.renamed import Renamed
 from bnnbench.datasets.generated.sine import Sine
 from bnnbench.datasets.reading import images
 from tests.methods.problems import stream
@@ -118,7 +117,6 @@ def test_the_border_is_black_and_test_images_stay_as_they_are():
     [
         lambda source: Limited(source, train=10),
         lambda source: HeldOut(source),
-        lambda source: Renamed(source, "other"),
     ],
 )
 def test_sources_cut_from_it_are_augmented_on_their_own_scale(cut):

@@ -88,12 +88,6 @@ def test_the_truth_is_the_function_at_the_test_inputs(source):
     torch.testing.assert_close(truth, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_sources_that_differ_in_name_alone_have_the_same_rows():
-    one, other = Sine("sine-2").table(5), Sine("sine-6").table(5)
-    np.testing.assert_array_equal(one.train_targets, other.train_targets)
-    np.testing.assert_array_equal(one.test_targets, other.test_targets)
-
-
 def test_the_origin_says_that_a_law_is_behind_it(source):
     assert source.load(0).origin == "generated"
     assert "sin" in source.load(0).facts["law"]

@@ -81,6 +81,12 @@ def test_cases_of_the_same_data_are_no_data_sets_of_their_own():
     assert ranked(store(5, facts={"train_rows": 90, "test_rows": 10, "sha256": "same"})) is None
 
 
+def test_networks_on_one_generated_source_are_no_data_sets_of_their_own():
+    source = {"type": "sine"}
+    runs = [dataclasses.replace(r, run={**r.run, "source": source}) for r in store(5)]
+    assert ranked(runs) is None
+
+
 def test_a_method_that_fails_on_a_set_is_last_there_and_named():
     runs = [
         dataclasses.replace(r, status="diverged", scores={})

@@ -173,7 +173,7 @@ def test_nothing_printed_has_no_summary():
 
 
 def followers(folds=20, epochs=40, train=900, **changes):
-    architecture = importlib.import_module("bnnbench.suites.uci").PAPER.architecture["default"]
+    architecture = importlib.import_module("bnnbench.suites.uci").NETWORK
     described = importlib.import_module("bnnbench.suites.engine.declare.description").describe(
         architecture
     )

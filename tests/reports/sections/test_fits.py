@@ -16,6 +16,7 @@ from bnnbench.reports.style.palette import Style, styles
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
 from bnnbench.suites.engine.command.cli import command
+from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.store.curves import Curve
 from bnnbench.suites.engine.store.store import Store
@@ -25,9 +26,8 @@ SUITE = Suite(
     name="curves",
     title="A curve",
     profile="quick",
-    sources=(Cubic(),),
+    cases=(Case(Cubic(), ()),),
     methods={"Mean": Mean(), "Lost": Diverging(), "Truth": Together()},
-    architecture=(),
     evaluations=(Evaluation(Clean(), ("rmse",)),),
     folds=2,
     reference="Truth",
@@ -54,7 +54,7 @@ def test_each_completed_method_has_a_panel_the_reference_first(tmp_path):
 
 
 def test_distances_stand_first_of_what_is_shown_for_all_data_sets(tmp_path):
-    store = carried_out(tmp_path, replace(SUITE, sources=(Cubic(), CubicGap())))
+    store = carried_out(tmp_path, replace(SUITE, cases=cases_of((Cubic(), CubicGap()), ())))
     distances, *_ = content(read(store.folder)).parts[0].tables
     cells = {row.method: row.cells for row in distances.rows}
     for column, dataset in enumerate(("cubic", "cubic_gap")):
@@ -96,7 +96,7 @@ def test_without_reference_there_are_panels_and_no_dashes(tmp_path):
 
 
 def test_several_inputs_have_no_panels(tmp_path):
-    assert drawn(carried_out(tmp_path, replace(SUITE, sources=(Line(),)))) is None
+    assert drawn(carried_out(tmp_path, replace(SUITE, cases=(Case(Line(), ()),)))) is None
 
 
 @pytest.mark.parametrize("file", ["curves/*.npz", "runs/*/predictions.npz"])

@@ -19,7 +19,7 @@ from bnnbench.reports.write.page import render
 from tests.reports.synthetic import keep, record
 
 LAYERS = ("1_CA", "2_C", "3_A", "4_C", "5_A", "6_F")
-CASE = "mnist-lrelu0.01-noise0.1"
+CASE, TITLE = "mnist-lrelu0.01-noise0.1", "LeNet, LReLU, noise 0.1"
 PROBE = {
     "type": "moment_accuracy",
     "images": 20,
@@ -43,9 +43,9 @@ def run(method="AP2 paper", seed=0, layers=LAYERS, probe=PROBE, **changes):
         scores[name] = {"kl_class_posterior": 1e-5 * (k + 1), "kl_floor": 1e-6}
     described = {
         "probes": [probe],
-        "source": {"type": "mnist", "name": CASE},
+        "source": {"type": "mnist"},
     }
-    fields = {"scores": scores, "run": described, "suite": "moment_accuracy"}
+    fields = {"scores": scores, "run": described, "suite": "moment_accuracy", "title": TITLE}
     return record(method, changes.pop("dataset", CASE), seed=seed, **fields | changes)
 
 

@@ -16,6 +16,7 @@ from bnnbench.reports.sections.networks import drawings, explanation, families
 from bnnbench.reports.style.palette import Style, styles
 from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.command.cli import command
+from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.store.curves import Curve
 from bnnbench.suites.engine.store.store import Store
@@ -25,9 +26,12 @@ SUITE = Suite(
     name="toy",
     title="Two networks",
     profile="depth",
-    sources=(Sine("sine-2"), Sine("sine-3"), Cubic()),
+    cases=(
+        Case(Sine(), (Linear(1),), "sine-2", "sine, 2 linear layers"),
+        Case(Sine(), (Linear(2), Linear(1)), "sine-3", "sine, 3 linear layers"),
+        Case(Cubic(), ()),
+    ),
     methods={"Mean": Mean(), "Lost": Diverging()},
-    architecture={"sine-2": (Linear(1),), "sine-3": (Linear(2), Linear(1)), "default": ()},
     evaluations=(Evaluation(Clean(), ("rmse",)), Evaluation(Inside(), ("rmse",))),
 )
 
@@ -49,7 +53,7 @@ def test_sources_of_the_same_rows_are_a_family_and_others_are_not(store):
 
 @pytest.mark.parametrize("sources", [(Sine(), Cubic()), (Line("a"), Line("b"))])
 def test_other_rows_or_several_inputs_make_no_family(tmp_path, sources):
-    suite = replace(SUITE, sources=sources, architecture=(), evaluations=SUITE.evaluations[:1])
+    suite = replace(SUITE, cases=cases_of(sources, ()), evaluations=SUITE.evaluations[:1])
     store = carried_out(tmp_path, suite)
     assert families(store, benchmarks(store.current())) == []
 

@@ -23,6 +23,7 @@ from bnnbench.reports.read.merge import merged
 from bnnbench.reports.sections.regions import region_drawings
 from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.command.cli import command
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.store.inspection import inspect_curves
 from bnnbench.suites.engine.store.planes import PlanePoints, keep_planes, plane_points
@@ -34,9 +35,8 @@ SUITE = Suite(
     name="moons",
     title="Moons",
     profile="quick",
-    sources=(TwoMoons(),),
+    cases=(Case(TwoMoons(), ()),),
     methods={"Frequency": Marginal()},
-    architecture=(),
     evaluations=(Evaluation(Clean(), ("nll",)), Evaluation(PLANE, ("auroc_ood",))),
     folds=2,
 )
@@ -78,7 +78,7 @@ def test_an_image_has_the_second_input_upwards():
 
 
 def test_suites_without_a_plane_keep_nothing(tmp_path):
-    clean = replace(SUITE, sources=(Coins(),), evaluations=SUITE.evaluations[:1])
+    clean = replace(SUITE, cases=(Case(Coins(), ()),), evaluations=SUITE.evaluations[:1])
     keep_planes(clean, Store(tmp_path))
     assert list(tmp_path.iterdir()) == []
 

@@ -9,6 +9,7 @@ import pytest
 
 from bnnbench.datasets.base import DataUnavailable
 from bnnbench.datasets.conditions.base import Clean
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.executors import NEEDS, Limits, Settings, lacks
 from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Lost, executor
@@ -19,7 +20,7 @@ from tests.suites import fakes
 from tests.suites.fakes import Dying, Fragile, Hungry, Line, Mean, Slow, Together
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)
-RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)
+RUN = Run("miniature", "quick", "label", Case(Line(), ()), Mean(), fold=0, seed=0)
 
 
 class Witness:
@@ -39,7 +40,7 @@ class Witness:
 
 
 def task(method, source=RUN.source, folds=(0,)):
-    runs = tuple(replace(RUN, method=method, source=source, fold=fold) for fold in folds)
+    runs = tuple(replace(RUN, method=method, case=Case(source, ()), fold=fold) for fold in folds)
     return Task(runs, EVALUATIONS)
 
 

@@ -8,6 +8,7 @@ import pytest
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.suites.engine.command import budget as module
 from bnnbench.suites.engine.command.budget import Cost, Experience, budget
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
 from bnnbench.suites.engine.store.record import Cost as Taken
@@ -18,7 +19,7 @@ from tests.suites.fakes import Line, Mean, Slow
 from tests.suites.miniature import QUICK
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)
-RUN = Run("miniature", "quick", "label", Line(), Slow(0.0, epochs=10), (), fold=0, seed=0)
+RUN = Run("miniature", "quick", "label", Case(Line(), ()), Slow(0.0, epochs=10), fold=0, seed=0)
 
 
 def record(run=RUN, seconds=2.0, peak=100.0, rows=16, **changes):
@@ -38,7 +39,7 @@ def test_the_same_method_on_the_same_data_takes_the_median_of_what_it_took():
 
 
 def test_on_other_data_time_grows_with_the_rows():
-    found = Experience([record()]).of(replace(RUN, source=Line("long", rows=60)), 40)
+    found = Experience([record()]).of(replace(RUN, case=Case(Line("long", rows=60), ())), 40)
     assert found == Cost(5.0, 100.0, "scaled")
 
 
@@ -50,7 +51,7 @@ def test_in_other_settings_time_grows_with_the_epochs():
 def test_the_same_settings_tell_more_than_others():
     slow = replace(RUN, method=Slow(0.0, epochs=20))
     experience = Experience([record(), record(slow, seconds=40.0)])
-    found = experience.of(replace(slow, source=Line("other")), 16)
+    found = experience.of(replace(slow, case=Case(Line("other"), ())), 16)
     assert found.seconds == pytest.approx(40.0)
 
 
@@ -63,7 +64,7 @@ def test_epochs_are_found_in_what_a_method_is_made_of(epochs):
 def test_nothing_is_known_of_other_methods_failures_and_unknown_rows():
     experience = Experience([record(), record(status="failed")])
     assert experience.of(replace(RUN, method=Mean()), 16) is None
-    assert experience.of(replace(RUN, source=Line("elsewhere")), None) is None
+    assert experience.of(replace(RUN, case=Case(Line("elsewhere"), ())), None) is None
     failed = record(status="failed")
     assert Experience([failed]).of(RUN, 16) is None
 

@@ -3,12 +3,14 @@
 from dataclasses import dataclass, replace
 
 from bnnbench.datasets.conditions.base import Clean
+from bnnbench.methods.networks.architectures import Linear
 from bnnbench.suites.engine.command import cli
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation
 from bnnbench.suites.engine.store.store import Store
 from tests.suites import fakes
 from tests.suites.commands import FAST, call, rows, times
-from tests.suites.fakes import Mean
+from tests.suites.fakes import Line, Mean
 
 
 def test_all_completed_is_code_0_with_a_table(tmp_path):
@@ -116,3 +118,39 @@ def test_a_report_that_cannot_be_made_is_said_and_not_passed_off_as_success(tmp_
     answer = call(tmp_path)
     assert answer.code == 1
     assert "the report was not made; the results are" in answer.errors
+
+
+TWO_NETWORKS = replace(
+    FAST,
+    cases=(
+        Case(Line(), (Linear(100),), "line-wide", "A wide line"),
+        Case(Line(), (Linear(50),), "line-narrow"),
+    ),
+)
+
+
+def test_cases_are_chosen_and_shown_by_their_names(tmp_path):
+    answer = call(tmp_path, suite=TWO_NETWORKS)
+    assert {row["dataset"] for row in rows(tmp_path)} == {"line-wide", "line-narrow"}
+    assert "line-narrow (original), clean" in answer.output
+    again = call(tmp_path, "--datasets", "LINE-wide", suite=TWO_NETWORKS)
+    assert "4 runs: 4 finished earlier" in again.output
+    assert "line-wide (original), clean" in again.output
+    assert "line-narrow" not in again.output
+    misspelt = call(tmp_path, "--datasets", "line", suite=TWO_NETWORKS)
+    assert misspelt.code == 2
+    assert "There is line-narrow, line-wide" in misspelt.errors
+
+
+def test_a_finished_run_takes_the_case_names_of_today(tmp_path):
+    call(tmp_path, suite=TWO_NETWORKS)
+    before = times(tmp_path)
+    wide, narrow = TWO_NETWORKS.cases
+    cases = replace(wide, name="broad"), replace(narrow, title="A narrow line")
+    call(tmp_path, suite=replace(TWO_NETWORKS, cases=cases))
+    records = Store(tmp_path / "miniature").records()
+    assert {(record.dataset, record.title) for record in records} == {
+        ("broad", "A wide line"),
+        ("line-narrow", "A narrow line"),
+    }
+    assert times(tmp_path).keys() == before.keys()

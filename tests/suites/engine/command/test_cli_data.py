@@ -3,6 +3,9 @@
 import os
 from dataclasses import dataclass, replace
 
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.methods.networks.architectures import Linear
+from bnnbench.suites.engine.declare.case import Case, cases_of
 from tests.suites.commands import FAST, WITH_OPTIONAL, call, rows, times
 from tests.suites.fakes import Elsewhere, Line, Mean
 
@@ -12,13 +15,15 @@ def test_original_data_has_no_banner(tmp_path):
 
 
 def test_original_data_only_means_no_stand_in(tmp_path):
-    answer = call(tmp_path, "--data", "original", suite=replace(FAST, sources=(Elsewhere(),)))
+    answer = call(
+        tmp_path, "--data", "original", suite=replace(FAST, cases=(Case(Elsewhere(), ()),))
+    )
     assert answer.code == 2
     assert "elsewhere.csv" in answer.errors
 
 
 def test_stand_ins_come_with_a_banner_and_their_origin(tmp_path):
-    suite = replace(FAST, sources=(Elsewhere(), Elsewhere("nowhere")), folds=1)
+    suite = replace(FAST, cases=cases_of((Elsewhere(), Elsewhere("nowhere")), ()), folds=1)
     answer = call(tmp_path, suite=suite)
     assert answer.code == 0
     assert "STAND-IN DATA" in answer.output
@@ -82,7 +87,24 @@ def test_an_error_of_the_data_in_the_middle_is_said_without_a_traceback(tmp_path
         def load(self, fold):
             return Line().load(fold) if fold == 0 else Elsewhere().load(fold)
 
-    answer = call(tmp_path, suite=replace(FAST, sources=(Vanishing(),), methods={"M": Mean()}))
+    answer = call(
+        tmp_path, suite=replace(FAST, cases=(Case(Vanishing(), ()),), methods={"M": Mean()})
+    )
     assert answer.code == 2
     assert answer.errors.startswith("error: elsewhere: no file")
     assert len(times(tmp_path)) == 1
+
+
+def test_cases_that_a_limit_makes_equal_are_taken_once(tmp_path):
+    few, many = Limited(Line(), train=6), Limited(Line(), train=12)
+    cases = Case(few, (), "few"), Case(many, (), "many"), Case(many, (Linear(1),), "deep")
+    suite = replace(FAST, cases=cases, folds=1)
+    call(tmp_path, "--limit", "5", suite=suite)
+    assert {row["dataset"] for row in rows(tmp_path)} == {"few", "deep"}
+    call(tmp_path, suite=suite)
+    assert {row["dataset"] for row in rows(tmp_path)} == {"few", "many", "deep"}
+
+
+def test_a_case_with_a_name_of_its_own_keeps_it_on_stand_in_data(tmp_path):
+    call(tmp_path, suite=replace(FAST, cases=(Case(Elsewhere(), (), "deep"),)))
+    assert {(row["dataset"], row["origin"]) for row in rows(tmp_path)} == {("deep", "stand-in")}

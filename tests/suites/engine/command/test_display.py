@@ -7,12 +7,13 @@ from rich.console import Console
 
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.suites.engine.command.display import SECONDS_BETWEEN_LINES, Lines, Live, display
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Outcome, Task
 from tests.suites.engine.store.test_record import RECORD
 from tests.suites.fakes import Line, Mean
 
-RUN = Run("miniature", "quick", "[b]IVON[/b]", Line(), Mean(), (), fold=0, seed=0)
+RUN = Run("miniature", "quick", "[b]IVON[/b]", Case(Line(), ()), Mean(), fold=0, seed=0)
 TASK = Task((RUN, replace(RUN, fold=1)), (Evaluation(Clean(), ("rmse",)),))
 OUTCOMES = [Outcome(RECORD, None), Outcome(replace(RECORD, status="diverged"), None)]
 

@@ -14,6 +14,7 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Flatten, Linear, ReLU
 from bnnbench.suites import SUITES
 from bnnbench.suites.engine.command import reproduce as commands
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
@@ -25,14 +26,20 @@ from tests.suites.engine.store.test_record import RECORD
 from tests.suites.fakes import Diverging, Line, Mean, Together
 
 IMAGES = Run(
-    *("made", "quick", "AdamW", Limited(DigitsAsMnist(), train=60, test=30)),
-    *(AdamW(epochs=2), (Flatten(), Linear(8), ReLU(), Linear(10)), 0, 3),
+    *("made", "quick", "AdamW"),
+    Case(
+        Limited(DigitsAsMnist(), train=60, test=30),
+        (Flatten(), Linear(8), ReLU(), Linear(10)),
+        "few",
+        "Few digits",
+    ),
+    *(AdamW(epochs=2), 0, 3),
 )
 CONDITIONS = (
     Evaluation(Clean(), ("nll", "accuracy")),
     Evaluation(OutOfDistribution(PhotographCrops(size=28, grey=True)), ("auroc_ood",)),
 )
-ROWS = Run("made", "quick", "Mean", Line(), Mean(), (), 1, 0)
+ROWS = Run("made", "quick", "Mean", Case(Line(), ()), Mean(), 1, 0)
 
 
 def kept(store, run, evaluations):
@@ -50,7 +57,7 @@ def test_a_fit_is_repeated_bit_for_bit_from_its_record_alone(tmp_path, capsys):
     record = kept(Store(tmp_path / "made"), IMAGES, CONDITIONS)
     code, told = call(capsys, record.key[:8], tmp_path)
     assert code == 0, told
-    assert "AdamW on digits_as_mnist, fold 0, seed 3 (made, quick)" in told
+    assert "AdamW on few, fold 0, seed 3 (made, quick)" in told
     assert "verdict: identical" in told
     assert "not compared" not in told
     assert record.condition_data.keys() == {"clean", "ood_photograph_crops"}

@@ -13,6 +13,7 @@ from bnnbench.datasets.conditions.base import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.suites.engine.command.summary import HEADLINES, print_failures, print_tables
 from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation
 from tests.suites.engine.store.test_record import RECORD
 from tests.suites.fakes import Line
@@ -114,7 +115,7 @@ def test_scores_of_runs_that_did_not_converge_are_marked_and_counted():
 
 def test_active_learning_shows_its_last_round_in_the_order_of_the_suite():
     arms = {"R": Acquisition("random", rounds=2), "A": Acquisition("variance", rounds=2)}
-    suite = replace(SUITE, sources=(ActivePool(Line(), 4, 4, 3),), acquisitions=arms)
+    suite = replace(SUITE, cases=(Case(ActivePool(Line(), 4, 4, 3), ()),), acquisitions=arms)
     runs = [
         replace(r, method=f"{r.method}-{arm}", key=r.key + arm,
                 scores={f"acquired_{k}": r.scores["clean"] for k in range(3)},

@@ -19,6 +19,7 @@ from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.suites.engine.declare import acquisition
 from bnnbench.suites.engine.declare.acquisition import RULES, Acquisition
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.run.streams import stream
 from tests.suites.fakes import Mean
 from tests.suites.pools import ACTIVE, POOL, RANDOM, Far, outcomes, rows_of
@@ -59,7 +60,7 @@ def test_pieces_of_the_pool_are_scored_as_the_whole(monkeypatch):
     def rows(pieces):
         monkeypatch.setattr(acquisition, "CANDIDATES_AT_ONCE", pieces)
         method = Mfvi(epochs=3, draws=4)
-        (outcome,) = outcomes(method, architecture=mlp([3], outputs=1))
+        (outcome,) = outcomes(method, case=Case(POOL, mlp([3], outputs=1)))
         return outcome.record.acquired
 
     assert rows(1000) == rows(7)
@@ -92,7 +93,7 @@ def test_a_method_sees_the_targets_of_labelled_rows_alone(seen):
 def test_a_run_equals_fitting_predicting_and_acquiring_by_hand():
     source = ActivePool(DiabetesAsUci(), train=10, test=30, repeats=3)
     method, network = Mfvi(epochs=4, draws=3, batch_size=4), mlp([4], outputs=1)
-    found = outcomes(method, folds=(0, 1, 2), source=source, architecture=network)
+    found = outcomes(method, folds=(0, 1, 2), case=Case(source, network))
     inputs, targets = rows_of(DiabetesAsUci().table(0))
     for fold, outcome in enumerate(found):
         train, test, pool = source.partition(fold)
@@ -121,7 +122,7 @@ def test_a_run_equals_fitting_predicting_and_acquiring_by_hand():
 def test_arms_share_the_partition_and_everything_before_the_first_acquisition():
     method, network = Mfvi(epochs=3, draws=4), mlp([3], outputs=1)
     active, random = (
-        outcomes(method, folds=(0, 1), architecture=network, acquisition=arm)
+        outcomes(method, folds=(0, 1), case=Case(POOL, network), acquisition=arm)
         for arm in (ACTIVE, RANDOM)
     )
     for one, other in zip(active, random, strict=True):
@@ -134,9 +135,9 @@ def test_arms_share_the_partition_and_everything_before_the_first_acquisition():
 def test_repeats_fitted_together_equal_repeats_fitted_alone():
     network = mlp([3], outputs=1)
     method = Ensemble(size=2)
-    together = outcomes(method, folds=(0, 1, 2), architecture=network)
+    together = outcomes(method, folds=(0, 1, 2), case=Case(POOL, network))
     for fold, outcome in enumerate(together):
-        (alone,) = outcomes(method, folds=(fold,), architecture=network)
+        (alone,) = outcomes(method, folds=(fold,), case=Case(POOL, network))
         assert alone.record.scores == outcome.record.scores
         assert alone.predictions == outcome.predictions
 

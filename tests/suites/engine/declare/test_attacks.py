@@ -21,6 +21,7 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.suites.engine.command.plan import plan
 from bnnbench.suites.engine.declare import attacks
 from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd, loss_and_gradient
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.run.execute import execute
 from bnnbench.suites.engine.run.packing import unpack
@@ -245,9 +246,8 @@ METRICS = ("accuracy", "nll")
 SUITE = Suite(
     name="attacked",
     title="Attacked",
-    sources=(Coins(),),
+    cases=(Case(Coins(), (Linear(2),)),),
     methods={"AdamW": STEADY, "Mean": Mean()},
-    architecture=(Linear(2),),
     evaluations=tuple(
         Evaluation(condition, METRICS)
         for condition in (Clean(), Fgsm(0.0), Fgsm(1e-30), Fgsm(0.5), Pgd(0.5, steps=3, step=0.5))

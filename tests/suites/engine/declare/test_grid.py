@@ -6,11 +6,16 @@ import pytest
 
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.methods.networks.architectures import Linear
+from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite, grouped
 from tests.suites.fakes import Line, Mean, Together
 from tests.suites.miniature import QUICK
 
-RUN = Run("miniature", "quick", "Mean", Line(), Mean(), (Linear(1),), fold=0, seed=0)
+TWO_NETWORKS = (
+    Case(Line(), (Linear(100),), "line-wide"),
+    Case(Line(), (Linear(50),), "line-narrow"),
+)
+RUN = Run("miniature", "quick", "Mean", Case(Line(), (Linear(1),)), Mean(), fold=0, seed=0)
 
 
 def test_a_suite_is_the_product_of_its_parts():
@@ -26,32 +31,65 @@ def test_no_more_folds_are_taken_than_exist():
     assert {run.fold for run in suite.runs()} == {0, 1, 2, 3}
 
 
-def test_each_source_has_its_own_network():
+def test_each_case_has_its_own_network():
     wide, narrow = (Linear(100),), (Linear(50),)
-    networks = {"protein": wide, "default": narrow}
-    suite = replace(QUICK, sources=(Line("protein"), Line()), architecture=networks)
-    assert {(run.source.name, run.architecture) for run in suite.runs()} == {
+    suite = replace(QUICK, cases=(Case(Line("protein"), wide), Case(Line(), narrow)))
+    assert {(run.case.name, run.architecture) for run in suite.runs()} == {
         ("protein", wide),
         ("line", narrow),
     }
 
 
-def test_a_suite_that_names_every_source_needs_no_default_network():
-    networks = {"protein": (Linear(100),), "line": (Linear(50),)}
-    suite = replace(QUICK, sources=(Line("protein"), Line()), architecture=networks)
-    assert {(run.source.name, run.architecture) for run in suite.runs()} == set(networks.items())
+def test_one_source_may_be_shown_to_several_networks():
+    runs = list(replace(QUICK, cases=TWO_NETWORKS).runs())
+    assert {run.source for run in runs} == {Line()}
+    assert {(run.case.name, run.architecture) for run in runs} == {
+        ("line-wide", (Linear(100),)),
+        ("line-narrow", (Linear(50),)),
+    }
+    assert len({run.key for run in runs}) == len(runs)
+
+
+def test_equal_cases_by_other_names_are_refused():
+    cases = (Case(Line(), (Linear(1),), "one"), Case(Line(), (Linear(1),), "other"))
+    with pytest.raises(ValueError, match="'Mean' on 'one' and on 'other' are the same"):
+        replace(QUICK, cases=cases)
+
+
+def test_a_method_of_one_own_network_is_refused_where_cases_differ_in_network_alone():
+    own = {"Mean": (Linear(7),)}
+    with pytest.raises(ValueError, match="'Mean' on 'line-wide' and on 'line-narrow'"):
+        replace(QUICK, cases=TWO_NETWORKS, own_architectures=own)
+    by_case = {"Mean": {"line-wide": (Linear(7),), "default": (Linear(8),)}}
+    suite = replace(QUICK, cases=TWO_NETWORKS, own_architectures=by_case)
+    found = {(r.case.name, r.architecture) for r in suite.runs() if r.label == "Mean"}
+    assert found == {("line-wide", (Linear(7),)), ("line-narrow", (Linear(8),))}
+
+
+def test_cases_alike_but_for_the_settings_of_every_method_are_not_equal():
+    cases = (Case(Line(), (), "plain"), Case(Line(), (), "shaken"))
+    own = {"shaken": {"Mean": Mean(shake=0.5)}}
+    suite = replace(QUICK, cases=cases, methods={"Mean": Mean()}, own_settings=own)
+    assert len({run.key for run in suite.runs()}) == len(list(suite.runs()))
+    with pytest.raises(ValueError, match="'Together' on 'plain' and on 'shaken' are the same"):
+        replace(suite, methods={"Mean": Mean(), "Together": Together()})
+
+
+@pytest.mark.parametrize("name", ["line", "LINE"])
+def test_a_name_stands_for_one_case(name):
+    with pytest.raises(ValueError, match="needed a name of its own for each case"):
+        replace(QUICK, cases=(Case(Line(), ()), Case(Line(rows=30), (), name)))
 
 
 def test_a_method_may_have_networks_of_its_own():
     deep = {"protein": (Linear(7), Linear(1)), "default": (Linear(3), Linear(1))}
     suite = replace(
         QUICK,
-        sources=(Line("protein"), Line()),
+        cases=cases_of((Line("protein"), Line()), (Linear(1),)),
         methods={"Mean": Mean(), "Deep mean": Mean()},
-        architecture=(Linear(1),),
         own_architectures={"Deep mean": deep},
     )
-    found = {(run.label, run.source.name): run.architecture for run in suite.runs()}
+    found = {(run.label, run.case.name): run.architecture for run in suite.runs()}
     assert found == {
         ("Mean", "protein"): (Linear(1),),
         ("Mean", "line"): (Linear(1),),
@@ -60,14 +98,14 @@ def test_a_method_may_have_networks_of_its_own():
     }
 
 
-def test_a_method_may_have_settings_of_its_own_for_a_source():
+def test_a_method_may_have_settings_of_its_own_for_a_case():
     suite = replace(
         QUICK,
-        sources=(Line("protein"), Line()),
+        cases=cases_of((Line("protein"), Line()), ()),
         methods={"Mean": Mean(), "Together": Together()},
         own_settings={"protein": {"Mean": Mean(shake=0.5)}},
     )
-    found = {(run.label, run.source.name): run.method for run in suite.runs()}
+    found = {(run.label, run.case.name): run.method for run in suite.runs()}
     assert found == {
         ("Mean", "protein"): Mean(shake=0.5),
         ("Mean", "line"): Mean(),
@@ -95,20 +133,29 @@ def test_networks_of_a_method_that_is_not_there_are_refused():
     [
         {"suite": "other"},
         {"profile": "paper"},
-        {"source": Line(rows=30)},
+        {"case": replace(RUN.case, source=Line(rows=30))},
         {"method": Mean(shake=2.0)},
-        {"architecture": (Linear(2),)},
+        {"case": replace(RUN.case, network=(Linear(2),))},
         {"fold": 1},
         {"seed": 1},
     ],
-    ids=lambda change: next(iter(change)),
+    ids=str,
 )
 def test_whatever_determines_a_fit_changes_the_key(change):
     assert replace(RUN, **change).key != RUN.key
 
 
-def test_the_label_is_no_part_of_the_key():
-    assert replace(RUN, label="Average").key == RUN.key
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"label": "Average"},
+        {"case": replace(RUN.case, name="another")},
+        {"case": replace(RUN.case, title="Another")},
+    ],
+    ids=str,
+)
+def test_what_a_run_is_called_is_no_part_of_the_key(change):
+    assert replace(RUN, **change).key == RUN.key
 
 
 def test_two_labels_of_one_method_are_refused():
@@ -126,9 +173,8 @@ def test_only_methods_that_fit_many_are_grouped_and_only_with_their_like():
     suite = Suite(
         name="s",
         title="",
-        sources=(Line("a"), Line("b")),
+        cases=cases_of((Line("a"), Line("b")), ()),
         methods={"Mean": Mean(), "One": Together(), "Two": Together(diverges_at=9.0)},
-        architecture=(),
         evaluations=(Evaluation(Clean(), ("rmse",)),),
         folds=4,
     )

@@ -8,6 +8,7 @@ import torch
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.methods.base import InferenceDiverged
 from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
 from bnnbench.suites.engine.store.store import Store
@@ -95,7 +96,7 @@ def test_other_settings_of_a_probe_are_another_run_and_none_leaves_the_name_as_i
     keys = {replace(RUN, probes=probes).key for probes in ((), (Centre(),), (Centre(6),))}
     assert len(keys) == 3
     assert "probes" not in replace(RUN, probes=()).description
-    plain = Run("miniature", "quick", "Mean", Line(), Mean(), (), fold=0, seed=0)
+    plain = Run("miniature", "quick", "Mean", Case(Line(), ()), Mean(), fold=0, seed=0)
     assert replace(RUN, probes=()).key == plain.key
 
 

@@ -13,6 +13,7 @@ from bnnbench.reports.style import labels
 from bnnbench.suites.engine.command.plan import plan
 from bnnbench.suites.engine.declare import surrogate as transfer
 from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.declare.surrogate import Surrogate
 from bnnbench.suites.engine.run.execute import execute
@@ -29,9 +30,8 @@ WANDERING = Pgd(0.5, steps=3, step=0.5, surrogate=SURROGATE)
 SUITE = Suite(
     name="transferred",
     title="Transferred",
-    sources=(Coins(),),
+    cases=(Case(Coins(), (Linear(2),)),),
     methods={"AdamW": STEADY, "AdamW longer": replace(STEADY, epochs=25), "Mean": Mean()},
-    architecture=(Linear(2),),
     evaluations=tuple(
         Evaluation(condition, ("nll", "accuracy"))
         for condition in (Clean(), OWN, TRANSFERRED, WANDERING)

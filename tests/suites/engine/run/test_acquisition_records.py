@@ -15,6 +15,7 @@ from bnnbench.methods.networks.architectures import Flatten
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.suites.engine.command.plan import plan
 from bnnbench.suites.engine.declare.acquisition import Acquisition
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation
 from bnnbench.suites.engine.run import packing
 from bnnbench.suites.engine.run.execute import Task, execute
@@ -95,8 +96,9 @@ def test_draws_of_earlier_rounds_that_would_fill_the_disk_are_not_kept(monkeypat
 
 def test_of_class_probabilities_earlier_rounds_keep_what_scores_need():
     source = ActivePool(DigitsAsMnist(), train=30, test=40, repeats=2)
-    run = replace(RUN, source=source, acquisition=Acquisition("bald", rounds=1, batch=5))
-    run = replace(run, method=Mfvi(epochs=1, draws=2), architecture=(Flatten(), *mlp([4], 10)))
+    case = Case(source, (Flatten(), *mlp([4], 10)))
+    run = replace(RUN, case=case, acquisition=Acquisition("bald", rounds=1, batch=5))
+    run = replace(run, method=Mfvi(epochs=1, draws=2))
     names = ("accuracy", "nll", "mutual_information")
     (outcome,) = execute(Task((run,), (Evaluation(Clean(), names),)))
     assert outcome.record.status == "completed"

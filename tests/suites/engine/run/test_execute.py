@@ -15,6 +15,7 @@ from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run
 from bnnbench.suites.engine.run.execute import Task, execute, lost
 from bnnbench.suites.engine.run.packing import unpack
@@ -22,11 +23,11 @@ from tests.suites import fakes
 from tests.suites.fakes import Line, Mean, Together
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood")),)
-RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)
+RUN = Run("miniature", "quick", "label", Case(Line(), ()), Mean(), fold=0, seed=0)
 
 
 def outcomes(method, source=None, folds=(0,), seeds=(0,), architecture=()):
-    run = replace(RUN, method=method, source=source or Line(), architecture=architecture)
+    run = replace(RUN, method=method, case=Case(source or Line(), architecture))
     runs = tuple(replace(run, fold=fold, seed=seed) for fold in folds for seed in seeds)
     return execute(Task(runs, EVALUATIONS, reproduces=(Reproduces("004", "1", ("one",)),)))
 
@@ -99,7 +100,7 @@ def test_every_fold_seed_source_and_condition_has_a_stream_of_its_own():
     cells = [(Line(), 0, 0), (Line(), 0, 1), (Line(), 1, 0), (Line("other"), 0, 0)]
     fits, predictions = [], []
     for source, fold, seed in cells:
-        run = replace(RUN, method=Drawing(), source=source, fold=fold, seed=seed)
+        run = replace(RUN, method=Drawing(), case=Case(source, ()), fold=fold, seed=seed)
         first, again = execute(Task((run,), evaluations)), execute(Task((run,), evaluations))
         assert first[0].predictions == again[0].predictions
         for prediction, _ in unpack(first[0].predictions).values():
@@ -220,3 +221,16 @@ def test_a_lost_task_leaves_failed_records_of_every_run():
     records = [o.record for o in lost(Task(runs, EVALUATIONS), "killed by SIGKILL")]
     assert [record.key for record in records] == [run.key for run in runs]
     assert {(r.status, r.error) for r in records} == {("failed", "killed by SIGKILL")}
+
+
+def test_networks_that_see_one_source_share_data_and_streams_but_no_key():
+    cases = (Case(Line(), (), "plain"), Case(Line(), (Linear(1),), "deep", "A deep line"))
+    runs = [replace(RUN, method=Drawing(), case=case) for case in cases]
+    (plain,), (deep,) = (execute(Task((run,), EVALUATIONS)) for run in runs)
+    assert plain.record.key != deep.record.key
+    assert plain.record.data_sha256 == deep.record.data_sha256
+    assert plain.predictions == deep.predictions
+    assert [(o.record.dataset, o.record.title) for o in (plain, deep)] == [
+        ("plain", ""),
+        ("deep", "A deep line"),
+    ]

@@ -14,6 +14,7 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.checkpoints.files import LEDGER, Ledger
 from bnnbench.methods.networks.architectures import Linear, ReLU
 from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.run.execute import Outcome, Task, execute
 from bnnbench.suites.engine.store import checkpoints
 from bnnbench.suites.engine.store.store import Store
@@ -23,7 +24,7 @@ from tests.suites.fakes import Line
 from tests.suites.walking import SUITES, Walk
 
 NETWORK = (Linear(5), ReLU(), Linear(1))
-TRAINED = replace(RUN, method=AdamW(epochs=6, batch_size=8), architecture=NETWORK)
+TRAINED = replace(RUN, method=AdamW(epochs=6, batch_size=8), case=Case(RUN.source, NETWORK))
 
 
 class Killed(BaseException):
@@ -96,7 +97,8 @@ def test_runs_in_other_company_begin_anew(folder):
 
 def test_a_checkpoint_of_other_data_is_not_used(folder):
     killed_in(4, task(folder))
-    runs = [replace(run, source=Line(rows=24 + 3)) for run in task(folder).runs]
+    case = Case(Line(rows=24 + 3), NETWORK)
+    runs = [replace(run, case=case) for run in task(folder).runs]
     (own,) = folder.iterdir()
     other = Task(tuple(runs), EVALUATIONS, checkpoints=folder)
     place = folder / checkpoints.digest([[runs[0].key], 0, "cpu"])

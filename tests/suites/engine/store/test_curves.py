@@ -8,6 +8,7 @@ import pytest
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.datasets.generated.cubic import Cubic
 from bnnbench.suites.engine.command.cli import command
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.store.curves import curve, keep_curves
 from bnnbench.suites.engine.store.store import Store
@@ -17,9 +18,8 @@ SUITE = Suite(
     name="curves",
     title="A curve",
     profile="quick",
-    sources=(Cubic(),),
+    cases=(Case(Cubic(), ()),),
     methods={"Mean": Mean()},
-    architecture=(),
     evaluations=(Evaluation(Clean(), ("rmse",)),),
     folds=2,
 )
@@ -49,5 +49,5 @@ def test_a_source_that_knows_no_truth_is_kept_without(tmp_path):
 
 @pytest.mark.parametrize("source", [Line(), Coins()])
 def test_several_inputs_or_classes_make_no_curve(tmp_path, source):
-    keep_curves(replace(SUITE, sources=(source,)), Store(tmp_path))
+    keep_curves(replace(SUITE, cases=(Case(source, ()),)), Store(tmp_path))
     assert list(tmp_path.iterdir()) == []

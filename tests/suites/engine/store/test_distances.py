@@ -9,10 +9,12 @@ import torch
 from scipy import integrate, stats
 
 from bnnbench.datasets.conditions.base import Clean
+from bnnbench.methods.networks.architectures import Linear
 from bnnbench.metrics import DISTANCES
 from bnnbench.suites.engine.command.arguments import Refit
 from bnnbench.suites.engine.command.cli import command
 from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.run.execute import execute
 from bnnbench.suites.engine.store.distances import add_distances
@@ -23,9 +25,8 @@ SUITE = Suite(
     name="near",
     title="Lines",
     profile="quick",
-    sources=(Line(),),
+    cases=(Case(Line(), ()),),
     methods={"Truth": Mean(), "One": Together(), "Other": Slow(seconds=0.0)},
-    architecture=(),
     evaluations=(Evaluation(Clean(), ("rmse",)),),
     folds=2,
     reference="Truth",
@@ -173,7 +174,7 @@ def test_missing_predictions_of_the_reference_are_named_with_the_cure(tmp_path):
 
 
 def test_class_probabilities_are_refused(tmp_path):
-    coins = replace(SUITE, sources=(Coins(),), evaluations=(Evaluation(Clean(), ("nll",)),))
+    coins = replace(SUITE, cases=(Case(Coins(), ()),), evaluations=(Evaluation(Clean(), ("nll",)),))
     with pytest.raises(TypeError, match="predictions of reals, not CategoricalPredictive"):
         carried_out(coins, Store(tmp_path))
 
@@ -210,3 +211,14 @@ def test_equal_predictions_are_at_no_distance(tmp_path, seed):
     )
     assert scores["wasserstein2"] == 0
     assert scores["kl_from_reference"] == pytest.approx(0, abs=1e-12)
+
+
+def test_every_case_has_a_reference_of_its_own(tmp_path):
+    cases = Case(Line(), (), "plain"), Case(Line(), (Linear(1),), "deep")
+    store = Store(tmp_path)
+    suite = replace(SUITE, cases=cases)
+    assert carried_out(suite, store) == []
+    references = {r.dataset: r.key for r in store.current() if r.method == "Truth" and r.fold == 0}
+    for record in store.current():
+        if record.method != "Truth" and record.fold == 0:
+            assert record.reference["key"] == references[record.dataset]

@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.datasets.conditions.base import Clean
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
 from bnnbench.suites.engine.store.rescore import rescore
 from bnnbench.suites.engine.store.store import Damaged, Store
 from tests.suites.fakes import Diverging, Line, Mean
 
-RUN = Run("miniature", "quick", "label", Line(), Mean(), (), fold=0, seed=0)
+RUN = Run("miniature", "quick", "label", Case(Line(), ()), Mean(), fold=0, seed=0)
 ALL = ("rmse", "log_likelihood", "crps", "picp_90")
 
 

@@ -1,0 +1,36 @@
+"""A case of a suite: data, the network that learns them, and what both are called."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from bnnbench.datasets.base import DataSource
+from bnnbench.methods.networks.architectures import Architecture
+
+
+@dataclass(frozen=True)
+class Case:
+    """A source and the network that is shown it; one source may be shown to several networks.
+
+    Name and title are for people: no key and no random stream depends on them.
+    """
+
+    source: DataSource
+    network: Architecture
+    name: str = ""
+    """In tables, on the command line and as `dataset` of a record; by default the source's."""
+    title: str = ""
+    """On pages, such as "MNIST, 640 images, MLP"; by default pages make do with the name."""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.source.name)
+
+    def on(self, source: DataSource) -> "Case":
+        """Return the case on what takes its source's place; a name that is the source's follows."""
+        own = self.name != self.source.name
+        return replace(self, source=source, name=self.name if own else source.name)
+
+
+def cases_of(sources: Iterable[DataSource], network: Architecture) -> tuple[Case, ...]:
+    """Return a case for each of the sources, all with one network and their sources' names."""
+    return tuple(Case(source, network) for source in sources)
