@@ -17,6 +17,7 @@ from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.coverage import coverage_drawings, coverage_table
 from bnnbench.reports.style.palette import Style, styles
 from bnnbench.reports.write.cli import main
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.store.curves import keep_curves
@@ -51,7 +52,7 @@ def network(source, k: int, fold: int = 0, method="Right", left=1.0, **changes):
 def stored(folder, runs, source=None) -> Store:
     source = source or SineFar()
     evaluations = (Evaluation(Clean(), ("rmse",)),)
-    suite = Suite("toy", "", (source,), {"Mean": Mean()}, (), evaluations, folds=3)
+    suite = Suite("toy", "", (Case(source, ()),), {"Mean": Mean()}, evaluations, folds=3)
     keep_curves(suite, Store(folder))
     records = [kept for kept, _ in runs]
     return keep(folder, records, {kept.key: predictions for kept, predictions in runs})
