@@ -22,7 +22,10 @@ PROJECT = "bnnbench"
 KERNELS = (".c", ".h", ".cu", ".cuh")
 """Endings of sources in other languages; they count with the modules beside them."""
 
-TABLES = frozenset({f"{PROJECT}.methods", f"{PROJECT}.methods.names", f"{PROJECT}.datasets"})
+TABLES = frozenset(
+    f"{PROJECT}.{name}"
+    for name in ("methods", "methods.names", "methods.predictions", "datasets", "datasets.names")
+)
 """Lists of names, which compute nothing."""
 
 _MODULE_IN_TEXT = re.compile(rf"{PROJECT}(\.\w+)+")

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -105,7 +105,7 @@ def wilcoxon(differences: Float[ndarray, " pairs"]) -> Significance:
         return Significance(0.0, 1.0)
     distinct = count <= EXACT_WILCOXON and len(np.unique(np.abs(nonzero))) == count
     method = "exact" if distinct else "asymptotic"
-    found = stats.wilcoxon(nonzero, correction=False, method=method)
+    found: Any = stats.wilcoxon(nonzero, correction=False, method=method)
     return Significance(float(found.statistic), float(found.pvalue))
 
 

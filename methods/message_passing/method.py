@@ -33,6 +33,7 @@ from bnnbench.methods.message_passing.state import Storage
 from bnnbench.methods.message_passing.trainer import Trainer
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.predictions.predictive import Predictive
 
 Backend = Literal["compiled", "reference"]
@@ -309,7 +310,9 @@ def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float
     if isinstance(posterior, InferenceDiverged):
         return -math.inf
     rng = torch.Generator(validation.inputs.device)
-    score = float(posterior.predict(validation.inputs, rng).log_prob(validation.targets).mean())
+    prediction = posterior.predict(validation.inputs, rng)
+    assert isinstance(prediction, HasLogProb)
+    score = float(prediction.log_prob(validation.targets).mean())
     return score if math.isfinite(score) else -math.inf
 
 

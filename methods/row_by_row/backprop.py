@@ -23,6 +23,7 @@ from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.settings import require_between, require_count
 from bnnbench.methods.fitting.validation_search import Range, Settings, tuned
+from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.row_by_row.perceptron import RowPerceptron
 
@@ -121,6 +122,7 @@ def validation_loss(posterior: NetworkPosterior, validation: Split, rng: torch.G
     """Return the log of the mean squared error, or of labels the mean log loss in nats."""
     prediction = posterior.predict(validation.inputs, rng)
     if not isinstance(prediction, GaussianPredictive):
+        assert isinstance(prediction, HasLogProb)
         return -float(prediction.log_prob(validation.targets).mean())
     error = prediction.mean - validation.targets
     return math.log(max(float(error.square().mean()), LEAST_VARIANCE))

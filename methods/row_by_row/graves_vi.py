@@ -37,6 +37,7 @@ from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.validation_search import Settings, tuned
+from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.row_by_row.backprop import LEAST_VARIANCE, RANGES
 from bnnbench.methods.row_by_row.perceptron import RowPerceptron
 
@@ -173,4 +174,5 @@ def validation_loss(
 ) -> float:
     """Return the mean negative log likelihood of the validation rows, in nats."""
     prediction = posterior.predict(validation.inputs, rng)
+    assert isinstance(prediction, HasLogProb)
     return -float(prediction.log_prob(validation.targets).mean())

@@ -32,16 +32,16 @@ def test_the_recipe_is_a_method(recipe):
 
 def test_the_recipe_takes_part_in_a_suite_and_shows_in_its_report(recipe):
     (label,) = re.findall(r"--methods adamw,(\S+)", README)
-    command = [sys.executable, "-m", "suites.cifar10", "--data", "stand-in", "--limit", "150"]
+    command = [sys.executable, "-m", "bnnbench", "cifar10", "--data", "stand-in", "--limit", "150"]
     command += ["--seeds", "1", "--methods", f"class frequency,{label}", "--out", str(recipe)]
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{recipe}"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     finished = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+        command, cwd=recipe, env=environment, capture_output=True, text=True, timeout=300
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
     results = recipe / "cifar10"
     records = [from_json(p.read_text()) for p in results.glob("runs/*/record.json")]
-    name = label.partition(":")[2]
+    name = label.rpartition(":")[2]
     accuracy = {r.method: r.scores["clean"]["accuracy"] for r in records}
     assert accuracy[name] > accuracy["Class frequency"] + 0.3  # digits are easy
     assert name in (results / "report.html").read_text()

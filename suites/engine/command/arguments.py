@@ -116,10 +116,19 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         f"{WORKERS_ELSEWHERE}")  # fmt: skip
     add("--timeout", type=_seconds, metavar="SECONDS", help="end a run that takes longer")
     add("--memory", type=_size, metavar="SIZE", help="end a worker that needs more, as 4G")
-    add("--address", metavar="ADDRESS", help="of a Ray cluster, or auto; Slurm: local, to try it")
-    add("--gpus", type=_share, metavar="SHARE", help="of a worker: 0.25 on Ray, 1 on Slurm")
-    add("--partition", metavar="NAME", help="of Slurm")
-    add("--minutes", type=_count(), metavar="N", default=240, help="of one of Slurm's jobs")
+    add(
+        "--address",
+        metavar="ADDRESS",
+        help="of a Ray cluster, or auto; local tries Slurm here",
+    )
+    add(
+        "--gpus",
+        type=_share,
+        metavar="SHARE",
+        help="share of a GPU for each worker: 0.25 on Ray, 1 on Slurm",
+    )
+    add("--partition", metavar="NAME", help="Slurm partition")
+    add("--minutes", type=_count(), metavar="N", default=240, help="time limit of each Slurm job")
     add("--dry-run", action="store_true", help="say what is to be done and how long it may take")
     add("--limit", type=_count(), metavar="N", help="only N training and test rows: a smoke test")
     add("--refit", choices=get_args(Refit), default="missing",

@@ -97,7 +97,7 @@ def run(suites: Mapping[str, Suite], options: Options) -> int:
         console = Console(width=WIDTH_OF_FILES)
     try:
         with ending_cleanly():
-            return _carry_out(suites[options.profile], options, console)
+            return _carry_out(suites[options.profile], options, console, suites)
     except MISTAKES as error:
         print(f"error: {error}", file=sys.stderr)
         return MISUSED
@@ -108,12 +108,14 @@ def run(suites: Mapping[str, Suite], options: Options) -> int:
         return INTERRUPTED + number
 
 
-def _carry_out(declared: Suite, options: Options, console: Console) -> int:
+def _carry_out(
+    declared: Suite, options: Options, console: Console, profiles: Mapping[str, Suite]
+) -> int:
     prepare_process()
     options.export()
     if (place := files.folder()).exists() and not place.is_dir():
         raise UsageError(f"the data folder {place} (--data-dir, BNNBENCH_DATA) is a file")
-    asked = selected(declared, options)
+    asked = selected(declared, options, profiles)
     suite = resolved(asked, options)
     store = Store(options.out / suite.name)
     if options.dry_run:

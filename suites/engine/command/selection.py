@@ -22,7 +22,7 @@ class UsageError(ValueError):
     """The command line asks for something that does not exist; says what does."""
 
 
-def selected(suite: Suite, options: Options) -> Suite:
+def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {}) -> Suite:
     """Return the suite with the methods, data sets, folds and seeds that were asked for.
 
     Raises `UsageError`.
@@ -38,7 +38,7 @@ def selected(suite: Suite, options: Options) -> Suite:
         own = suite.own_architectures
         changes["own_architectures"] = {name: own[name] for name in own if name in methods}
     if options.datasets:
-        changes |= {"cases": _cases(suite, options.datasets), "optional": ()}
+        changes |= {"cases": _cases(suite, options.datasets, profiles), "optional": ()}
     if options.seeds:
         changes["seeds"] = options.seeds
     if options.folds:
@@ -54,13 +54,34 @@ def selected(suite: Suite, options: Options) -> Suite:
     return chosen
 
 
-def _cases(suite: Suite, names: Sequence[str]) -> tuple[Case, ...]:
+def _cases(suite: Suite, names: Sequence[str], profiles: Mapping[str, Suite]) -> tuple[Case, ...]:
     known = {case.name.casefold(): case for case in suite.cases}
     for name in names:
         if name.casefold() not in known:
-            raise UsageError("--datasets: " + nearest(name, [c.name for c in suite.cases]))
+            raise UsageError(f"--datasets: {_not_in_profile(name, suite, profiles)}")
     wanted = {name.casefold() for name in names}
     return tuple(case for name, case in known.items() if name in wanted)
+
+
+def _not_in_profile(name: str, suite: Suite, profiles: Mapping[str, Suite]) -> str:
+    """Return which data sets a profile has, and which other profiles have the one of this name."""
+    cases = {case.name.casefold(): case.name for case in suite.cases}
+    text = f"{name!r} is not in the {suite.profile} profile, which has {_listed(cases.values())}"
+    others = [
+        profile
+        for profile, other in profiles.items()
+        if name.casefold() in {case.name.casefold() for case in other.cases}
+    ]
+    if others:
+        return f"{text}; it is in {_listed(others)} (--profile)"
+    close = difflib.get_close_matches(name.casefold(), cases, n=1)
+    return text + (f"; did you mean {cases[close[0]]!r}?" if close else "")
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return names in running text: "a, b and c"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _methods(suite: Mapping[str, Method], names: Sequence[str]) -> dict[str, Method]:

@@ -1,7 +1,5 @@
 """Kernels are compiled before the clock of a fit starts, and their seconds are kept apart."""
 
-import contextlib
-
 import torch
 
 from bnnbench.methods.base import Compiled, Problem
@@ -17,7 +15,8 @@ def warm_up(attempt: Attempt, device: torch.device) -> float:
     """Compile what fitting the attempt needs, and return the seconds that took.
 
     They are 0 for a method that compiles nothing, and for what the process has compiled before.
-    What goes wrong here goes wrong in the fit again, where it is recorded.
+    An error here is kept with the run's provenance: compilation is then part of the fit, which
+    meets the same error or has its time.
     """
     method, data = attempt.run.method, attempt.data
     kind = (
@@ -28,10 +27,9 @@ def warm_up(attempt: Attempt, device: torch.device) -> float:
         return 0.0
     _warm.add(kind)
     problem = Problem(data.train.to(device), data.likelihood, attempt.run.architecture)
-    with (
-        stopwatch(device) as watch,
-        listening(lambda *_: None),
-        contextlib.suppress(Exception, SystemExit),
-    ):
-        method.warm_up(problem)
+    with stopwatch(device) as watch, listening(lambda *_: None):
+        try:
+            method.warm_up(problem)
+        except (Exception, SystemExit) as error:
+            attempt.interruptions["not_compiled_before_the_fit"] = repr(error)
     return watch.seconds

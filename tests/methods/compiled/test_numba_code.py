@@ -1,33 +1,39 @@
 """Compiled code is kept, but never beyond a change of any kernel."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from bnnbench.methods.compiled import numba_code as compilation
+from bnnbench.methods.pbp.kernels import filtering
 
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A copy of the kernels, to be changed."""
-    here = tmp_path / "kernels"
-    shutil.copytree(compilation.HERE, here, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(compilation, "HERE", here)
-    monkeypatch.setattr(compilation, "PLACES", (here / "__pycache__", tmp_path / "elsewhere"))
-    return here
+    """Copies of the compiler's package and of kernels that use it, to be changed."""
+    compiler, kernels = tmp_path / "compiled", tmp_path / "kernels"
+    for source, copy in ((compilation.HERE, compiler), (Path(filtering.__file__).parent, kernels)):
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(compilation, "HERE", compiler)
+    monkeypatch.setattr(compilation, "CHOSEN", ())
+    places = kernels / "__pycache__", tmp_path / "elsewhere"
+    monkeypatch.setattr(compilation, "places_for", lambda folder, name: places)
+    return kernels
 
 
-def folder():
-    return compilation._folder.__wrapped__()
+def folder(kernels):
+    return compilation._folder.__wrapped__(kernels)
 
 
-def test_a_change_of_any_file_names_another_folder_and_removes_the_old_one(package):
-    first = folder()
+@pytest.mark.parametrize("changed", ["compiled/simd.py", "kernels/moments.py"])
+def test_a_change_of_any_file_names_another_folder_and_removes_the_old_one(package, changed):
+    first = folder(package)
     assert first.parent == package / "__pycache__"
-    assert folder() == first
-    simd = package / "simd.py"
-    simd.write_text(simd.read_text() + "# changed\n")
-    second = folder()
+    assert folder(package) == first
+    path = package.parent / changed
+    path.write_text(path.read_text() + "# changed\n")
+    second = folder(package)
     assert second != first
     assert second.is_dir()
     assert not first.exists()
@@ -35,14 +41,14 @@ def test_a_change_of_any_file_names_another_folder_and_removes_the_old_one(packa
 
 def test_a_place_that_cannot_be_written_to_is_passed_over(package):
     (package / "__pycache__").write_text("a file, where no folder can be made")
-    assert folder().parent == package.parent / "elsewhere"
+    assert folder(package).parent == package.parent / "elsewhere"
 
 
 def test_without_any_place_kernels_are_compiled_all_the_same(package, monkeypatch):
     (package / "__pycache__").write_text("")
     (package.parent / "elsewhere").write_text("")
-    assert folder() is None
-    monkeypatch.setattr(compilation, "_folder", lambda: None)
+    assert folder(package) is None
+    monkeypatch.setattr(compilation, "_folder", lambda kernels: None)
 
     @compilation.compiled("contract")
     def reciprocal(x):

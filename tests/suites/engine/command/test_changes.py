@@ -12,6 +12,7 @@ import pytest
 from bnnbench.datasets.base import Table
 from bnnbench.methods import own_files, source_code
 from bnnbench.methods.marginal import Marginal
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.commands import FAST, call, rows
 from tests.suites.fakes import Line, Mean
@@ -132,7 +133,7 @@ def test_edited_data_is_fitted_again_at_once(tmp_path):
             csv.writer(file).writerows(numbers)
 
     write(1.0)
-    suite = replace(FAST, sources=(Csv(path=str(path)),))
+    suite = replace(FAST, cases=(Case(Csv(path=str(path)), ()),))
     assert call(tmp_path, suite=suite).code == 0
     before = errors(tmp_path)
     assert "0 to do" in call(tmp_path, suite=suite).output

@@ -139,7 +139,7 @@ def test_cases_are_chosen_and_shown_by_their_names(tmp_path):
     assert "line-narrow" not in again.output
     misspelt = call(tmp_path, "--datasets", "line", suite=TWO_NETWORKS)
     assert misspelt.code == 2
-    assert "There is line-narrow, line-wide" in misspelt.errors
+    assert "which has line-wide and line-narrow" in misspelt.errors
 
 
 def test_a_finished_run_takes_the_case_names_of_today(tmp_path):

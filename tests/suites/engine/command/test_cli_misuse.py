@@ -69,3 +69,10 @@ def test_a_metric_that_does_not_exist_is_named_before_anything_runs(tmp_path):
     answer = call(tmp_path, suite=suite)
     assert answer.code == 2
     assert "did you mean 'rmse'?" in answer.errors
+
+
+def test_a_data_set_of_another_profile_is_said_to_be_there(tmp_path):
+    answer = call(tmp_path, "--datasets", "elsewhere")
+    assert answer.code == 2
+    expected = "'elsewhere' is not in the quick profile, which has line; it is in paper (--profile)"
+    assert expected in answer.errors

@@ -19,6 +19,7 @@ from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.condition_tables import condition_table
 from bnnbench.reports.write.export import markdown
 from bnnbench.suites.engine.command.summary import print_tables
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite
 from bnnbench.suites.engine.run.execute import Task, execute
@@ -65,7 +66,7 @@ class LeastSquares:
 
 
 def run_of(method, label):
-    return Run("mini", "quick", label, Line(), method, (), fold=0, seed=0)
+    return Run("mini", "quick", label, Case(Line(), ()), method, fold=0, seed=0)
 
 
 def record_of(method, label="Own"):
@@ -109,7 +110,7 @@ def test_tables_set_it_apart_from_rows_with_the_same_network(store):
 
 def test_a_terminal_sets_it_apart(store):
     suite = Suite(
-        *("mini", "a suite", (Line(),), {"Own": LeastSquares(), "Mean": Mean()}, (), METRICS),
+        *("mini", "a suite", (Case(Line(), ()),), {"Own": LeastSquares(), "Mean": Mean()}, METRICS),
         profile="quick",
     )
     console = Console(file=io.StringIO(), width=120)

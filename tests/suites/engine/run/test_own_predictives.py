@@ -20,6 +20,7 @@ from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.condition_tables import condition_table
 from bnnbench.reports.write.cli import main as report
 from bnnbench.suites.engine.command.summary import print_failures, print_tables
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite
 from bnnbench.suites.engine.run.execute import Task, execute
 from bnnbench.suites.engine.run.packing import unpack
@@ -79,7 +80,7 @@ class Stranger:
 
 
 def run_of(kind, source=None, label="label"):
-    return Run("mini", "quick", label, source or Line(), Stranger(kind), (), fold=0, seed=0)
+    return Run("mini", "quick", label, Case(source or Line(), ()), Stranger(kind), fold=0, seed=0)
 
 
 def record_of(kind, metrics, source=None):
@@ -152,7 +153,7 @@ def results(tmp_path):
         (outcome,) = execute(Task((run,), (Evaluation(Clean(), metrics),)))
         store.write(outcome.record, outcome.predictions)
     suite = Suite(
-        *("mini", "a suite", (Line(),), {"Own": Stranger("own"), "Mean": Mean()}, ()),
+        *("mini", "a suite", (Case(Line(), ()),), {"Own": Stranger("own"), "Mean": Mean()}),
         (Evaluation(Clean(), metrics),),
         profile="quick",
     )

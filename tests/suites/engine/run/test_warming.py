@@ -11,6 +11,7 @@ import pytest
 
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.methods.base import Unsupported
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run import fitting, warming
 from bnnbench.suites.engine.run.execute import Task, execute
@@ -51,7 +52,7 @@ def cold(monkeypatch):
 
 
 def outcome(method, source=None, seed=0):
-    run = Run("miniature", "quick", "label", source or Line(), method, (), fold=0, seed=seed)
+    run = Run("miniature", "quick", "label", Case(source or Line(), ()), method, fold=0, seed=seed)
     (found,) = execute(Task((run,), (Evaluation(Clean(), ("log_likelihood",)),)))
     return found.record
 
@@ -93,7 +94,7 @@ def test_compiling_changes_no_score():
 
 def test_runs_that_are_fitted_together_share_the_seconds(monkeypatch):
     monkeypatch.setattr(fitting, "warm_up", lambda attempt, device: 6.0)
-    run = Run("miniature", "quick", "label", Line(), Together(), (), fold=0, seed=0)
+    run = Run("miniature", "quick", "label", Case(Line(), ()), Together(), fold=0, seed=0)
     runs = tuple(replace(run, seed=seed) for seed in range(3))
     found = execute(Task(runs, (Evaluation(Clean(), ("rmse",)),)))
     assert [one.record.cost.compile_seconds for one in found] == [2.0, 2.0, 2.0]
@@ -108,6 +109,7 @@ from numba.core import event
 from bnnbench.datasets.conditions.base import Clean
 from bnnbench.methods.networks.architectures import Linear, ReLU
 from bnnbench.methods.pbp.method import Pbp
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
 from tests.suites.fakes import Line
@@ -128,7 +130,7 @@ class Watched(Pbp):
 
 
 network = (Linear(8), ReLU(), Linear(1))
-run = Run("miniature", "quick", "PBP", Line(), Watched(epochs=2), network, fold=0, seed=0)
+run = Run("miniature", "quick", "PBP", Case(Line(), network), Watched(epochs=2), fold=0, seed=0)
 (one,) = execute(Task((run,), (Evaluation(Clean(), ("rmse",)),)))
 assert one.record.status == "completed", one.record.error
 print(json.dumps(counts))
