@@ -81,7 +81,8 @@ def test_errors_equal_their_definition_in_plain_loops(seed, points, classes, bin
                 confidence, hits = map(sum, zip(*inside, strict=True))
                 yield len(inside) / points, abs(hits - confidence) / len(inside)
 
-    top = [(max(row), row.index(max(row)) == y) for row, y in zip(probs, labels, strict=True)]
+    hit = zip(probs, labels.tolist(), strict=True)
+    top = [(max(row), row.index(max(row)) == y) for row, y in hit]
     expected = sum(weight * gap for weight, gap in gaps(top))
     assert expected_calibration_error(prediction, labels, bins).item() == pytest.approx(expected)
     assert maximum_calibration_error(prediction, labels, bins).item() == pytest.approx(
