@@ -67,7 +67,7 @@ DRAW_SPREAD = (*PROBABILITIES, "reverse_mutual_information")
 QUANTILE_GRID = ("levels", "values")
 INTERVAL = ("level", "low", "high")
 CLASS_SET = ("members",)
-"""What metrics need of a prediction, by attribute."""
+"""Attributes that metrics need of a prediction."""
 
 
 def needing(answers: tuple[str, ...], *metrics: Metric) -> tuple[Metric, ...]:
@@ -287,7 +287,7 @@ QUANTILES = (
     "crps", "pinball", "mae_median", "picp_90",
     "mpiw_90", "picp_50", "mpiw_50", "picp_95", "mpiw_95",
 )  # fmt: skip
-"""What quantiles on a grid answer, where the grid has the ends of the intervals and 0.5."""
+"""Metrics of quantiles on a grid that has the ends of the intervals and 0.5."""
 INTERVALS = ("interval_score", "interval_coverage", "interval_width")
 SETS = ("set_coverage", "set_size")
 """At the one level that a prediction states."""

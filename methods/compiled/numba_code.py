@@ -25,7 +25,7 @@ except ImportError as missing:
 HERE = Path(__file__).parent
 SETTINGS: Any = config
 CHOSEN = tuple(Path(folder) for folder in [SETTINGS.CACHE_DIR] if folder)
-"""What NUMBA_CACHE_DIR says."""
+"""The folder in NUMBA_CACHE_DIR, if any."""
 
 
 def compiled(*relaxed: str, **options: Any) -> Callable[[Callable], Any]:

@@ -1,1 +1,1 @@
-"""What methods share that train networks: batches, schedules, stacks of members."""
+"""Parts that methods which train networks share: batches, schedules, stacks of members."""

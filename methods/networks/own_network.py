@@ -14,7 +14,7 @@ from torch import nn
 
 @dataclass(frozen=True)
 class NetworkDescription:
-    """What there is to say of a network."""
+    """A network as a record names it."""
 
     name: str
     """Its class, or whatever it is known by."""

@@ -1,4 +1,4 @@
-"""What every predictive class offers, and the questions that metrics put to one.
+"""The protocols of predictive classes, and the questions that metrics put to one.
 
 A class of anybody's is a predictive if it has a length, in points, and packs itself into arrays.
 It answers those questions for which it has a method; metrics that need another answer are "not

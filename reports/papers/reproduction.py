@@ -30,7 +30,7 @@ class Comparison:
 
     published: Published
     dataset: str
-    """What pages call it."""
+    """The name on pages."""
     method: str
     condition: str
     mean: float

@@ -84,7 +84,7 @@ class Benchmark:
 
     @property
     def title(self) -> str:
-        """What pages call it, with what tells it apart."""
+        """The name on pages, with whatever tells it apart."""
         titles = (r.title for r in self.records if r.title)
         shown = labels.case(self.dataset, next(titles, ""))
         return f"{shown} ({self.setting})" if self.setting else shown

@@ -66,7 +66,7 @@ class Failure:
 
     method: str
     dataset: str
-    """What pages call it."""
+    """The name on pages."""
     status: str
     reason: str
     where: str
