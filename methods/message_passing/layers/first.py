@@ -40,7 +40,7 @@ class RowWeights:
 
     moments: WeightMoments
     powers: Powers | None
-    """Those of the inputs; None where sums are exact and need none."""
+    """Powers of the inputs; None where sums are exact and need none."""
 
 
 class FirstLayer(WeightedLayer):
