@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/installed
+LOCKED := install --quiet --require-hashes --no-deps --only-binary :all:
 
 .DEFAULT_GOAL := help
 .PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report test benchmark lint clean
@@ -10,10 +11,15 @@ STAMP  := $(VENV)/installed
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml $(wildcard locks/*.lock)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bnnbench needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(RUN) -m pip $(LOCKED) -r locks/packages.lock
+	$(RUN) -m pip $(LOCKED) -r locks/torch-cpu.lock || { \
+	    echo "no CPU build of torch for this Python on this machine: installing the build on PyPI"; \
+	    $(RUN) -m pip $(LOCKED) -r locks/torch.lock; }
+	$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(RUN) -m pip check
 	touch $@
 
 cifar10: $(STAMP) ## benchmark image classifiers on CIFAR-10 and write the report

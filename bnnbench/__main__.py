@@ -1,4 +1,4 @@
-"""`bnnbench`: suites, reports, data and stores from one command."""
+"""`bnnbench`: one command for suites, reports, data and stores."""
 
 import importlib
 import sys
@@ -21,15 +21,15 @@ ALIASES: Mapping[str, str] = {
     "datasets": "data",
     "datasets.corruptions": "corruptions",
 }
-"""Module that `python -m` runs in a checkout → command; another `suites.NAME` is a suite."""
+"""Module that `python -m` runs in a checkout → command; any other `suites.NAME` is a suite."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Carry out the command line, and exit with the command's code."""
-    given = sys.argv[1:] if arguments is None else arguments
-    name, *rest = given or ["--help"]
+    typed = sys.argv[1:] if arguments is None else arguments
+    name, *remaining = typed or ["--help"]
     if name in COMMANDS:
-        sys.exit(importlib.import_module(COMMANDS[name][0]).main(rest))
+        sys.exit(importlib.import_module(COMMANDS[name][0]).main(remaining))
     if name in ("-h", "--help"):
         _help()
         sys.exit()
@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         print(f"error: {suites.unknown(name, COMMANDS)}", file=sys.stderr)
         sys.exit(2)
     parser = importlib.import_module("bnnbench.suites.engine.command.arguments")
-    options = parser.parse(name, suites.SUITES[name], rest)  # first: --help needs no torch
+    # before the suite's import: --help does not need torch
+    options = parser.parse(name, suites.SUITES[name], remaining)
     declared = importlib.import_module(f"bnnbench.suites.{name}").SUITES
     sys.exit(importlib.import_module("bnnbench.suites.engine.command.cli").run(declared, options))
 

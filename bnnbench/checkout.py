@@ -23,8 +23,8 @@ def run_as_bnnbench(package: str) -> NoReturn:
 
 
 def module_to_run(arguments: Sequence[str]) -> str | None:
-    """Return the module that a command line of Python runs by `-m`, None if it runs none."""
-    for place, argument in enumerate(arguments[1:-1], start=1):
+    """Return the module that Python's command line runs by `-m`, None if it runs none."""
+    for position, argument in enumerate(arguments[1:-1], start=1):
         if argument == "-m":
-            return arguments[place + 1]
+            return arguments[position + 1]
     return None

@@ -51,14 +51,14 @@ SOURCES = {
     "sine": "bnnbench.datasets.generated.sine:Sine",
     "sine_far": "bnnbench.datasets.generated.sine:SineFar",
 }
-"""A class that stands for several sets is given the entry's name."""
+"""Name → class; a class that stands for several sets is given the entry's name."""
 
 FILE_SETS = {
-    "cifar10_c": "bnnbench.datasets.corruptions.official:CIFAR10_C_FILES",
-    "cifar100_c": "bnnbench.datasets.corruptions.official:CIFAR100_C_FILES",
-    "frost": "bnnbench.datasets.corruptions.textures:FILE_SET",
+    "cifar10_c": "bnnbench.datasets.corruptions.on_disk.official:CIFAR10_C_FILES",
+    "cifar100_c": "bnnbench.datasets.corruptions.on_disk.official:CIFAR100_C_FILES",
+    "frost": "bnnbench.datasets.corruptions.on_disk.textures:FILE_SET",
 }
-"""What test conditions use and no method learns; fetched by name like a source."""
+"""Files that test conditions use and no method learns from; fetched by name like a source."""
 
 
 def source(name: str) -> "DataSource":
@@ -67,9 +67,9 @@ def source(name: str) -> "DataSource":
         near = difflib.get_close_matches(name, (*SOURCES, *FILE_SETS), 1)
         hint = f"do you mean {near[0]}?" if near else "`bnnbench data` lists them all"
         raise ValueError(f"no data set {name!r}: {hint}")
-    kind = _imported(SOURCES[name])
-    named = any(field.name == "name" for field in dataclasses.fields(kind))
-    return kind(name.removesuffix("_large")) if named else kind()
+    source_class = _imported(SOURCES[name])
+    named = any(field.name == "name" for field in dataclasses.fields(source_class))
+    return source_class(name.removesuffix("_large")) if named else source_class()
 
 
 def fetchable(name: str) -> "DataSource | FileSet":

@@ -1,4 +1,4 @@
-"""`bnnbench data`: list the sources, download some, or tell the facts of one."""
+"""`bnnbench data`: list the sources, download some, or print the facts of one."""
 
 import argparse
 import os
@@ -6,14 +6,16 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from bnnbench.datasets import FILE_SETS, SOURCES, fetchable, source
-from bnnbench.datasets.base import DataDamaged, DataSource, DataUnavailable, ImageSource
+from bnnbench.datasets.base import DataSource, ImageSource
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.facts import of_source
 from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.files import FileSet
+from bnnbench.datasets.reading.foreign_text import legible
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line and return its exit code: 0, 1 for no data, 2 for usage."""
+    """Carry out the command line and return its exit code: 0, 1 without data, 2 for usage."""
     options = _parser().parse_args(arguments)
     if options.data_dir:
         os.environ["BNNBENCH_DATA"] = options.data_dir
@@ -25,11 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "facts":
             return _facts(source(options.name), options.fold)
-        wanted = [fetchable(name) for name in options.names]
+        requested = [fetchable(name) for name in options.names]
     except ValueError as error:
-        print(error, file=sys.stderr)
+        print(legible(error), file=sys.stderr)
         return 2
-    return max([_fetch(name, item) for name, item in zip(options.names, wanted, strict=True)])
+    return max([_fetch(name, item) for name, item in zip(options.names, requested, strict=True)])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -37,24 +39,26 @@ def _parser() -> argparse.ArgumentParser:
     shared.add_argument(
         "--data-dir",
         default=argparse.SUPPRESS,
-        help="default: BNNBENCH_DATA, else the user's cache",
+        help="folder of data files; default: BNNBENCH_DATA, else the user's cache",
     )
     shared.add_argument(
         "--offline",
         action="store_true",
         default=argparse.SUPPRESS,
-        help="never touch the network",
+        help="download nothing",
     )
     parser = argparse.ArgumentParser("bnnbench data", description=__doc__, parents=[shared])
     parser.set_defaults(data_dir=None, offline=False)
     commands = parser.add_subparsers(dest="command")
     commands.add_parser("list", help="list every source (the default)", parents=[shared])
-    fetch = commands.add_parser("fetch", help="download and verify", parents=[shared])
-    fetch.add_argument("names", nargs="+", metavar="NAME", help="names from the list")
-    facts = commands.add_parser(
-        "facts", help="twins, constant columns, transforms, checksums", parents=[shared]
+    fetch = commands.add_parser("fetch", help="download and verify data sets", parents=[shared])
+    fetch.add_argument(
+        "names", nargs="+", metavar="NAME", help="names that `bnnbench data list` prints"
     )
-    facts.add_argument("name", metavar="NAME", help="a source from the list")
+    facts = commands.add_parser(
+        "facts", help="print twins, constant columns, transforms, checksums", parents=[shared]
+    )
+    facts.add_argument("name", metavar="NAME", help="a source that `bnnbench data list` prints")
     facts.add_argument("--fold", type=int, default=0)
     return parser
 
@@ -92,21 +96,21 @@ def _fetch(name: str, item: DataSource | FileSet) -> int:
     try:
         item.fetch()
     except (DataUnavailable, DataDamaged) as error:
-        print(error, file=sys.stderr)
+        print(legible(error), file=sys.stderr)
         return 1
     print(f"{name}: in {files.folder()}")
     return 0
 
 
-def _facts(one: DataSource, fold: int) -> int:
-    """Print what `bnnbench.datasets.facts` knows of a fold."""
+def _facts(data_source: DataSource, fold: int) -> int:
+    """Print the facts of a fold that `bnnbench.datasets.facts` computes."""
     try:
-        data = one.load(fold)
+        data = data_source.load(fold)
     except (DataUnavailable, DataDamaged) as error:
-        print(error, file=sys.stderr)
+        print(legible(error), file=sys.stderr)
         return 1
-    print(f"{one.name}, fold {fold} of {one.folds}: {data.origin}")
-    for name, value in {**data.facts, **of_source(one)}.items():
+    print(f"{data_source.name}, fold {fold} of {data_source.folds}: {data.origin}")
+    for name, value in {**data.facts, **of_source(data_source)}.items():
         for k, line in enumerate(_lines(value)):
             print(f"  {'' if k else name:30} {line}")
     return 0

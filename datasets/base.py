@@ -1,4 +1,4 @@
-"""What a data source gives: splits, what they mean, and facts about them."""
+"""The interface of data sources: splits, likelihoods and facts about them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Generator, Tensor
 
-Origin = Literal["original", "generated", "subset", "stand-in"]
+from bnnbench.datasets.origins import Origin
+
 """`original`: the official files, by checksum. `generated`: drawn from a law by a seed, with no
 files. `subset`: some rows of either.
 `stand-in`: small real data that ships inside a dependency."""
@@ -39,7 +40,7 @@ Likelihood = Categorical | Gaussian
 
 @runtime_checkable
 class Augmentation(Protocol):
-    """Changes training inputs in ways that leave their targets what they are."""
+    """A random change of training inputs that leaves their targets valid."""
 
     def __call__(
         self, inputs: Float[Tensor, " points *features"], rng: Generator
@@ -50,12 +51,12 @@ class Augmentation(Protocol):
 
 @dataclass(frozen=True)
 class Split:
-    """Inputs and their targets, as a method or a metric sees them."""
+    """Inputs and their targets, as passed to a method or a metric."""
 
     inputs: Float[Tensor, " points *features"]
     targets: Int[Tensor, " points"] | Float[Tensor, "points outputs"]
     augmentation: Augmentation | None = None
-    """How training inputs are changed each time a network learns from them."""
+    """Change of training inputs that is drawn each time a network learns from them."""
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -90,7 +91,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Target:
-    """A regression target: its name, its unit and how the split standardised it.
+    """A regression target: its name, its unit and its standardisation.
 
     original = mean + std * standardised
     """
@@ -118,6 +119,13 @@ class Dataset:
     """The expected test targets, standardised, where the law behind the data is known."""
     facts: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def columns(self) -> int:
+        """The number of classes, or of outputs."""
+        if isinstance(self.likelihood, Categorical):
+            return self.likelihood.classes
+        return self.train.targets.shape[1]
+
 
 @runtime_checkable
 class DataSource(Protocol):
@@ -130,12 +138,12 @@ class DataSource(Protocol):
 
     @property
     def folds(self) -> int:
-        """How many folds exist."""
+        """The number of folds."""
         ...
 
     @property
     def origin(self) -> Origin:
-        """Whether these are the official files, some rows of them, or other data."""
+        """The origin of its data: the official files, some rows of them, or other data."""
         ...
 
     @property
@@ -145,7 +153,7 @@ class DataSource(Protocol):
 
     @property
     def bytes(self) -> int:
-        """The size of what `fetch` downloads; 0 for data inside a dependency."""
+        """The size of the files that `fetch` downloads; 0 for data inside a dependency."""
         ...
 
     def load(self, fold: int) -> Dataset:
@@ -157,24 +165,24 @@ class DataSource(Protocol):
         ...
 
     def fetch(self) -> None:
-        """Download and verify what is missing; raises `DataUnavailable`."""
+        """Download and verify missing files; raises `DataUnavailable`."""
         ...
 
     def fallbacks(self) -> "tuple[DataSource, ...]":
-        """Return what may take this source's place, in order; the last needs nothing."""
+        """Return sources that may replace this one, in order; the last needs no files."""
         ...
 
 
 @runtime_checkable
 class ImageSource(DataSource, Protocol):
-    """A source whose raw images can be corrupted, rotated or shown to another's network.
+    """A source whose raw images can be corrupted, rotated or given to a network trained on others.
 
-    `missing`, `fetch` and `fallbacks` speak of `load`, or of one part's images alone.
+    `missing`, `fetch` and `fallbacks` are about `load`, or about the images of one part alone.
     """
 
     @property
     def classes(self) -> int:
-        """How many labels there are; 0 where the files hold none, and `load` raises."""
+        """The number of labels; 0 where the files hold none, and `load` raises."""
         ...
 
     def images(
@@ -192,16 +200,16 @@ class ImageSource(DataSource, Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one fold as the file has them, in original units."""
+    """The raw rows of one fold in original units."""
 
     train_inputs: Float[np.ndarray, "train features"]
     train_targets: Float[np.ndarray, " train"]
     test_inputs: Float[np.ndarray, "test features"]
     test_targets: Float[np.ndarray, " test"]
     ones: tuple[int, ...] = ()
-    """Constant features that are a 1, and not a 0, once standardised."""
+    """Constant features that are standardised to 1 and not to 0."""
     noise_std: float | None = None
-    """Of the targets, where methods are told it."""
+    """Noise of the targets, where methods may know it."""
 
 
 @runtime_checkable
@@ -220,9 +228,9 @@ class TableSource(DataSource, Protocol):
 
 @runtime_checkable
 class PoolSource(DataSource, Protocol):
-    """A source for active learning: `load` gives the start, rows of a pool can be added.
+    """A source for active learning: `load` gives the initial rows, and rows of a pool can be added.
 
-    A pool's targets show in the data sets of `grown` alone, of rows that were acquired.
+    A pool's targets appear only in the data sets of `grown`, for rows that were acquired.
     """
 
     def candidates(self, fold: int, acquired: Sequence[int]) -> Int[np.ndarray, " candidates"]:
@@ -232,7 +240,7 @@ class PoolSource(DataSource, Protocol):
     def inputs(
         self, rows: Int[np.ndarray, " rows"], scaling: Scaling
     ) -> Float[Tensor, "rows *features"]:
-        """Return inputs as a network sees them that was trained under `scaling`."""
+        """Return the inputs of rows for a network that was trained under `scaling`."""
         ...
 
     def grown(self, fold: int, acquired: Sequence[int]) -> Dataset:
@@ -240,12 +248,12 @@ class PoolSource(DataSource, Protocol):
         ...
 
     def limited(self, rows: int) -> "PoolSource":
-        """Return the source with at most so many training and test rows."""
+        """Return the source with at most this many training and test rows."""
         ...
 
 
 def has_images(source: DataSource) -> TypeGuard[ImageSource]:
-    """Return whether a source is made of images; a wrapper is what its `source` is."""
+    """Return whether a source, or the source that it wraps, consists of images."""
     inner = getattr(source, "source", None)
     return isinstance(source, ImageSource) if inner is None else has_images(inner)
 
@@ -254,19 +262,3 @@ def check_fold(source: DataSource, fold: int) -> None:
     """Raise ValueError unless the source has the fold."""
     if not 0 <= fold < source.folds:
         raise ValueError(f"{source.name} has folds 0 to {source.folds - 1}, not {fold}")
-
-
-class NothingToLearn(ValueError):
-    """All training targets are equal."""
-
-
-class PoolTooSmall(ValueError):
-    """A pool for active learning has fewer rows than are to be taken; says how many."""
-
-
-class DataUnavailable(Exception):
-    """The files are neither in the data folder nor to be had; says what to do."""
-
-
-class DataDamaged(Exception):
-    """A file is truncated or altered; names the file and the cure."""

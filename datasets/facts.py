@@ -1,10 +1,10 @@
-"""What is worth knowing of a split before believing a score on it.
+"""Facts of a split that matter for trust in a score on it.
 
 train_rows, test_rows, features: sizes
 test_twins_in_train: the fraction of test rows with an exact twin in train: equal features and
     target, for images equal pixels
 test_twins, train_repeats: how many test rows have one; how many training rows repeat an earlier
-transforms: what was done to the raw rows, in words and in order
+transforms: changes of the raw rows, as sentences, in order
 constant_columns: inputs that never change in train, by number; they are left unscaled
 largest_input_deviation_train, ..._test: the largest absolute standardised input
 classes, class_counts_train, class_counts_test: of a classification
@@ -30,16 +30,16 @@ Rows = tuple[np.ndarray, np.ndarray]
 def facts_of(
     dataset: Dataset, train: Rows, test: Rows, licence: str, transforms: Sequence[str] = ()
 ) -> Mapping[str, object]:
-    """Return the facts of a data set that was made from these raw rows by these transforms."""
-    known = _digests(_events(train))
-    met = sum(row in known for row in _each(_events(test)))
+    """Return the facts of a data set, from its raw rows and the transforms applied to them."""
+    train_digests = _digests(_events(train))
+    met = sum(row in train_digests for row in _row_hashes(_events(test)))
     return {
         "train_rows": len(train[0]),
         "test_rows": len(test[0]),
         "features": int(np.prod(train[0].shape[1:])),
         "test_twins_in_train": met / len(test[0]),
         "test_twins": met,
-        "train_repeats": len(train[0]) - len(known),
+        "train_repeats": len(train[0]) - len(train_digests),
         "constant_columns": constant_columns(train[0]),
         "largest_input_deviation_train": _largest(dataset.train.inputs),
         "largest_input_deviation_test": _largest(dataset.test.inputs),
@@ -51,13 +51,13 @@ def facts_of(
 
 
 def of_source(source: DataSource) -> Mapping[str, object]:
-    """Return what a source says of its files; nothing where it has none."""
+    """Return a source's facts about its files; none where it has no files."""
     files = files_of(source)
     return {"files": files, "download_bytes": source.bytes} if files else {}
 
 
 def files_of(source: object) -> dict[str, str]:
-    """Return path → checksum of the files behind a source; one that wraps another has its."""
+    """Return path → checksum of the files behind a source or the source that it wraps."""
     inner = getattr(source, "source", None)
     if inner is not None:
         return files_of(inner)
@@ -66,16 +66,16 @@ def files_of(source: object) -> dict[str, str]:
 
 def twins(train: np.ndarray, test: np.ndarray) -> float:
     """Return the fraction of test rows that occur, exactly, among the training rows."""
-    known = _digests(train)
-    return sum(row in known for row in _each(test)) / len(test)
+    train_digests = _digests(train)
+    return sum(row in train_digests for row in _row_hashes(test)) / len(test)
 
 
 def _digests(rows: np.ndarray) -> set[bytes]:
-    return set(_each(rows))
+    return set(_row_hashes(rows))
 
 
-def _each(rows: np.ndarray) -> Iterator[bytes]:
-    """Give each row by 128 bits of a hash: images by the ten thousand would not fit twice."""
+def _row_hashes(rows: np.ndarray) -> Iterator[bytes]:
+    """Yield 128 bits of a hash for each row: 60,000 images would not fit in memory twice."""
     for row in np.ascontiguousarray(rows):
         yield hashlib.blake2b(row.tobytes(), digest_size=16).digest()
 
@@ -87,7 +87,7 @@ def constant_columns(inputs: np.ndarray) -> list[int]:
 
 
 def _events(rows: Rows) -> np.ndarray:
-    """Return what must be equal for two rows to be twins."""
+    """Return the bytes of rows and targets that are equal for twins."""
     inputs, targets = rows
     return np.column_stack([inputs, targets]) if inputs.ndim == 2 else inputs
 

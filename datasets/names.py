@@ -4,6 +4,7 @@ Records know a class by its name here. Moving a class changes its path, and no k
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 KINDS: Mapping[str, str] = {
     "cifar10": "bnnbench.datasets.official.cifar10:Cifar10",
@@ -33,15 +34,43 @@ KINDS: Mapping[str, str] = {
     "active_pool": "bnnbench.datasets.cuts.pool:ActivePool",
     "signed": "bnnbench.datasets.cuts.signed:Signed",
     "stl10_shared": "bnnbench.datasets.cuts.stl10_shared:Stl10Shared",
-    "clean": "bnnbench.datasets.conditions.base:Clean",
-    "first_rows": "bnnbench.datasets.conditions.base:First",
-    "inside": "bnnbench.datasets.conditions.base:Inside",
-    "out_of_distribution": "bnnbench.datasets.conditions.base:OutOfDistribution",
-    "rotated": "bnnbench.datasets.conditions.base:Rotated",
-    "acquired": "bnnbench.datasets.conditions.base:Acquired",
+    "clean": "bnnbench.datasets.conditions.clean:Clean",
+    "first_rows": "bnnbench.datasets.conditions.first:First",
+    "inside": "bnnbench.datasets.conditions.inside:Inside",
+    "out_of_distribution": "bnnbench.datasets.conditions.out_of_distribution:OutOfDistribution",
+    "rotated": "bnnbench.datasets.conditions.rotated:Rotated",
+    "acquired": "bnnbench.datasets.conditions.acquired:Acquired",
     "corrupted": "bnnbench.datasets.conditions.corrupted:Corrupted",
     "noisy": "bnnbench.datasets.conditions.perturbations:GaussianNoise",
     "sign_noise": "bnnbench.datasets.conditions.perturbations:SignNoise",
     "plane": "bnnbench.datasets.conditions.plane:Plane",
     "transfer": "bnnbench.datasets.conditions.transfer:Transfer",
 }
+
+TITLES: Mapping[str, str] = {
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "svhn": "SVHN",
+    "svhn_first1083": "SVHN, first 1083",
+    "mnist": "MNIST",
+    "fashion_mnist": "Fashion-MNIST",
+    "stl10": "STL-10",
+    "stl10_with_monkeys": "STL-10 with its monkeys as frogs",
+    "digits_as_cifar10": "digits as CIFAR-10",
+    "cubic_gap": "cubic with a gap",
+    **{f"linear_correlation_{c}": f"linear, correlation {c}" for c in ("0", "0.5", "0.9")},
+    "sine_far": "sine, far outside",
+}
+"""Names of data in running text, where they are not the names in lower case."""
+
+
+def title_of(name: str) -> str:
+    """Return the name of a data set in running text."""
+    return TITLES.get(name, name.replace("_", " "))
+
+
+def whole_of(source: Any) -> str:
+    """Return the name of the source that a source is cut from, or its own."""
+    if variant_of := getattr(source, "variant_of", ""):
+        return variant_of
+    return whole_of(source.source) if hasattr(source, "source") else source.name

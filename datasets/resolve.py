@@ -1,17 +1,19 @@
-"""From the source a suite names to one that can be read here."""
+"""The replacement of sources that cannot be read here."""
 
 from bnnbench.datasets import Policy
-from bnnbench.datasets.base import DataSource, DataUnavailable, Part
+from bnnbench.datasets.base import DataSource
+from bnnbench.datasets.errors import DataUnavailable
+from bnnbench.datasets.origins import Part
 from bnnbench.datasets.reading.files import unavailable
 
 
 def resolve(
     source: DataSource, policy: Policy = "auto", offline: bool = False, part: Part | None = None
 ) -> DataSource:
-    """Return the source itself or what takes its place, so that its identity says which.
+    """Return the source itself or its replacement, whose identity records which it is.
 
-    With a `part`, only that part's images of an image source are needed. Raises
-    DataUnavailable, with the cure, where `policy` forbids what is left.
+    With a `part`, only that part's images of an image source are needed. Raises DataUnavailable,
+    with the cure, where `policy` forbids the remaining ones.
     """
     needs = () if part is None else (part,)
     if policy == "stand-in":

@@ -1,6 +1,6 @@
-"""Small real data that ships inside scikit-learn, for machines with neither data nor network.
+"""Small real data that ships inside scikit-learn, for machines without data or network.
 
-Nothing measured on them stands beside a published number.
+No score on them is compared with a published number.
 """
 
 import functools
@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bnnbench.datasets.base import Dataset, Origin, Part, Table
+from bnnbench.datasets.base import Dataset, Table
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading import images, tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import Labelled
@@ -20,7 +21,7 @@ DIGITS_TRAIN = 1437
 
 
 class _Shipped:
-    """A source inside a dependency, which lacks nothing."""
+    """A source inside a dependency, without files of its own."""
 
     bytes = 0
 
@@ -37,7 +38,7 @@ class _Shipped:
         """Do nothing: the data ship with scikit-learn."""
 
     def fallbacks(self, part: Part | None = None) -> tuple[()]:
-        """Return nothing: none is needed."""
+        """Return no fallbacks: none is needed."""
         return ()
 
 
@@ -75,8 +76,8 @@ class DigitsAsMnist(_ShippedImages):
     def images(self, part: Part) -> Labelled:
         """Return 28x28 grey images and their digits."""
         digits, labels = _digits(part)
-        drawn = np.pad(_enlarged(digits, 3), ((0, 0), (2, 2), (2, 2)))
-        return drawn[..., None], labels
+        images = np.pad(_enlarged(digits, 3), ((0, 0), (2, 2), (2, 2)))
+        return images[..., None], labels
 
 
 @dataclass(frozen=True)

@@ -53,12 +53,12 @@ own_files.search_folders()
 def method_type(path: str) -> type:
     """Return the class that a "module:Class" path names.
 
-    Raises ImportError when the module is missing something, ValueError for another spelling.
+    Raises ImportError when the module or the class is missing, ValueError for another spelling.
     """
     module, _, name = path.partition(":")
     if not (module and name):
         raise ValueError(f"a method's path reads module:Class, not {path!r}")
-    found = getattr(importlib.import_module(module), name, None)
-    if not isinstance(found, type):
+    attribute = getattr(importlib.import_module(module), name, None)
+    if not isinstance(attribute, type):
         raise ImportError(f"module {module} has no class {name}")
-    return found
+    return attribute

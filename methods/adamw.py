@@ -19,7 +19,7 @@ from bnnbench.methods.fitting.training import Schedule, check_descent
 
 @dataclass(frozen=True)
 class AdamW(Stacked):
-    """The maximum a posteriori weights; of a regression, with learned noise variance."""
+    """The maximum a posteriori weights; for regression, with learned noise variance."""
 
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2

@@ -1,4 +1,4 @@
-"""What an inference method is given, and what it gives back."""
+"""The input and output of an inference method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from bnnbench.methods.predictions.predictive import Predictive
 
 @dataclass(frozen=True)
 class Problem:
-    """All that a method may know. Test data has no way in."""
+    """Everything that a method may know. Test data has no way in."""
 
     train: Split
     likelihood: Likelihood
@@ -31,16 +31,16 @@ class Problem:
 class Posterior(Protocol):
     """An approximation of p(θ | D), ready to predict.
 
-    One of another network than the problem's architecture shows it as its `own_network`
+    A posterior of a network other than the problem's architecture gives it as its `own_network`
     (`networks.own_network`).
     """
 
     @property
     def diagnostics(self) -> Mapping[str, float]:
-        """What the fit says about itself.
+        """Diagnostics of the fit.
 
-        A diagnostic `converged` of 0 says that the posterior is not the one that the method
-        aims at; every table marks it.
+        A diagnostic `converged` of 0 means that the fit fell short of the method's posterior; every
+        table marks it.
         """
         ...
 
@@ -57,7 +57,7 @@ class Posterior(Protocol):
 
 @runtime_checkable
 class Differentiable(Posterior, Protocol):
-    """A posterior of a classifier whose predictions can be followed back to the inputs."""
+    """A posterior of a classifier whose predictions have gradients with respect to the inputs."""
 
     def log_probs(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
@@ -89,19 +89,19 @@ class BatchedMethod(Method, Protocol):
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> "list[Posterior | InferenceDiverged]":
-        """Return what `fit` gives for each problem and its stream; one that fails fails alone."""
+        """Return the result of `fit` for each problem and its stream, or its own failure."""
         ...
 
 
 @runtime_checkable
 class Compiled(Method, Protocol):
-    """A method with code that is compiled, or read back, when a process first needs it."""
+    """A method with code that is compiled, or read from a cache, on first use in a process."""
 
     def warm_up(self, problem: Problem) -> None:
-        """Compile all that fitting such a problem, and predicting, will call.
+        """Compile everything that fitting such a problem and predicting call.
 
-        It is called before the clock of the fit starts, once in a process for each method and
-        kind of problem; what it takes is `Cost.compile_seconds`.
+        It is called before the clock of the fit starts, once in a process for each method and kind
+        of problem; its time is `Cost.compile_seconds`.
         """
         ...
 
@@ -111,19 +111,19 @@ class InferenceDiverged(Exception):
 
 
 class Unsupported(ValueError):
-    """The method does not cover such a problem; names the cause and the cure."""
+    """The method does not cover such a problem; the message names the cause and the cure."""
 
 
 class NotDifferentiable(Unsupported):
-    """Predictions have no gradient with respect to the inputs; names the cause."""
+    """Predictions have no gradient with respect to the inputs; the message names the cause."""
 
 
 class PackageMissing(ImportError):
-    """The method needs an optional package; names the command that installs it."""
+    """The method needs an optional package; the message names the command that installs it."""
 
 
 def differentiable(posterior: Posterior) -> Differentiable:
-    """Return the posterior; raises `NotDifferentiable` if it does not follow gradients."""
+    """Return the posterior; raises `NotDifferentiable` if its predictions have no gradients."""
     if not isinstance(posterior, Differentiable):
         raise NotDifferentiable(
             f"{type(posterior).__name__} has no log_probs, and so no gradient with respect to "

@@ -35,8 +35,8 @@ class EnsemblePosterior:
     @property
     def diagnostics(self) -> dict[str, float]:
         """The members' diagnostics, averaged."""
-        each = [member.diagnostics for member in self.members]
-        return {name: sum(d[name] for d in each) / len(each) for name in each[0]}
+        by_member = [member.diagnostics for member in self.members]
+        return {name: sum(d[name] for d in by_member) / len(by_member) for name in by_member[0]}
 
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
@@ -44,7 +44,10 @@ class EnsemblePosterior:
         """Return the mixture of the members' predictive distributions."""
         rngs = spawn(rng, len(self.members))
         return mixture(
-            [member.predict(inputs, own) for member, own in zip(self.members, rngs, strict=True)]
+            [
+                member.predict(inputs, member_rng)
+                for member, member_rng in zip(self.members, rngs, strict=True)
+            ]
         )
 
     def log_probs(
@@ -52,11 +55,11 @@ class EnsemblePosterior:
     ) -> Float[Tensor, "points classes"]:
         """Return the log of the members' mean probabilities, with gradient."""
         rngs = spawn(rng, len(self.members))
-        each = [
-            differentiable(member).log_probs(inputs, own)
-            for member, own in zip(self.members, rngs, strict=True)
+        by_member = [
+            differentiable(member).log_probs(inputs, member_rng)
+            for member, member_rng in zip(self.members, rngs, strict=True)
         ]
-        return torch.stack(each).logsumexp(0) - math.log(len(each))
+        return torch.stack(by_member).logsumexp(0) - math.log(len(by_member))
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ class Ensemble(Batched):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the mixture of each problem; members of all problems train side by side."""
         repeated = [problem for problem in problems for _ in range(self.size)]
-        own = [child for rng in rngs for child in spawn(rng, self.size)]
-        fitted = self.member.fit_many(repeated, own)
+        member_rngs = [child for rng in rngs for child in spawn(rng, self.size)]
+        fitted = self.member.fit_many(repeated, member_rngs)
         return [
             _mixture_or_failure(fitted[start : start + self.size])
             for start in range(0, len(fitted), self.size)
@@ -85,10 +88,10 @@ class Ensemble(Batched):
 def _mixture_or_failure(
     members: Sequence[Posterior | InferenceDiverged],
 ) -> Posterior | InferenceDiverged:
-    """An ensemble with a diverged member is not the ensemble that was asked for."""
+    """Return the mixture of the members, or the failure of one of them."""
     converged: list[Posterior] = []
-    for place, member in enumerate(members):
+    for index, member in enumerate(members):
         if isinstance(member, InferenceDiverged):
-            return InferenceDiverged(f"member {place} of {len(members)}: {member}")
+            return InferenceDiverged(f"member {index} of {len(members)}: {member}")
         converged.append(member)
     return EnsemblePosterior(tuple(converged))

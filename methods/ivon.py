@@ -38,7 +38,7 @@ class Ivon(Stacked):
     beta2: float = 0.99999
     weight_decay: float = 1e-4
     effective_sample_size: float | None = None
-    """None: the number of training rows, which targets the posterior itself."""
+    """None stands for the number of training rows, which targets the posterior itself."""
     epochs: int = 25
     batch_size: int = 128
     schedule: Schedule = "cosine"
@@ -97,7 +97,7 @@ class NaturalGradient:
 
     @property
     def changing(self) -> Part:
-        """What steps change, for checkpoints."""
+        """The parts that steps change, for checkpoints."""
         return Attributes(self, "mean", "hessian", "momentum", "steps")
 
     @property

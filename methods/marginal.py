@@ -1,4 +1,4 @@
-"""The floor to beat: the distribution of the training targets, whatever the input."""
+"""The baseline: the distribution of the training targets, whatever the input."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class MarginalPosterior:
     """One distribution for every point."""
 
     predictive: CategoricalPredictive | GaussianPredictive
-    """Of a single point."""
+    """The predictive of a single point."""
     diagnostics: dict[str, float]
 
     def predict(

@@ -31,7 +31,7 @@ class McDropoutPosterior:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself."""
+        """Diagnostics of the fit."""
         return self.trained.diagnostics
 
     def predict(

@@ -1,4 +1,4 @@
-"""Registered names of the settings that methods are made of: layers, priors, schedules and so on.
+"""Registered names of layers, priors, schedules and other settings of methods.
 
 Records know a class by its name here. Moving a class changes its path, and no key of a run.
 """

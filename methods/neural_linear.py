@@ -1,4 +1,4 @@
-r"""The neural linear model (NL): Bayesian linear regression on what a network's last layer sees.
+r"""The neural linear model (NL): Bayesian linear regression on a network's last features.
 
 A network is trained; with Φ its features at the N training rows and a column of ones, the
 weights of its last layer are forgotten. For each output,
@@ -38,23 +38,23 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.student import StudentPredictive
 
 PRECISIONS = 1e-8, 1e8
-"""The least and the largest of the weights', in those of the noise."""
+"""Least and largest precision of the weights, in precisions of the noise."""
 STARTS = 1e-2, 1.0, 1e2
 
 
 @dataclass(frozen=True)
 class Features:
-    """What the last layer of a trained network sees, and 1 if it has a bias."""
+    """Inputs of the last layer of a trained network, and 1 if it has a bias."""
 
     body: TorchNetwork | None
-    """None for a network of a single layer, which sees the inputs."""
+    """The layers before the last; None for a network of a single layer."""
     weights: Float[Tensor, "1 parameters"]
     buffers: Float[Tensor, "1 buffers"]
     bias: bool
 
     @classmethod
     def of(cls, mode: Posterior, architecture: Architecture) -> "Features":
-        """Return those of a point estimate; raises `Unsupported` for another posterior."""
+        """Return the features of a point estimate; raises `Unsupported` for another posterior."""
         if not isinstance(mode, NetworkPosterior) or len(mode.weights) != 1:
             raise Unsupported(
                 "needed a training that ends in one weight vector, such as AdamW, Sgd or "
@@ -64,17 +64,17 @@ class Features:
         assert isinstance(last, Linear)
         body = TorchNetwork(tuple(layers), mode.network.input_shape) if layers else None
         count = body.parameter_count if body else 0
-        # Memory of its own, where products round as if fitted alone.
+        # Separate memory, where products round as if fitted alone.
         return cls(body, mode.weights[:, :count].clone(), mode.buffers.clone(), last.bias)
 
     def __call__(
         self, inputs: Float[Tensor, "points *features"]
     ) -> Float64[Tensor, "points features"]:
         """Return the features of each point."""
-        seen = inputs
+        hidden = inputs
         if self.body is not None:
-            seen = outputs(self.body, self.weights, inputs, self.buffers)[0]
-        return functional.pad(seen.double(), (0, int(self.bias)), value=1.0)
+            hidden = outputs(self.body, self.weights, inputs, self.buffers)[0]
+        return functional.pad(hidden.double(), (0, int(self.bias)), value=1.0)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Regression:
         shape: float,
         rate: float,
     ) -> "Regression":
-        """Return the model with an inverse-gamma prior of this shape and rate of the noise."""
+        """Return the model with an inverse-gamma prior of the noise, of this shape and rate."""
         squares, vectors = torch.linalg.eigh(features.mT @ features)
         y = targets.double()
         projected = vectors.mT @ (features.mT @ y)
@@ -139,8 +139,8 @@ class Regression:
     def rates(self, precision: float) -> Float64[np.ndarray, " outputs"]:
         """Return b_N of every output."""
         explained = np.square(self.projected) / (self.squares + precision)[:, None]
-        left = self.target_squares - explained.sum(0)
-        return self.rate + 0.5 * np.maximum(left, 0.0)
+        residual_squares = self.target_squares - explained.sum(0)
+        return self.rate + 0.5 * np.maximum(residual_squares, 0.0)
 
     def most_evident(self) -> tuple[float, bool]:
         """Return the precision of most evidence, and whether it is within its bounds."""
@@ -151,12 +151,12 @@ class Regression:
             return -value, np.array([-slope])
 
         options = {"ftol": 1e-13, "gtol": 1e-8}
-        found = [
+        optima = [
             minimize(loss, [math.log(start)], jac=True, method="L-BFGS-B",
                      bounds=[(low, high)], options=options)
             for start in STARTS
         ]  # fmt: skip
-        best = float(min(found, key=lambda one: one.fun).x[0])
+        best = float(min(optima, key=lambda optimum: optimum.fun).x[0])
         return math.exp(best), low + 1e-6 < best < high - 1e-6
 
 
@@ -171,7 +171,7 @@ class NeuralLinearPosterior:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself; of several outputs, the first one's noise."""
+        """Diagnostics of the fit; for several outputs, the noise of the first."""
         shape = self.regression.shape + self.regression.rows / 2
         rate = float(self.regression.rates(self.precision)[0])
         return {
@@ -207,7 +207,7 @@ class NeuralLinearPosterior:
 
 @dataclass(frozen=True)
 class NeuralLinear(Batched):
-    """A point estimate, of whose last layer the exact posterior takes the place.
+    """A point estimate whose last layer is replaced by its exact posterior.
 
     Every output has noise of its own. Riquelme et al. have noise of shape and rate 6 and
     weights of precision 1/4; in standardised units that is as much noise as there is signal.
@@ -215,10 +215,10 @@ class NeuralLinear(Batched):
 
     training: BatchedMethod = field(default_factory=AdamW)
     prior_precision: float | None = None
-    """Of the weights, in precisions of the noise; None: that of most evidence."""
+    """Prior precision of the weights, in precisions of the noise; None: that of most evidence."""
     noise_shape: float = 0.5
     noise_rate: float = 5e-4
-    """In squared standardised target units; with the shape, as much as one row weighs."""
+    """In squared standardised target units; together with the shape, the weight of one row."""
 
     def __post_init__(self) -> None:
         require_positive(self, "noise_shape", "noise_rate")
@@ -247,10 +247,12 @@ class NeuralLinear(Batched):
 
     def _posterior(self, mode: Posterior, problem: Problem) -> Posterior | InferenceDiverged:
         features = Features.of(mode, problem.architecture)
-        seen = features(problem.train.inputs)
-        if not seen.isfinite().all():
+        train_features = features(problem.train.inputs)
+        if not train_features.isfinite().all():
             return InferenceDiverged("the features are not of finite numbers")
-        model = Regression.of(seen, problem.train.targets, self.noise_shape, self.noise_rate)
+        model = Regression.of(
+            train_features, problem.train.targets, self.noise_shape, self.noise_rate
+        )
         if self.prior_precision is not None:
             return NeuralLinearPosterior(features, model, self.prior_precision, True)
         return NeuralLinearPosterior(features, model, *model.most_evident())

@@ -1,8 +1,8 @@
-"""Methods of one's own, in files anywhere: `path/to/nearest.py:NearestNeighbours`.
+"""Methods in files anywhere: `path/to/nearest.py:NearestNeighbours`.
 
-The folder of such a file joins the end of the search path of this process and, through the
-environment, of the worker processes that it starts. What lies there can therefore be imported by
-the file beside it, and can take the place of nothing that is installed.
+The folder of such a file is appended to the search path of this process and, through the
+environment, of the worker processes that it starts. Its modules can therefore be imported by the
+file beside them, and cannot replace anything installed.
 """
 
 import importlib.util
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 VARIABLE = "BNNBENCH_METHOD_FOLDERS"
-"""Folders that workers search, too."""
+"""Environment variable with the folders that workers search too."""
 
 
 def module_of(file: Path) -> str:
@@ -34,15 +34,15 @@ def module_of(file: Path) -> str:
 
 
 def search_folders() -> None:
-    """Search the folders that the environment names, as workers do when they start."""
+    """Search the folders in the environment variable, as workers do when they start."""
     for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         if folder not in sys.path:
             sys.path.append(folder)
 
 
 def _search(folder: Path) -> None:
-    known = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f]
-    if str(folder) not in known:
-        os.environ[VARIABLE] = os.pathsep.join([*known, str(folder)])
+    folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f]
+    if str(folder) not in folders:
+        os.environ[VARIABLE] = os.pathsep.join([*folders, str(folder)])
     importlib.invalidate_caches()
     search_folders()

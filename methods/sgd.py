@@ -16,7 +16,7 @@ from bnnbench.methods.fitting.training import Schedule, check_descent
 
 @dataclass(frozen=True)
 class Sgd(Stacked):
-    """The maximum a posteriori weights; of a regression, with learned noise variance.
+    """The maximum a posteriori weights; for regression, with learned noise variance.
 
     A regression's loss is multiplied by the noise variance, which leaves half the squared
     error: otherwise steps would grow without bound as the noise is learned to be small.

@@ -1,8 +1,8 @@
-"""The source code behind a class: its module, and what that imports of this project or beside it.
+"""The source code behind a class: its module, and the modules of this project that it imports.
 
 A number belongs to the code that computed it. The digest of that code is kept with it, so that an
-edited file is noticed when the same command is repeated. A digest is of the time at which it was
-first asked for in a process.
+edited file is noticed when the same command is repeated. A digest is computed at the first call in
+a process.
 """
 
 import ast
@@ -20,7 +20,7 @@ from pathlib import Path
 PROJECT = "bnnbench"
 
 KERNELS = (".c", ".h", ".cu", ".cuh")
-"""Endings of sources in other languages; they count with the modules beside them."""
+"""File name endings of sources in other languages; they count with the modules beside them."""
 
 TABLES = frozenset(
     f"{PROJECT}.{name}"
@@ -33,24 +33,24 @@ _MODULE_IN_TEXT = re.compile(rf"{PROJECT}(\.\w+)+")
 
 @functools.cache
 def files_behind(module: str) -> Mapping[str, Path]:
-    """Return module → file, of a module and of all that it imports, however indirectly.
+    """Return module → file, of a module and of all that it imports, directly or indirectly.
 
-    Followed are the modules of this project, those of the module's own package and, where it
-    belongs to none, the files beside it. Also followed is a module of this project whose name
-    stands in a string, as `importlib.import_module` takes it.
+    These are the modules of this project, those of the module's own package and, where it belongs
+    to none, the files beside it. A module of this project whose name is in a string, as
+    `importlib.import_module` takes it, counts too.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
         file = _file_of(name)
-        if name in found or name in TABLES or file is None:
+        if name in files or name in TABLES or file is None:
             continue
         if not (_is_ours(name) or _is_beside(file, name, module)):
             continue
-        found[name] = file
+        files[name] = file
         waiting += _imports(file, name)
-    return found
+    return files
 
 
 def sources_behind(module: str) -> frozenset[Path]:
@@ -63,7 +63,7 @@ def sources_behind(module: str) -> frozenset[Path]:
 def digest_of(module: str) -> str:
     """Return the SHA-256 of all sources behind a module.
 
-    Comments, docstrings and layout of Python sources are no part of it.
+    Comments, docstrings and layout of Python sources do not count.
     """
     total = hashlib.sha256()
     for name, digest in sorted((file.name, _digest(file)) for file in sources_behind(module)):
@@ -75,11 +75,11 @@ def packages_behind(module: str) -> Mapping[str, str]:
     """Return distribution → version, of the packages that a module's own file imports."""
     file = _file_of(module)
     names = {name.partition(".")[0] for name in _imports(file, module)} if file else set()
-    known = _distributions()
+    distributions = _distributions()
     return {
         distribution: importlib.metadata.version(distribution)
         for name in sorted(names - {PROJECT})
-        for distribution in sorted(set(known.get(name, ())))
+        for distribution in sorted(set(distributions.get(name, ())))
     }
 
 
@@ -88,7 +88,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _is_beside(file: Path, name: str, module: str) -> bool:
-    """Return whether a file belongs with a stranger's module, and not with what is installed."""
+    """Return whether a file belongs with a stranger's module, and not to an installed package."""
     package = module.partition(".")[0]
     if name.partition(".")[0] == package:
         return True
@@ -100,7 +100,7 @@ def _is_beside(file: Path, name: str, module: str) -> bool:
 
 @functools.cache
 def _file_of(name: str) -> Path | None:
-    """Return the file of a module; None for one that is built in, or is not there."""
+    """Return the file of a module; None for one that is built in or missing."""
     loaded = sys.modules.get(name)
     origin = getattr(loaded, "__file__", None)
     if loaded is None:
@@ -114,7 +114,7 @@ def _file_of(name: str) -> Path | None:
 
 @functools.cache
 def _imports(file: Path, name: str) -> tuple[str, ...]:
-    """Return the names that a module imports: what may be modules, and may be parts of one."""
+    """Return the names that a module imports: of modules, or of parts of modules."""
     return tuple(dict.fromkeys(_imported(ast.parse(file.read_bytes()), file, name)))
 
 
@@ -140,7 +140,7 @@ def _named_in(text: str) -> Iterator[str]:
     yield text
     file = _file_of(text)
     if file and file.name == "__init__.py" and text.count(".") > 1:
-        yield from (f"{text}.{one.stem}" for one in file.parent.glob("[!_]*.py"))
+        yield from (f"{text}.{module_file.stem}" for module_file in file.parent.glob("[!_]*.py"))
 
 
 @functools.cache
@@ -157,7 +157,7 @@ def _digest(file: Path) -> str:
 
 
 def _significant(source: bytes) -> Iterator[str]:
-    """Return what a Python source does, a statement at a time: no comments, layout, docstrings."""
+    """Return a Python source without comments, layout and docstrings, a statement at a time."""
     line: list[str] = []
     kinds: set[int] = set()
     for token in tokenize.tokenize(io.BytesIO(source).readline):

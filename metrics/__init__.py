@@ -1,7 +1,6 @@
 """The metrics of every table, one line each. Their functions are imported on use.
 
-Whoever reads names, units and directions alone, as reports do, waits for no torch.
-"""
+Reading names, units and directions alone, as reports do, does not import torch."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -33,7 +32,7 @@ Score = Callable[..., Any]
 
 
 def _at(path: str, **options: float) -> Score:
-    """Return the score at "module:function" of this package, imported when it is called."""
+    """Return a score that imports "module:function" of this package when it is called."""
 
     def score(prediction: Any, target: Any) -> Any:
         return _imported(path)(prediction, target, **options)
@@ -43,12 +42,12 @@ def _at(path: str, **options: float) -> Score:
 
 
 def _of(path: str, **options: float) -> Score:
-    """Return the score that describes a prediction whatever the target."""
+    """Return the score that applies a function to a prediction, whatever the target."""
     return lambda prediction, target: _imported(path)(prediction, **options)
 
 
 def _by(uncertainty: str, criterion: str) -> Score:
-    """Return the score that judges an uncertainty by a criterion."""
+    """Return the score that evaluates an uncertainty by a criterion."""
     return lambda prediction, target: _imported(criterion)(
         _imported(uncertainty)(prediction), target
     )
@@ -67,12 +66,15 @@ DRAW_SPREAD = (*PROBABILITIES, "reverse_mutual_information")
 QUANTILE_GRID = ("levels", "values")
 INTERVAL = ("level", "low", "high")
 CLASS_SET = ("members",)
-"""Attributes that metrics need of a prediction."""
+"""Attributes of a prediction that metrics need."""
+
+INFINITE, MINUS_INFINITE, OF_ERRORS = ("inf",), ("-inf",), ("inf", "nan")
+"""Limits of scores: of a probability of 0, an unbounded interval, or no errors to average over."""
 
 
-def needing(answers: tuple[str, ...], *metrics: Metric) -> tuple[Metric, ...]:
-    """Return the metrics as ones that need these answers of a prediction."""
-    return tuple(replace(metric, needs=answers) for metric in metrics)
+def needing(attributes: tuple[str, ...], *metrics: Metric) -> tuple[Metric, ...]:
+    """Return the metrics with these attributes of a prediction as their needs."""
+    return tuple(replace(metric, needs=attributes) for metric in metrics)
 
 
 _TABLE = (
@@ -84,8 +86,8 @@ _TABLE = (
     ),
     *needing(
         LOG_PROB,
-        Metric("nll", _at("scores:log_loss"), "nats", False),
-        Metric("log_likelihood", _at("scores:log_likelihood"), "nats", True),
+        Metric("nll", _at("scores:log_loss"), "nats", False, limits=INFINITE),
+        Metric("log_likelihood", _at("scores:log_likelihood"), "nats", True, limits=MINUS_INFINITE),
     ),
     *needing(
         PROBABILITIES,
@@ -125,9 +127,19 @@ _TABLE = (
     ),
     *needing(
         PROBABILITIES,
-        Metric("log_odds_of_errors", _at("robustness:mean_log_odds_of_errors"), "nats", None),
         Metric(
-            "log_odds_of_errors_median", _at("robustness:median_log_odds_of_errors"), "nats", None
+            "log_odds_of_errors",
+            _at("robustness:mean_log_odds_of_errors"),
+            "nats",
+            None,
+            limits=OF_ERRORS,
+        ),
+        Metric(
+            "log_odds_of_errors_median",
+            _at("robustness:median_log_odds_of_errors"),
+            "nats",
+            None,
+            limits=OF_ERRORS,
         ),
         Metric("aurc", _at("selective:aurc"), "fraction", False),
         Metric("augrc", _at("selective:augrc"), "fraction", False),
@@ -184,19 +196,44 @@ _TABLE = (
             "nats",
             True,
             standardised=True,
+            limits=MINUS_INFINITE,
         ),
     ),
     *needing(
         MOMENTS,
-        Metric("log_likelihood_gaussian", _at("scores:gaussian_log_likelihood"), "nats", True),
+        Metric(
+            "log_likelihood_gaussian",
+            _at("scores:gaussian_log_likelihood"),
+            "nats",
+            True,
+            limits=MINUS_INFINITE,
+        ),
     ),
     Metric("crps", _at("crps:crps"), "target_units", False),
     Metric("picp_50", _at("coverage:interval_coverage", mass=0.5), "fraction", None),
     Metric("picp_90", _at("coverage:interval_coverage", mass=0.9), "fraction", None),
     Metric("picp_95", _at("coverage:interval_coverage", mass=0.95), "fraction", None),
-    Metric("mpiw_50", _of("coverage:interval_width", mass=0.5), "target_units", None),
-    Metric("mpiw_90", _of("coverage:interval_width", mass=0.9), "target_units", None),
-    Metric("mpiw_95", _of("coverage:interval_width", mass=0.95), "target_units", None),
+    Metric(
+        "mpiw_50",
+        _of("coverage:interval_width", mass=0.5),
+        "target_units",
+        None,
+        limits=INFINITE,
+    ),
+    Metric(
+        "mpiw_90",
+        _of("coverage:interval_width", mass=0.9),
+        "target_units",
+        None,
+        limits=INFINITE,
+    ),
+    Metric(
+        "mpiw_95",
+        _of("coverage:interval_width", mass=0.95),
+        "target_units",
+        None,
+        limits=INFINITE,
+    ),
     *needing(
         CDF,
         Metric("calibration_error", _at("coverage:calibration_error"), "sum_of_squares", False),
@@ -206,8 +243,12 @@ _TABLE = (
     ),
     *needing(
         VARIANCE,
-        Metric("sharpness", _of("coverage:sharpness"), "target_units_squared", None),
-        Metric("sharpness_root", _of("coverage:root_sharpness"), "target_units", None),
+        Metric(
+            "sharpness", _of("coverage:sharpness"), "target_units_squared", None, limits=INFINITE
+        ),
+        Metric(
+            "sharpness_root", _of("coverage:root_sharpness"), "target_units", None, limits=INFINITE
+        ),
     ),
     Metric("mae_median", _at("coverage:absolute_error_of_median"), "target_units", False),
     # At the levels that the prediction states.
@@ -217,8 +258,16 @@ _TABLE = (
     *needing(
         INTERVAL,
         Metric("interval_coverage", _at("sets:stated_interval_coverage"), "fraction", None),
-        Metric("interval_width", _of("sets:stated_interval_width"), "target_units", None),
-        Metric("interval_score", _at("sets:interval_score"), "target_units", False),
+        Metric(
+            "interval_width",
+            _of("sets:stated_interval_width"),
+            "target_units",
+            None,
+            limits=INFINITE,
+        ),
+        Metric(
+            "interval_score", _at("sets:interval_score"), "target_units", False, limits=INFINITE
+        ),
     ),
     *needing(
         CLASS_SET,
@@ -233,7 +282,9 @@ _DISTANCES = (
     Metric("kl_from_reference", _at("distances:kl_divergence"), "nats", False),
 )
 DISTANCES: Mapping[str, Metric] = {metric.name: metric for metric in _DISTANCES}
-"""Scores of a `Tabulated` prediction beside the `Tabulated` one of a reference, not of targets."""
+"""Scores of a `Tabulated` prediction against the `Tabulated` one of a reference, not against
+targets.
+"""
 
 _PROBED = (
     Metric("eps_mu", _at("moments:eps_mu"), "reference_std", False),
@@ -249,17 +300,18 @@ _PROBED = (
     Metric("cubic_error", _at("divergences:cubic_error"), "fraction", False),
 )
 PROBED: Mapping[str, Metric] = {metric.name: metric for metric in _PROBED}
-"""What probes measure of a posterior, not of predictions: moments beside those of samples, and
-densities beside the exact ones."""
+"""Measurements of probes on a posterior: moments against those of samples, and densities against
+exact ones.
+"""
 
 _ATTACKED = (Metric("zero_gradient", _at("robustness:zero_gradient"), "fraction", None),)
 ATTACKED: Mapping[str, Metric] = {metric.name: metric for metric in _ATTACKED}
-"""Scores of the gradient that an attack followed, not of predictions."""
+"""Scores of the gradient that an attack followed."""
 
 LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES, **PROBED, **ATTACKED}
-"""Whatever a table may have a column of."""
+"""All metrics that may be a column of a table."""
 
-# The first four of each are what a terminal shows.
+# A terminal shows the first four of each.
 CLASSIFICATION = (
     "accuracy", "nll", "brier", "ece",
     "top5_accuracy", "log_likelihood", "ece_min_variance", "ece_paper000", "ece_adaptive",
@@ -276,7 +328,7 @@ DIRICHLET = ("log_likelihood_smoothed", "dirichlet_precision", "dirichlet_mutual
 DIRICHLET_OUT_OF_DISTRIBUTION = (
     "auroc_ood_dirichlet_precision", "auroc_ood_dirichlet_mutual_information",
 )  # fmt: skip
-"""By a Dirichlet fitted to the draws."""
+"""Scores of a Dirichlet fitted to the draws."""
 REGRESSION = (
     "rmse", "log_likelihood", "crps", "picp_90",
     "mae", "log_likelihood_standardised", "log_likelihood_gaussian", "picp_50", "picp_95",
@@ -290,4 +342,4 @@ QUANTILES = (
 """Metrics of quantiles on a grid that has the ends of the intervals and 0.5."""
 INTERVALS = ("interval_score", "interval_coverage", "interval_width")
 SETS = ("set_coverage", "set_size")
-"""At the one level that a prediction states."""
+"""Metrics at the one level that a prediction states."""

@@ -1,7 +1,7 @@
-r"""Whether probabilities are frequencies: calibration errors of categorical predictions.
+r"""Calibration errors of categorical predictions: do probabilities equal frequencies?
 
-All are weighted distances between confidence and accuracy within bins; they differ in how
-the bins are found. `bnnbench.metrics.partition` finds the two that follow the predictions.
+All are weighted distances between confidence and accuracy within bins; they differ in their bins.
+`bnnbench.metrics.partition` finds the two kinds that follow the predictions.
 """
 
 from dataclasses import dataclass

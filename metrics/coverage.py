@@ -1,4 +1,4 @@
-"""How often predictive intervals of real targets contain the truth, and how wide they are."""
+"""Coverage and width of predictive intervals of real targets."""
 
 import math
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ def _root_of_cdf(prediction: Any, level: float) -> Tensor:
         middle = newest + share * (other - newest)
         middle_excess = prediction.cdf(middle) - level
         same_side = (middle_excess >= 0) == (excess >= 0)
-        last, last_excess = _chosen(same_side, (newest, excess), (other, other_excess))
-        other, other_excess = _chosen(same_side, (other, other_excess), (newest, excess))
+        last, last_excess = _selected(same_side, (newest, excess), (other, other_excess))
+        other, other_excess = _selected(same_side, (other, other_excess), (newest, excess))
         newest, excess = middle, middle_excess
         width = (other - newest).abs()
         resolution = 1e-12 * std + 4e-16 * newest.abs() + 1e-300
@@ -67,7 +67,7 @@ def _root_of_cdf(prediction: Any, level: float) -> Tensor:
     return torch.where(excess >= 0, newest, other)
 
 
-def _chosen(
+def _selected(
     condition: Tensor, yes: tuple[Tensor, Tensor], no: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, Tensor]:
     return torch.where(condition, yes[0], no[0]), torch.where(condition, yes[1], no[1])
@@ -106,7 +106,7 @@ def interval_width(prediction: Any, mass: float) -> Float64[Tensor, " points"]:
 
 @dataclass(frozen=True)
 class CalibrationCurve:
-    """The share of targets below each predictive quantile, beside the quantile's level."""
+    """The share of targets below each predictive quantile, with the quantile's level."""
 
     level: Float64[Tensor, " levels"]
     observed: Float64[Tensor, " levels"]
@@ -115,7 +115,7 @@ class CalibrationCurve:
 def calibration_curve(
     prediction: HasCdf, target: Float[Tensor, "points outputs"]
 ) -> CalibrationCurve:
-    """Return how often the cdf at the target is at most 0, 0.1, ..., 1.
+    """Return the share of targets whose cdf is at most 0, 0.1, ..., 1.
 
     Source: Kuleshov, Fenner and Ermon (2018), "Accurate uncertainties for deep learning
     using calibrated regression".

@@ -1,7 +1,7 @@
-"""Coverage against credible mass: how often many networks contain a known function.
+"""Coverage against credible mass: how often intervals of many networks contain a known function.
 
-The protocol of the message passing paper (000, section 5.1): networks that differ in their
-seed are fitted to the same noisy curve, and the truth is looked for beyond its ends.
+The protocol of the message passing paper (000, section 5.1): networks that differ in their seed are
+fitted to the same noisy curve, and the truth is compared with them beyond its ends.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 MASSES = np.arange(1, 101) / 100
-"""The appendix says from 0; the public code starts at 0.01."""
+"""Masses of the intervals. The appendix starts at 0; the public code starts at 0.01."""
 SIGMA_LEVELS = ((0.16, 0.84), (0.025, 0.975), (0.0015, 0.9985))
 """Lower and upper cdf of the intervals called 1, 2 and 3 sigma."""
 OUTSIDE = 10.0
-"""Where the sides begin, in units of the input."""
+"""Distance from 0 at which the sides begin, in units of the input."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class CredibleCoverage:
 
         NaN where coverage is constant.
         """
-        both = np.concatenate([self.negative, self.positive])
+        all_coverage = np.concatenate([self.negative, self.positive])
         return (
             _correlation(self.mass, self.positive),
             _correlation(self.mass, self.negative),
-            _correlation(np.tile(self.mass, 2), both),
+            _correlation(np.tile(self.mass, 2), all_coverage),
         )
 
     @property
@@ -71,10 +71,10 @@ def credible_coverage(
 
 
 def sigma_coverage(
-    cdf_at_truth: Float[ndarray, "networks positions"], chosen: Bool[ndarray, " positions"]
+    cdf_at_truth: Float[ndarray, "networks positions"], selected: Bool[ndarray, " positions"]
 ) -> Float[ndarray, "3"]:
     """Return the median coverage of the 1, 2 and 3 sigma intervals over chosen positions."""
-    return _median_coverage(cdf_at_truth[:, chosen], SIGMA_LEVELS)
+    return _median_coverage(cdf_at_truth[:, selected], SIGMA_LEVELS)
 
 
 def _median_coverage(cdf: ndarray, levels: Sequence[tuple[float, float]]) -> ndarray:

@@ -1,4 +1,4 @@
-r"""How far a predictive distribution of one real output is from another, at each point.
+r"""Distances between predictive distributions of one real output, at each point.
 
 Both distances are integrals over a grid of `NODES` equal steps that spans every component of
 a mixture to `REACH` standard deviations. A component narrower than a step is widened to it, so
@@ -20,9 +20,10 @@ from bnnbench.methods.predictions.predictive import GaussianPredictive, RealPred
 NODES, REACH = 512, 9.0
 CHUNK_VALUES, POINTS_AT_ONCE = 2**14, 128
 LEAST_EXPONENT = -700.0
-"""Below, the exponential is subnormal, which takes processors 50 times as long."""
+"""Least exponent: below it the exponential is subnormal, which takes processors 50 times as long.
+"""
 REFINEMENT = 8
-"""How many straight pieces of the cdf stand for one step when quantiles are compared."""
+"""Number of straight pieces of the cdf per step when quantiles are compared."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +45,19 @@ class Tabulated:
 
     @cached_property
     def ends(self) -> tuple[Float64[Tensor, " points"], Float64[Tensor, " points"]]:
-        """Where the grid begins and ends."""
+        """The first and last node of the grid."""
         if isinstance(self.prediction, GaussianPredictive):
             means, variances = self.prediction.means, self.prediction.variances
         else:
             means, variances = self.prediction.mean[None], self.prediction.variance[None]
         means, stds = means[..., 0], variances[..., 0].sqrt()
         low, high = (means - REACH * stds).amin(0), (means + REACH * stds).amax(0)
-        # A point mass needs a step that can be told from 0.
+        # A point mass needs a step that is not lost in rounding.
         least = 1e-9 * torch.maximum(low.abs(), high.abs()).double() + 1e-300
         low, high = low.double() - least, high.double() + least
-        margin = REACH * (high - low) / (NODES - 1 - 2 * REACH)  # for what is widened to a step
+        margin = (
+            REACH * (high - low) / (NODES - 1 - 2 * REACH)
+        )  # for components that are widened to a step
         return low - margin, high + margin
 
     @cached_property
@@ -152,10 +155,10 @@ def _check_lengths(prediction: Tabulated, reference: Tabulated) -> None:
         raise ValueError(f"{lengths[0]} predictions for {lengths[1]} of the reference")
 
 
-def _between_gaussians(one: GaussianPredictive, other: GaussianPredictive) -> Tensor:
+def _between_gaussians(first: GaussianPredictive, second: GaussianPredictive) -> Tensor:
     """Return the root of (m₁ - m₂)² + (s₁ - s₂)²."""
-    spread = one.variance.sqrt() - other.variance.sqrt()
-    return torch.hypot(one.mean - other.mean, spread)[:, 0]
+    spread = first.variance.sqrt() - second.variance.sqrt()
+    return torch.hypot(first.mean - second.mean, spread)[:, 0]
 
 
 def _relative_entropy(prediction: GaussianPredictive, reference: GaussianPredictive) -> Tensor:

@@ -1,4 +1,4 @@
-r"""How far an estimated density is from the exact one, at each point.
+r"""Divergences of an estimated density from the exact one, at each point.
 
 Integrals are sums over the nodes of an even grid, beyond which both densities vanish: exact to
 rounding for densities that are smooth on the scale of a step.
@@ -51,7 +51,7 @@ def logistic_error(
 def cubic_error(
     estimate: Float64[Tensor, " points"], exact: Float64[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
-    """Return the same error, of the mean of a cubic in the logistic function's place."""
+    """Return the absolute error of a mean of the cubic that replaces the logistic function."""
     return logistic_error(estimate, exact)
 
 

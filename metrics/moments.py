@@ -1,4 +1,4 @@
-"""How far moments of units are from those of samples: errors in mean, in deviation, in class.
+"""Errors of moments against those of samples: of means, deviations and class probabilities.
 
 Source: paper 001, section 4 ("Approximation Accuracy").
 """
@@ -11,7 +11,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 SATURATED = 1e-8
-"""Units whose samples have a lesser standard deviation have no ratio of deviations."""
+"""Units whose samples have a smaller standard deviation have no ratio of deviations."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Units:
 
 @dataclass(frozen=True)
 class SampledUnits:
-    """The same, estimated from so many samples; None for what is exact."""
+    """Moments estimated from a number of samples; None for exact values."""
 
     mean: Float64[Tensor, "images *units"]
     std: Float64[Tensor, "images *units"]
@@ -32,7 +32,7 @@ class SampledUnits:
 
 
 class RunningMoments:
-    """Mean and variance of samples that come in batches and are not kept.
+    """Mean and variance of samples that come in batches and are not stored.
 
     Sums of a batch are of deviations from its mean, in the precision of the samples; all else
     is in float64. Source: Chan, Golub and LeVeque (1979), the corrected two passes within
@@ -44,12 +44,12 @@ class RunningMoments:
         self._mean = self._squares = torch.zeros((), dtype=torch.float64)
 
     def add(self, samples: Float[Tensor, "samples *units"]) -> None:
-        """Take further samples into account."""
+        """Add a batch of samples."""
         count, rough = len(samples), samples.mean(0)
         deviations = samples - rough
-        rest = deviations.sum(0).double()
-        mean = rough.double() + rest / count
-        squares = deviations.square_().sum(0).double() - rest.square() / count
+        correction = deviations.sum(0).double()
+        mean = rough.double() + correction / count
+        squares = deviations.square_().sum(0).double() - correction.square() / count
         if not self.count:
             self.count, self._mean, self._squares = count, mean, squares
             return
@@ -69,44 +69,41 @@ class RunningMoments:
         return self._squares / (self.count - 1)
 
     def units(self) -> SampledUnits:
-        """Return what is known, for samples whose leading axis is that of images."""
+        """Return the moments, for samples whose leading axis is that of images."""
         return SampledUnits(self.mean, self.variance.sqrt(), self.count)
 
     def population(self) -> SampledUnits:
-        """Return the same of samples that are all there is, as of one image."""
+        """Return the moments of samples that are the whole population, as of one image."""
         std = (self._squares / self.count).sqrt()
         return SampledUnits(self.mean[None], std[None])
 
 
-def eps_mu(found: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
+def eps_mu(estimate: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
     r"""Return the mean absolute error of the means in mean standard deviations of samples.
 
     $$ \operatorname{mean} |\mu - \mu^*| / \operatorname{mean} \sigma^* $$
     """
-    return (found.mean.double() - truth.mean).abs().mean() / truth.std.mean()
+    return (estimate.mean.double() - truth.mean).abs().mean() / truth.std.mean()
 
 
-def eps_sigma(found: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
+def eps_sigma(estimate: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
     r"""Return the geometric mean of the ratio of standard deviations; 1 is exact.
 
     Units whose samples are saturated are left out; NaN where all are.
     """
-    if found.std is None:
+    if estimate.std is None:
         raise ValueError("eps_sigma needs standard deviations; got means alone")
     alive = truth.std >= SATURATED
-    return (found.std.double()[alive].log() - truth.std[alive].log()).mean().exp()
+    return (estimate.std.double()[alive].log() - truth.std[alive].log()).mean().exp()
 
 
-def excluded_share(found: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
+def excluded_share(estimate: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
     """Return the share of units that `eps_sigma` leaves out."""
     return (truth.std < SATURATED).double().mean()
 
 
-def eps_mu_floor(found: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
-    r"""Return the `eps_mu` that exact means of Gaussian units have against so many samples.
-
-    $$ \sqrt{2 / (\pi T)} $$
-    """
+def eps_mu_floor(estimate: Units, truth: SampledUnits) -> Float64[Tensor, ""]:
+    r"""Return the `eps_mu` of exact means of Gaussian units against this number of samples."""
     floor = 0.0 if truth.samples is None else math.sqrt(2 / (math.pi * truth.samples))
     return torch.tensor(floor, dtype=torch.float64)
 
@@ -120,8 +117,8 @@ def kl_class_posterior(
     return terms.sum(1).mean()
 
 
-def kl_floor(found: object, truth: SampledUnits) -> Float64[Tensor, ""]:
-    r"""Return the KL that the exact class posterior has against so many samples, in nats.
+def kl_floor(estimate: object, truth: SampledUnits) -> Float64[Tensor, ""]:
+    r"""Return the KL of the exact class posterior against this number of samples, in nats.
 
     To first order in 1/T: $\sum_y \operatorname{Var} p_y / (2 T q^*_y)$.
     """

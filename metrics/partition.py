@@ -13,13 +13,13 @@ def minimum_variance_bins(values: Float64[Tensor, " points"], bins: int) -> Int[
     where there are fewer distinct values; of equally good partitions, the earliest cuts.
     Source: Fisher (1958), "On grouping for maximum homogeneity".
     """
-    distinct, place, count = np.unique(
+    distinct, position, count = np.unique(
         values.numpy(force=True), return_inverse=True, return_counts=True
     )
     if np.isnan(distinct).any():
         return torch.zeros(len(values), dtype=torch.int64, device=values.device)
     cuts = _Segments(distinct, count).cuts(min(bins, len(distinct)))
-    index = np.searchsorted(cuts, place, side="right")
+    index = np.searchsorted(cuts, position, side="right")
     return torch.from_numpy(index).to(values.device)
 
 
@@ -27,8 +27,8 @@ class _Segments:
     """The dynamic programme over segments of sorted distinct values, with multiplicities."""
 
     def __init__(self, values: np.ndarray, count: np.ndarray) -> None:
-        # Confidences crowd at 1. Sums of what is missing to 1, from the top down, stay as
-        # small as what they sum, so that differences of them keep their digits.
+        # Confidences are dense near 1. Sums of distances from 1, from the top down, stay as small
+        # as their terms, so that differences of them keep their digits.
         missing = 1 - values
         self.size = len(values)
         self.count, self.sum, self.square = (
@@ -42,7 +42,7 @@ class _Segments:
         return np.maximum(squares - total**2 / (self.count[start] - self.count[end]), 0)
 
     def cuts(self, segments: int) -> np.ndarray:
-        """Return where the best partition's segments but the first begin."""
+        """Return the starts of all segments but the first in the best partition."""
         ends = np.arange(self.size + 1)
         best = np.full(self.size + 1, np.inf)
         best[1:] = self.cost(np.zeros(self.size, int), ends[1:])

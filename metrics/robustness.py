@@ -1,4 +1,4 @@
-"""What goes wrong under perturbed inputs: how sure errors are, and whether attacks had a way."""
+"""Scores under perturbed inputs: confidence of errors, and vanishing gradients."""
 
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
@@ -27,7 +27,7 @@ def mean_log_odds_of_errors(
 def median_log_odds_of_errors(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, ""]:
-    """Return their median, which a few errors of probability 0 do not make infinite."""
+    """Return the median log odds of errors, finite despite a few errors of probability 0."""
     of_errors = _of_errors(prediction, target)
     return of_errors.quantile(0.5) if len(of_errors) else of_errors.mean()
 
@@ -41,6 +41,6 @@ def zero_gradient(
 ) -> Float64[Tensor, " points"]:
     """Return 1 where the loss's gradient is 0 in every input: an attack could not even begin.
 
-    In floating point the gradient of a sure prediction is 0; that is no robustness.
+    In floating point the gradient of a certain prediction is 0; that is no robustness.
     """
     return (gradient.flatten(1) == 0).all(1).double()

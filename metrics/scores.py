@@ -29,9 +29,9 @@ def top_k_accuracy(
 ) -> Float64[Tensor, " points"]:
     """Return 1 where the target is among the `k` most probable classes, lowest of equals first."""
     log_probs = prediction.mixture_log_probs
-    own = prediction.log_prob(target)[:, None]
+    target_log_prob = prediction.log_prob(target)[:, None]
     lower = torch.arange(log_probs.shape[1], device=log_probs.device) < target[:, None]
-    ahead = ((log_probs > own) | ((log_probs == own) & lower)).sum(1)
+    ahead = ((log_probs > target_log_prob) | ((log_probs == target_log_prob) & lower)).sum(1)
     return (ahead < k).double().where(~log_probs.isnan().any(1), torch.nan)
 
 
@@ -68,14 +68,14 @@ def log_loss(prediction: HasLogProb, target: Int[Tensor, " points"]) -> Float64[
 def log_loss_of_probabilities(
     probs: Float[Tensor, "points classes"], target: Int[Tensor, " points"]
 ) -> tuple[Float64[Tensor, " points"], int]:
-    """Return the log loss where only probabilities exist, and how many points were floored.
+    """Return the log loss of probabilities, and the number of points that were floored.
 
     Probabilities below the smallest normal double, about 2.2e-308, are taken as that. To be
     reported with the score: a count above 0 says that the loss is really larger, or infinite.
     """
-    own = probs.double().gather(1, target.long()[:, None]).squeeze(1)
-    floored = int((own < SMALLEST_PROBABILITY).sum())
-    return -own.clamp(min=SMALLEST_PROBABILITY).log(), floored
+    target_probs = probs.double().gather(1, target.long()[:, None]).squeeze(1)
+    floored = int((target_probs < SMALLEST_PROBABILITY).sum())
+    return -target_probs.clamp(min=SMALLEST_PROBABILITY).log(), floored
 
 
 def brier_score(

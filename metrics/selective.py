@@ -1,4 +1,4 @@
-"""Selective prediction: the errors that remain when the least confident points are refused."""
+"""Selective prediction: errors that remain when the least confident points are rejected."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from bnnbench.metrics.uncertainty import confidence
 
 @dataclass(frozen=True)
 class RiskCoverageCurve:
-    """What happens when the k most confident points are accepted, for k = 1, ..., N.
+    """Risks when the k most confident points are accepted, for k = 1, ..., N.
 
     `risk` is the share of errors among the accepted; `generalised_risk` among all points.
     """

@@ -1,4 +1,4 @@
-"""How well an uncertainty tells other data from the data of training.
+"""Detection of out-of-distribution data by an uncertainty.
 
 Scores are larger, and targets 1, where a point is out of distribution.
 """
@@ -63,7 +63,7 @@ def fpr95_in(
 
 
 def _accepted(score: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Return how many positives and negatives reach each distinct score, highest first.
+    """Return counts of positives and negatives with at least each distinct score, highest first.
 
     Both counts begin at 0, before the first threshold. A score of NaN makes them all NaN.
     """

@@ -31,7 +31,7 @@ def stated_interval_width(prediction: HasInterval) -> Float64[Tensor, " points"]
 def interval_score(
     prediction: HasInterval, target: Float[Tensor, "points outputs"]
 ) -> Float64[Tensor, " points"]:
-    r"""Return the interval's width and a fine for a target outside, averaged over outputs.
+    r"""Return the interval's width and a penalty for a target outside, averaged over outputs.
 
     $$ (u - l) + \tfrac2\alpha \max(l - y, 0) + \tfrac2\alpha \max(y - u, 0) $$
 
@@ -54,7 +54,7 @@ def set_coverage(prediction: HasSet, target: Int[Tensor, " points"]) -> Float64[
 
 
 def set_size(prediction: HasSet) -> Float64[Tensor, " points"]:
-    """Return how many classes the set contains; an empty one has size 0.
+    """Return the number of classes in the set; an empty one has size 0.
 
     Source: Sadinle, Lei and Wasserman (2019), "Least ambiguous set-valued classifiers with bounded
     error levels" (ambiguity).

@@ -1,4 +1,4 @@
-"""Comparing two methods over the same splits, and one number with a printed one."""
+"""Comparison of two methods over the same splits, and of a number with a published one."""
 
 import math
 from collections import defaultdict
@@ -12,7 +12,7 @@ from numpy import ndarray
 from scipy import stats
 
 EXACT_WILCOXON = 25
-"""The most differences for which the signed rank distribution is enumerated."""
+"""Largest number of differences for which the signed rank distribution is enumerated."""
 
 
 Samples = Mapping[tuple[int, int], float]
@@ -60,8 +60,9 @@ def mean(values: Sequence[float]) -> float:
 def summary(values: Float[ndarray, " splits"]) -> Summary:
     """Return the summary of values over splits or seeds, or of their paired differences."""
     spreads = len(values) > 1 and np.isfinite(values).all()
-    std = float(values.std(ddof=1)) if spreads else math.nan
-    return Summary(float(values.mean()), std, std / math.sqrt(len(values)), len(values))
+    with np.errstate(over="ignore"):  # of values near the largest number, the spread is infinite
+        std = float(values.std(ddof=1)) if spreads else math.nan
+        return Summary(float(values.mean()), std, std / math.sqrt(len(values)), len(values))
 
 
 def paired_t(differences: Float[ndarray, " splits"]) -> Significance:
@@ -105,19 +106,19 @@ def wilcoxon(differences: Float[ndarray, " pairs"]) -> Significance:
         return Significance(0.0, 1.0)
     distinct = count <= EXACT_WILCOXON and len(np.unique(np.abs(nonzero))) == count
     method = "exact" if distinct else "asymptotic"
-    found: Any = stats.wilcoxon(nonzero, correction=False, method=method)
-    return Significance(float(found.statistic), float(found.pvalue))
+    result: Any = stats.wilcoxon(nonzero, correction=False, method=method)
+    return Significance(float(result.statistic), float(result.pvalue))
 
 
 def holm(p_values: Float[ndarray, "*columns tests"]) -> Float[ndarray, "*columns tests"]:
-    """Return p values adjusted for making all tests of a column, in the order given.
+    """Return p values adjusted for all tests of a column, in the given order.
 
     NaN stands for a test that was not made, and stays. Source: Holm (1979), "A simple
     sequentially rejective multiple test procedure".
     """
     order = np.argsort(p_values, axis=-1, kind="stable")  # NaN come last
-    left = (~np.isnan(p_values)).sum(-1, keepdims=True) - np.arange(p_values.shape[-1])
-    scaled = np.minimum(1, left * np.take_along_axis(p_values, order, -1))
+    remaining = (~np.isnan(p_values)).sum(-1, keepdims=True) - np.arange(p_values.shape[-1])
+    scaled = np.minimum(1, remaining * np.take_along_axis(p_values, order, -1))
     adjusted = np.empty_like(p_values)
     np.put_along_axis(adjusted, order, np.maximum.accumulate(scaled, -1), -1)
     return adjusted

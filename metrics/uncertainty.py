@@ -1,4 +1,4 @@
-"""How uncertain a categorical prediction is, whatever the target."""
+"""The uncertainty of a categorical prediction, whatever the target."""
 
 import torch
 from jaxtyping import Float64
@@ -17,8 +17,7 @@ from bnnbench.methods.predictions.dirichlet import mutual_information as informa
 PRECISIONS = (1e-3, 1e6)
 """The least and the largest precision of a Dirichlet fitted to draws; a single draw has the latter.
 
-Wider than the bounds that training has, within which points of much doubt would tie.
-"""
+Wider than the bounds of training, within which uncertain points would tie. """
 
 
 def entropy(prediction: HasProbabilities) -> Float64[Tensor, " points"]:
@@ -51,7 +50,7 @@ def one_minus_confidence(prediction: HasProbabilities) -> Float64[Tensor, " poin
 
 
 def dirichlet_precision(prediction: HasSpread) -> Float64[Tensor, " points"]:
-    """Return the precision of the Dirichlet fitted to the draws: how much they agree.
+    """Return the precision of the Dirichlet fitted to the draws: the agreement among them.
 
     Source: paper 003, eqs. 29 to 32.
     """
@@ -59,7 +58,7 @@ def dirichlet_precision(prediction: HasSpread) -> Float64[Tensor, " points"]:
 
 
 def minus_dirichlet_precision(prediction: HasSpread) -> Float64[Tensor, " points"]:
-    """Return the negative precision, which grows with doubt."""
+    """Return the negative precision, which grows with uncertainty."""
     return -dirichlet_precision(prediction)
 
 

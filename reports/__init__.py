@@ -1,4 +1,4 @@
-"""What the store kept, as pages, tables and figures. A report is a function of records."""
+"""Stored results as pages, tables and figures. A report is a function of records."""
 
 if __name__ == "reports":  # `bnnbench report`, in a checkout
     from bnnbench.checkout import run_as_bnnbench

@@ -17,7 +17,7 @@ class Entry:
     title: str
     profiles: tuple[str, ...]
     sampled: bool = False
-    """Whether a number of samples can be chosen, by `--samples`."""
+    """True if `--samples` chooses a number of samples."""
 
 
 SUITES: Mapping[str, Entry] = {
@@ -103,4 +103,5 @@ def unknown(name: str, commands: Iterable[str]) -> str:
     names = [*SUITES, *commands]
     near = difflib.get_close_matches(name, names, 1)
     hint = f"did you mean {near[0]}? " if near else ""
-    return f"{name!r} is no suite and no command. {hint.capitalize()}There is {', '.join(names)}."
+    choices = ", ".join(names)
+    return f"{name!r} is not a suite or a command. {hint.capitalize()}Choose one of {choices}."

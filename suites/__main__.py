@@ -8,11 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.methods import METHODS, method_type
 from bnnbench.suites import SUITES
 
 SHOWN = 12
-"""How many names of a kind are listed; a search has hundreds."""
+"""Most names of a kind that are listed; a search has hundreds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,7 +66,7 @@ def _show(
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(legible(cell)) for cell in row))
     console.print(table)
     console.print()
 

@@ -1,6 +1,6 @@
 """Active learning of paper 004, section 5.4: twenty labelled rows, nine more chosen one by one."""
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.methods.hmc.method import Hmc

@@ -1,6 +1,6 @@
 """Active learning of digits: batches chosen by BALD or by entropy against random ones."""
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.official.mnist import Mnist

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from bnnbench.datasets.conditions.base import Clean, Rotated
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.rotated import Rotated
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.official.mnist import Mnist

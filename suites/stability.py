@@ -6,7 +6,7 @@ Paper 001 shows figures and prints no numbers.
 
 from dataclasses import replace
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.perturbations import GaussianNoise, SignNoise
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.mnist import Mnist

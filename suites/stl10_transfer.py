@@ -5,7 +5,7 @@ Nine classes are in both. Predictions stay those over CIFAR-10's ten classes.
 
 from dataclasses import replace
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.transfer import Transfer
 from bnnbench.datasets.cuts.augmented import Augmented
 from bnnbench.datasets.cuts.limited import Limited
@@ -17,7 +17,14 @@ from bnnbench.methods.networks.catalogue import preresnet164, vgg16, wideresnet2
 from bnnbench.methods.trajectory.last_iterate import LastIterate
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.metrics import CLASSIFICATION
-from bnnbench.suites import cifar10
+from bnnbench.suites.cifar10 import settings as cifar10
+from bnnbench.suites.cifar10.paper_002 import (
+    DEPARTURES,
+    PAPER_002_PRERESNET,
+    PAPER_002_VGG,
+    PAPER_002_WIDERESNET,
+)
+from bnnbench.suites.cifar10.quick import QUICK as CIFAR10_QUICK
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
@@ -29,7 +36,7 @@ TITLE = "Transfer from CIFAR-10 to the nine classes of STL-10 that both have"
 # frogs; both are scored.
 NINE, TEN = Transfer(Stl10Shared()), Transfer(Stl10Shared(monkeys=True))
 PAPER = replace(
-    cifar10.PAPER_002_VGG,
+    PAPER_002_VGG,
     name="stl10_transfer",
     title=f"{TITLE}, VGG-16",
     profile="paper",
@@ -39,27 +46,27 @@ PAPER = replace(
         Evaluation(NINE, CLASSIFICATION),
         Evaluation(TEN, CLASSIFICATION),
     ),
-    reproduces=(Reproduces("002", "4", cifar10.CIFAR_DEPARTURES),),
+    reproduces=(Reproduces("002", "4", DEPARTURES),),
 )
 PAPER_PRERESNET = replace(
     PAPER,
     title=f"{TITLE}, PreResNet-164",
     profile="paper_preresnet164",
-    methods=cifar10.PAPER_002_PRERESNET.methods,
+    methods=PAPER_002_PRERESNET.methods,
     cases=(Case(Augmented(Cifar10()), preresnet164()),),
 )
 PAPER_WIDERESNET = replace(
     PAPER,
     title=f"{TITLE}, WideResNet-28-10",
     profile="paper_wideresnet28_10",
-    methods=cifar10.PAPER_002_WIDERESNET.methods,
+    methods=PAPER_002_WIDERESNET.methods,
     cases=(Case(Augmented(Cifar10()), wideresnet28_10()),),
-    reproduces=(Reproduces("002", "10", cifar10.CIFAR_DEPARTURES),),
+    reproduces=(Reproduces("002", "10", DEPARTURES),),
 )
 
 # The narrow network and the descent of bnnbench.suites.cifar10's quick profile.
-DESCENT = cifar10.QUICK_TRAJECTORY
-KNOWN = cifar10.QUICK.methods
+DESCENT = cifar10.TRAJECTORY
+KNOWN = CIFAR10_QUICK.methods
 QUICK = Suite(
     name="stl10_transfer",
     title=TITLE,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.plane import Plane
 from bnnbench.datasets.generated.two_moons import TwoMoons
 from bnnbench.methods.adamw import AdamW

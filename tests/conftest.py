@@ -27,6 +27,35 @@ if "--benchmark-only" not in sys.argv:
     jaxtyping.install_import_hook(PACKAGES, CHECK)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave benchmarks to `make benchmark`, which asks for nothing else; mark what needs a GPU."""
+    timed = config.getoption("benchmark_only")
+    chosen = [item for item in items if ("benchmark" in fixtures_of(item)) == timed]
+    if not torch.cuda.is_available():
+        chosen = with_one_skip_for_each_test(chosen)
+    left_out = set(items) - set(chosen)
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = chosen
+
+
+def fixtures_of(item: pytest.Item) -> list[str]:
+    return getattr(item, "fixturenames", [])
+
+
+def with_one_skip_for_each_test(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the items; of a test that needs a GPU one alone remains, which is skipped."""
+    chosen, seen = [], set()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if not item.get_closest_marker("gpu"):
+            chosen.append(item)
+        elif test not in seen:
+            seen.add(test)
+            item.add_marker(pytest.mark.skip(reason="needs a GPU"))
+            chosen.append(item)
+    return chosen
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of real data, or a skipped test where there is none."""

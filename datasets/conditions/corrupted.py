@@ -1,25 +1,27 @@
 """The test images under one of the nineteen corruptions of CIFAR-10-C."""
 
 import contextlib
-import functools
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from bnnbench.datasets.base import Dataset, Origin, Split
-from bnnbench.datasets.conditions.base import ORIGINS, Resolve
-from bnnbench.datasets.corruptions import CORRUPTIONS, TEST, blocks, check
+from bnnbench.datasets.base import Dataset, Split
+from bnnbench.datasets.conditions import condition_names
+from bnnbench.datasets.conditions.base import WithoutSources
+from bnnbench.datasets.conditions.traits import Family, Traits
+from bnnbench.datasets.corruptions import CORRUPTIONS, TEST, check
 from bnnbench.datasets.corruptions.constants import SEVERITIES
 from bnnbench.datasets.corruptions.levels import SIDE, Images
-from bnnbench.datasets.corruptions.textures import photographs_will_do, textures
+from bnnbench.datasets.corruptions.on_disk import blocks
+from bnnbench.datasets.corruptions.on_disk.textures import photographs_will_do, textures
+from bnnbench.datasets.origins import ORIGINS, Origin
 from bnnbench.datasets.reading.cache import cached_per_dataset
 from bnnbench.datasets.reading.images import CHUNK, as_inputs
 
 
 @dataclass(frozen=True)
-class Corrupted:
+class Corrupted(WithoutSources):
     """The test images of a data set, 32x32 in colour, under a corruption.
 
     Those of CIFAR-10 and CIFAR-100 are the official ones where the data folder has them.
@@ -35,15 +37,15 @@ class Corrupted:
     @property
     def name(self) -> str:
         """The corruption and its severity, after "corrupted_"."""
-        return f"corrupted_{self.corruption}_{self.severity}"
+        return condition_names.corrupted(self.corruption, self.severity)
 
-    def sources(self) -> tuple[()]:
-        """Return nothing."""
-        return ()
-
-    def with_sources(self, resolve: Resolve) -> "Corrupted":
-        """Return the condition."""
-        return self
+    @property
+    def traits(self) -> Traits:
+        """Return the title, and the family of the corruption, whose sizes are severities."""
+        short = self.corruption.replace("_", " ")
+        family = Family(f"Corruption: {short}", "severity", short)
+        title = f"{family.title}, severity {self.severity}"
+        return Traits(title, family=family, size=float(self.severity))
 
     @cached_per_dataset
     def origin(self, dataset: Dataset) -> Origin:
@@ -93,27 +95,3 @@ ALL_19 = tuple(Corrupted(name, severity) for name in CORRUPTIONS for severity in
 
 TEST_15 = tuple(Corrupted(name, severity) for name in TEST for severity in SEVERITIES)
 """Those that most papers take the mean of; the other four are for choosing settings."""
-
-MEANS = {"corrupted": tuple(CORRUPTIONS), "corrupted_test15": TEST}
-"""The first word of a mean over corruptions → which are its parts."""
-
-
-def means(conditions: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the mean over corruptions at each severity, by name → the conditions it is of.
-
-    "corrupted_3" is of all nineteen, "corrupted_test15_3" of the fifteen. A mean that lacks some
-    of its parts is none.
-    """
-    return {
-        name: parts for name, parts in _parts().items() if all(part in conditions for part in parts)
-    }
-
-
-@functools.cache
-def _parts() -> dict[str, tuple[str, ...]]:
-    """Return every mean and the conditions it is of."""
-    return {
-        f"{word}_{severity}": tuple(Corrupted(name, severity).name for name in corruptions)
-        for word, corruptions in MEANS.items()
-        for severity in SEVERITIES
-    }

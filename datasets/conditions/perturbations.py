@@ -1,27 +1,26 @@
 """Test inputs moved by a size, at random: noise to set beside attacks."""
 
 import dataclasses
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from bnnbench.datasets.base import Dataset, ImageSource, Origin, Scaling, Split
-from bnnbench.datasets.conditions.base import Resolve, acquisitions
+from bnnbench.datasets.base import Dataset, Scaling, Split
+from bnnbench.datasets.conditions import condition_names
+from bnnbench.datasets.conditions.base import WithoutSources
+from bnnbench.datasets.conditions.traits import Family, Traits
 
-Self = TypeVar("Self")
 Scale = Literal["standardised", "pixel"]
-"""What a size of 1 is: one unit of what a network sees, or the range of an image's intensities."""
+"""The meaning of a size of 1: one unit of the network's inputs, or the range of intensities."""
 
 SCALES: tuple[Scale, ...] = ("standardised", "pixel")
 
 
 @dataclass(frozen=True)
-class Perturbation(ABC):
+class Perturbation(WithoutSources, ABC):
     """The test split with other inputs, within `size` of the original ones or spread by it.
 
     `clamp` keeps intensities between 0 and 1, as only images have them.
@@ -33,6 +32,10 @@ class Perturbation(ABC):
 
     kind: ClassVar[str]
     """The first word of the name."""
+    title: ClassVar[str]
+    """Title of the treatment of the inputs."""
+    size_name: ClassVar[str]
+    """The meaning of a size."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.size < float("inf"):
@@ -41,27 +44,28 @@ class Perturbation(ABC):
             raise ValueError(f"a scale is one of {', '.join(SCALES)}, not {self.scale!r}")
 
     @property
-    def family(self) -> str:
-        """The kind and the settings that are not the defaults; conditions differ in size else."""
+    def settings(self) -> tuple[str, ...]:
+        """Return texts for the settings that are not the defaults, but for the size."""
         texts = [_text(self, field) for field in dataclasses.fields(self) if field.name != "size"]
-        return "_".join([self.kind, *filter(None, texts)])
+        return tuple(filter(None, texts))
+
+    @property
+    def family(self) -> str:
+        """Return kind and settings; conditions of one family differ in size alone."""
+        return "_".join([self.kind, *self.settings])
 
     @property
     def name(self) -> str:
-        """The family and the size, which determine the condition."""
-        return f"{self.family}_{self.size:g}"
+        """Return family and size, which determine the condition."""
+        return condition_names.perturbed(self.family, self.size)
 
-    def sources(self) -> tuple[ImageSource, ...]:
-        """Return nothing."""
-        return ()
-
-    def with_sources(self: Self, resolve: Resolve) -> Self:
-        """Return the condition."""
-        return self
-
-    def origin(self, dataset: Dataset) -> Origin:
-        """Return the data set's."""
-        return dataset.origin
+    @property
+    def traits(self) -> Traits:
+        """Return the title, and the family, whose conditions differ in size alone."""
+        settings = " ".join(self.settings).replace("_", " ")
+        treatment = f"{self.title}: {settings}" if settings else self.title
+        title = f"{treatment}, {self.size_name} {self.size:g}"
+        return Traits(title, family=Family(treatment, self.size_name), size=self.size)
 
     @abstractmethod
     def select(self, dataset: Dataset) -> Split:
@@ -107,6 +111,8 @@ class GaussianNoise(RandomPerturbation):
     """The test inputs with independent Gaussian noise of standard deviation `size`."""
 
     kind: ClassVar[str] = "noise"
+    title: ClassVar[str] = "Gaussian noise"
+    size_name: ClassVar[str] = "standard deviation"
 
     def draw(self, like: Tensor, rng: torch.Generator) -> Tensor:
         """Fill a tensor with standard normals."""
@@ -119,34 +125,12 @@ class SignNoise(RandomPerturbation):
     a gradient would do."""
 
     kind: ClassVar[str] = "sign_noise"
+    title: ClassVar[str] = "Random signs"
+    size_name: ClassVar[str] = "size"
 
     def draw(self, like: Tensor, rng: torch.Generator) -> Tensor:
         """Fill a tensor with -1 and 1."""
         return like.bernoulli_(0.5, generator=rng).mul_(2).sub_(1)
-
-
-def sized(name: str) -> tuple[str, float] | None:
-    """Return family and size of a condition whose name ends in a number, None for another.
-
-    "rotated_30" is of the family "rotated"; clean data have size 0 in every family.
-    """
-    if acquisitions(name):
-        return None
-    found = re.fullmatch(r"(.*[^\W_])_(\d+(?:\.\d+)?(?:e[+-]\d+)?)", name)
-    return (found[1], float(found[2])) if found else None
-
-
-def families(names: Collection[str]) -> dict[str, dict[str, float]]:
-    """Return family → condition → size, ordered by size, of families of two sizes or more."""
-    found: dict[str, dict[str, float]] = {}
-    for name in names:
-        if parsed := sized(name):
-            found.setdefault(parsed[0], {})[name] = parsed[1]
-    return {
-        family: dict(sorted(found[family].items(), key=lambda item: item[1]))
-        for family in sorted(found)
-        if len(found[family]) > 1
-    }
 
 
 def _text(perturbation: Perturbation, field: dataclasses.Field) -> str:

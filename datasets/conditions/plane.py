@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import torch
 
-from bnnbench.datasets.base import Dataset, ImageSource, Origin, Split
-from bnnbench.datasets.conditions.base import Resolve
+from bnnbench.datasets.base import Dataset, Split
+from bnnbench.datasets.conditions.base import WithoutSources
+from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.datasets.reading.cache import cached_per_dataset
 
 
 @dataclass(frozen=True)
-class Plane:
+class Plane(WithoutSources):
     """Points low, low + step, ... up to high in two dimensions, on the network's scale.
 
     The target is 1 farther than `distance` from every training point, and otherwise 0.
@@ -31,17 +32,10 @@ class Plane:
         """Always "plane": a suite has one."""
         return "plane"
 
-    def sources(self) -> tuple[ImageSource, ...]:
-        """Return nothing."""
-        return ()
-
-    def with_sources(self, resolve: Resolve) -> "Plane":
-        """Return the condition."""
-        return self
-
-    def origin(self, dataset: Dataset) -> Origin:
-        """Return the data set's."""
-        return dataset.origin
+    @property
+    def traits(self) -> Traits:
+        """Return the title."""
+        return Traits("plane")
 
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:

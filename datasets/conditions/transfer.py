@@ -3,8 +3,13 @@
 import dataclasses
 from dataclasses import dataclass
 
-from bnnbench.datasets.base import Categorical, Dataset, DataUnavailable, ImageSource, Origin, Split
-from bnnbench.datasets.conditions.base import ORIGINS, Resolve
+from bnnbench.datasets.base import Categorical, Dataset, ImageSource, Split
+from bnnbench.datasets.conditions import condition_names
+from bnnbench.datasets.conditions.base import Resolve
+from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.datasets.errors import DataUnavailable
+from bnnbench.datasets.names import title_of, whole_of
+from bnnbench.datasets.origins import Origin, least_official
 from bnnbench.datasets.reading.cache import cached_per_dataset
 from bnnbench.datasets.reading.images import as_inputs
 
@@ -22,7 +27,16 @@ class Transfer:
     @property
     def name(self) -> str:
         """The name of the other source, after "transfer_"."""
-        return f"transfer_{self.source.name}"
+        return condition_names.transfer(self.source.name)
+
+    @property
+    def traits(self) -> Traits:
+        """Return the title, and the condition that this is a variant of."""
+        variant_of = condition_names.transfer(whole_of(self.source))
+        return Traits(
+            f"transfer to {title_of(self.source.name)}",
+            variant_of=variant_of if variant_of != self.name else "",
+        )
 
     def sources(self) -> tuple[ImageSource, ...]:
         """Return the other source."""
@@ -33,7 +47,7 @@ class Transfer:
         return dataclasses.replace(self, source=resolve(self.source))
 
     def origin(self, dataset: Dataset) -> Origin:
-        """Return the lesser origin of the two.
+        """Return the less official origin of the two.
 
         Raises DataUnavailable if one is a stand-in and the other is not: their labels then have
         nothing to do with one another.
@@ -46,7 +60,7 @@ class Transfer:
                 "place mean other things. To get what a suite needs: bnnbench data fetch "
                 "NAME (`bnnbench data` lists them); or stand-ins for all: --data stand-in"
             )
-        return ORIGINS[max(ORIGINS.index(ours), ORIGINS.index(theirs))]
+        return least_official(ours, theirs)
 
     @cached_per_dataset
     def select(self, dataset: Dataset) -> Split:

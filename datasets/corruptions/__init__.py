@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnnbench.datasets.corruptions import blur, digital, extra, noise, weather
 from bnnbench.datasets.corruptions.constants import CONSTANTS, SEVERITIES
+from bnnbench.datasets.corruptions.kinds import blur, digital, extra, noise, weather
 from bnnbench.datasets.corruptions.levels import SIDE, Images
 
 CHUNK = 100
@@ -23,10 +23,10 @@ Draw = Callable[..., tuple[np.ndarray | float, ...]]
 
 @dataclass(frozen=True)
 class Corruption:
-    """What is done to images, and what is drawn for each of them.
+    """A corruption: a function of images and of draws for each of them.
 
-    `apply(images, *draws, *constants)` returns images; `draw(rng, image, *constants)` returns
-    what is drawn for one of them, or is None where nothing is.
+    `apply(images, *draws, *constants)` returns images. `draw(rng, image, *constants)` returns the
+    draws for one image; it is None for a corruption without randomness.
     """
 
     apply: Callable[..., Images]
@@ -57,13 +57,13 @@ CORRUPTIONS: Mapping[str, Corruption] = {
 """In the customary order: those of noise, blur, weather and the digital ones, then the extra."""
 
 EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
-"""Meant to choose settings on; scores are means over the fifteen others, or over all."""
+"""Corruptions for the choice of settings; scores are means over the fifteen others, or over all."""
 
 TEST = tuple(name for name in CORRUPTIONS if name not in EXTRA)
 
 
 def check(name: str, severity: int) -> None:
-    """Raise ValueError unless there is the corruption and the severity."""
+    """Raise ValueError unless the corruption and the severity exist."""
     if name not in CORRUPTIONS:
         near = difflib.get_close_matches(name, CORRUPTIONS, 1)
         hint = f"do you mean {near[0]}?" if near else f"there are {', '.join(CORRUPTIONS)}"
@@ -75,9 +75,9 @@ def check(name: str, severity: int) -> None:
 def corrupt(images: np.ndarray, name: str, severity: int, seed: int = 0, first: int = 0) -> Images:
     """Return corrupted copies of 32x32 colour images with 8-bit levels.
 
-    What is drawn for an image depends on `seed`, `name`, `severity` and its number, counted
-    from `first`, and on nothing else: images can be corrupted in any parts. Raises ValueError
-    for images of another kind, and DataUnavailable for frost without its textures.
+    The draws for an image depend on `seed`, `name`, `severity` and its number, counted from
+    `first`, and on nothing else: images can be corrupted part by part. Raises ValueError for images
+    of another kind, and DataUnavailable for frost without its textures.
     """
     check(name, severity)
     if images.shape[1:] != (SIDE, SIDE, 3) or images.dtype != np.uint8:
@@ -99,10 +99,10 @@ def _corrupted(
     corruption, constants = CORRUPTIONS[name], CONSTANTS[name][severity - 1]
     if corruption.draw is None:
         return corruption.apply(images, *constants)
-    drawn = [
+    draws_by_image = [
         corruption.draw(rng, image, *constants) for image, rng in zip(images, rngs, strict=False)
     ]
-    draws = (np.stack(each) for each in zip(*drawn, strict=True))
+    draws = (np.stack(one_argument) for one_argument in zip(*draws_by_image, strict=True))
     return corruption.apply(images, *draws, *constants)
 
 

@@ -10,31 +10,33 @@ from pathlib import Path
 import numpy as np
 
 from bnnbench.datasets import source
-from bnnbench.datasets.base import DataDamaged, DataUnavailable, ImageSource
-from bnnbench.datasets.corruptions import CORRUPTIONS, check, official
+from bnnbench.datasets.base import ImageSource
+from bnnbench.datasets.corruptions import CORRUPTIONS, check
 from bnnbench.datasets.corruptions.contact_sheet import contact_sheet
-from bnnbench.datasets.corruptions.generation import make_cifar_c
-from bnnbench.datasets.corruptions.textures import textures
+from bnnbench.datasets.corruptions.on_disk import official
+from bnnbench.datasets.corruptions.on_disk.generation import make_cifar_c
+from bnnbench.datasets.corruptions.on_disk.textures import textures
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading import files
 
 SOURCES = ("cifar10", "cifar100", "digits_as_cifar10")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line and return its exit code: 0, 1 for trouble, 130 interrupted."""
+    """Carry out the command line and return its exit code: 0, 1 for errors, 130 if interrupted."""
     options = _options(arguments)
     if options.data_dir:
         os.environ["BNNBENCH_DATA"] = str(options.data_dir)
     if options.offline:
         os.environ["BNNBENCH_OFFLINE"] = "1"
     try:
-        chosen = source(options.source)
-        assert isinstance(chosen, ImageSource)
-        if chosen.missing("test"):
-            chosen.fetch("test")
+        image_source = source(options.source)
+        assert isinstance(image_source, ImageSource)
+        if image_source.missing("test"):
+            image_source.fetch("test")
         if "frost" in options.only or options.contact_sheet:
-            textures()  # asked for before anything is made
-        images, labels = chosen.images("test")
+            textures()  # checked before anything is computed
+        images, labels = image_source.images("test")
         if options.contact_sheet:
             options.contact_sheet.parent.mkdir(parents=True, exist_ok=True)
             contact_sheet(images[options.image], options.seed).save(options.contact_sheet)
@@ -45,21 +47,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\ninterrupted: the same command makes what is missing", file=sys.stderr)
+        print("\ninterrupted; repeat the command to continue", file=sys.stderr)
         return 130
     return 0
 
 
 def _make(images: np.ndarray, labels: np.ndarray, options: argparse.Namespace) -> None:
     reserved = [files.folder() / Path(o.files.files[0].path).parent for o in official.OFFICIAL]
-    if options.out.absolute() in [place.absolute() for place in reserved]:
+    if options.out.absolute() in [path.absolute() for path in reserved]:
         raise ValueError(
             f"{options.out} is kept for the official files: `bnnbench data fetch` puts them "
             "there; choose another folder by --out"
         )
     start, total = time.perf_counter(), 1 + len(options.only)
-    made = make_cifar_c(images, labels, options.out, options.only, options.seed, options.workers)
-    for count, (name, written) in enumerate(made, 1):
+    written_files = make_cifar_c(
+        images, labels, options.out, options.only, options.seed, options.workers
+    )
+    for count, (name, written) in enumerate(written_files, 1):
         seconds = time.perf_counter() - start
         progress = f"[{count:2}/{total}] {name:18} {written.origin:9} {written.md5}"
         print(f"{progress} {seconds:6.0f} s", flush=True)

@@ -1,8 +1,8 @@
-"""What makes each corruption as severe as it is on CIFAR-10-C, from severity 1 to 5.
+"""Constants of each corruption on CIFAR-10-C, for severities 1 to 5.
 
-Those of 32x32 images. The constants of ImageNet-C, which most packages have, are far too severe
-for them. Source: Hendrycks and Dietterich (2019), "Benchmarking Neural Network Robustness to
-Common Corruptions and Perturbations", and the program that made its files.
+They are for 32x32 images; the constants of ImageNet-C, which most packages have, are far too
+severe. Source: Hendrycks and Dietterich (2019), "Benchmarking Neural Network Robustness to Common
+Corruptions and Perturbations", and the program that made its files.
 """
 
 from collections.abc import Mapping

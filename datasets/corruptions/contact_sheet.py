@@ -29,7 +29,7 @@ def contact_sheet(image: UInt8[np.ndarray, "32 32 3"], seed: int = 0) -> Image.I
         top = LINE + row * pitch
         draw.text((MARGIN, top + (tile - FONT) // 2), name, "black", font_size=FONT)
         tiles = [image, *(corrupt(image[None], name, s, seed)[0] for s in SEVERITIES)]
-        for column, one in enumerate(tiles):
-            large = Image.fromarray(one).resize((tile, tile), Image.Resampling.NEAREST)
+        for column, levels in enumerate(tiles):
+            large = Image.fromarray(levels).resize((tile, tile), Image.Resampling.NEAREST)
             sheet.paste(large, (LABEL_WIDTH + column * pitch, top))
     return sheet

@@ -1,1 +1,1 @@
-"""Sources made of other sources: fewer rows, other folds, other scales, a pool."""
+"""Sources cut out of other sources: fewer rows, other folds, other scales, a pool."""

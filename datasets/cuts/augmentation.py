@@ -24,7 +24,7 @@ class CropsAndMirrors:
             raise ValueError(f"a border has 0 pixels or more, not {self.padding}")
 
     def __call__(self, inputs: Images, rng: Generator) -> Images:
-        """Return other images, every one of its own crop; equal streams give equal ones."""
+        """Return the inputs, each cropped at random; equal streams give equal crops."""
         points, channels, height, width = inputs.shape
         device, pad = inputs.device, self.padding
         corners = torch.randint(2 * pad + 1, (2, points, 1), generator=rng, device=device)
@@ -40,6 +40,6 @@ class CropsAndMirrors:
         rows = corners[0] + torch.arange(height, device=device)
         columns = torch.arange(width, device=device).expand(points, -1)
         columns = corners[1] + torch.where(mirrored, width - 1 - columns, columns)
-        each = torch.arange(points, device=device)[:, None, None]
+        point = torch.arange(points, device=device)[:, None, None]
         # Indexed dimensions come first: points, height, width, then channels.
-        return padded[each, :, rows[:, :, None], columns[:, None, :]].movedim(-1, 1)
+        return padded[point, :, rows[:, :, None], columns[:, None, :]].movedim(-1, 1)

@@ -9,7 +9,7 @@ from bnnbench.datasets.cuts.derived import Derived, require_images
 
 @dataclass(frozen=True)
 class Augmented(Derived):
-    """All images of `source`; those to learn from in crops out of black borders, and mirrored.
+    """All images of `source`; training images are cropped out of black borders, and mirrored.
 
     Test images stay as they are.
     """
@@ -20,6 +20,6 @@ class Augmented(Derived):
         require_images(self.source)
 
     def augmentation(self, scaling: Scaling) -> CropsAndMirrors:
-        """Return crops out of a border that is black under `scaling`."""
+        """Return the augmentation with a border that is black under `scaling`."""
         black = scaling.apply(scaling.mean.new_zeros(()))
         return CropsAndMirrors(self.padding, tuple(black.flatten().tolist()))

@@ -1,4 +1,4 @@
-"""What sources share whose rows are some of another source's."""
+"""The base of sources that are cut out of another source."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,14 +9,13 @@ from bnnbench.datasets.base import (
     Dataset,
     DataSource,
     ImageSource,
-    Origin,
-    Part,
     Scaling,
     Table,
     TableSource,
     check_fold,
     has_images,
 )
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading import images, tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import Labelled
@@ -24,46 +23,46 @@ from bnnbench.datasets.reading.images import Labelled
 
 @dataclass(frozen=True)
 class Derived:
-    """A source that goes by the name of the one it is cut from; the origin tells them apart.
+    """A source named as the one it is cut from; the origin tells them apart.
 
-    Whatever a subclass does not say is as in the source.
+    By default, every property is that of the source.
     """
 
     source: DataSource
 
     @property
     def name(self) -> str:
-        """The source's."""
+        """The name of the source."""
         return self.source.name
 
     @property
     def folds(self) -> int:
-        """The source's."""
+        """The number of folds of the source."""
         return self.source.folds
 
     @property
     def licence(self) -> str:
-        """The source's."""
+        """The licence of the source."""
         return self.source.licence
 
     @property
     def bytes(self) -> int:
-        """The source's."""
+        """The size of the source's download."""
         return self.source.bytes
 
     @property
     def classes(self) -> int:
-        """The source's, of images."""
+        """The number of classes of a source of images."""
         return self._image_source.classes
 
     @property
     def target(self) -> tuple[str, str]:
-        """The source's, of a table."""
+        """The target of a table."""
         return self._table_source.target
 
     @property
     def origin(self) -> Origin:
-        """The source's."""
+        """The origin of the source."""
         return self.source.origin
 
     def images(self, part: Part) -> Labelled:
@@ -89,48 +88,50 @@ class Derived:
             )
             augmentation = self.augmentation(dataset.scaling)
             train = replace(dataset.train, augmentation=augmentation)
-            return replace(dataset, train=train, facts=_told(dataset.facts, augmentation))
+            return replace(
+                dataset, train=train, facts=_with_augmentation(dataset.facts, augmentation)
+            )
         return tables.standardised(self.table(fold), self.target, self.origin, self.licence)
 
     @property
     def fixed_scaling(self) -> Scaling | None:
-        """How images are scaled, the source's, where that is not by their mean and deviation."""
+        """The source's fixed scaling of images, None for scaling by their mean and deviation."""
         return getattr(self.source, "fixed_scaling", None)
 
     def augmentation(self, scaling: Scaling) -> Augmentation | None:
-        """Return how training images are changed, the source's way if it has one."""
+        """Return the augmentation of training images, by default the source's."""
         return self.source.augmentation(scaling) if isinstance(self.source, Derived) else None
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return what the source lacks."""
+        """Return the source's missing files."""
         if part:
             return self._image_source.missing(self._part_of_source(part))
         return self.source.missing()
 
     def fetch(self, part: Part | None = None) -> None:
-        """Download what the source lacks."""
+        """Download the source's missing files."""
         if part:
             self._image_source.fetch(self._part_of_source(part))
         else:
             self.source.fetch()
 
     def fallbacks(self, part: Part | None = None) -> "tuple[Derived, ...]":
-        """Return the source's, cut likewise."""
+        """Return the source's fallbacks, cut in the same way."""
         if part:
-            others = self._image_source.fallbacks(self._part_of_source(part))
+            sources = self._image_source.fallbacks(self._part_of_source(part))
         else:
-            others = self.source.fallbacks()
-        return tuple(replace(self, source=other) for other in others)
+            sources = self.source.fallbacks()
+        return tuple(replace(self, source=source) for source in sources)
 
     def _part_of_source(self, part: Part) -> Part:
-        """Return which part of the source a part of this one is cut from."""
+        """Return the part of the source that a part of this one is cut from."""
         return part
 
     @property
     def _origin_of_subset(self) -> Origin:
-        """The source's, or "subset" where that is whole."""
-        whole = self.source.origin
-        return "subset" if whole in ("original", "generated") else whole
+        """The source's origin, or "subset" where the source is whole."""
+        origin = self.source.origin
+        return "subset" if origin in ("original", "generated") else origin
 
     @property
     def _image_source(self) -> ImageSource:
@@ -153,9 +154,14 @@ def require_table(source: DataSource) -> None:
         raise ValueError(f"needed a source of tables; got {source.name}")
 
 
-def _told(facts: Mapping[str, object], augmentation: Augmentation | None) -> Mapping[str, object]:
+def _with_augmentation(
+    facts: Mapping[str, object], augmentation: Augmentation | None
+) -> Mapping[str, object]:
     """Return the facts with the augmentation among the transforms."""
     if augmentation is None:
         return facts
-    done = cast(list[str], facts["transforms"])
-    return {**facts, "transforms": [*done, f"training inputs, at random each time: {augmentation}"]}
+    transforms = cast(list[str], facts["transforms"])
+    return {
+        **facts,
+        "transforms": [*transforms, f"training inputs, at random each time: {augmentation}"],
+    }

@@ -5,8 +5,9 @@ from typing import cast
 
 import numpy as np
 
-from bnnbench.datasets.base import DataSource, Part, Table, TableSource, check_fold
+from bnnbench.datasets.base import DataSource, Table, TableSource, check_fold
 from bnnbench.datasets.cuts.derived import Derived, require_table
+from bnnbench.datasets.origins import Part
 from bnnbench.datasets.reading import tables
 
 
@@ -14,9 +15,9 @@ from bnnbench.datasets.reading import tables
 class Gap(Derived):
     """All rows of a table, sorted by one of `features` for each fold: the middle third is tested.
 
-    There it shows whether a method's uncertainty grows between the data. Rows of equal values stay
-    in the order of the source; a feature of few values leaves no gap, and is best left out.
-    Source: Foong et al. (2019), "'In-between' uncertainty in Bayesian neural networks".
+    This shows whether a method's uncertainty grows between the data. Rows of equal values stay in
+    the order of the source; a feature of few values leaves no gap, and is best left out. Source:
+    Foong et al. (2019), "'In-between' uncertainty in Bayesian neural networks".
     """
 
     features: tuple[int, ...] = ()
@@ -28,19 +29,19 @@ class Gap(Derived):
 
     @property
     def name(self) -> str:
-        """The source's and "-gap"."""
+        """The source's name and "-gap"."""
         return f"{self.source.name}-gap"
 
     @property
     def folds(self) -> int:
-        """One for each feature."""
+        """One fold for each feature."""
         return len(self.features)
 
     def table(self, fold: int) -> Table:
         """Return the outer thirds along the fold's feature, and the middle one."""
-        whole = self._table_source.table(0)
-        inputs = np.concatenate([whole.train_inputs, whole.test_inputs])
-        targets = np.concatenate([whole.train_targets, whole.test_targets])
+        table = self._table_source.table(0)
+        inputs = np.concatenate([table.train_inputs, table.test_inputs])
+        targets = np.concatenate([table.train_targets, table.test_targets])
         check_fold(self, fold)
         order = np.argsort(inputs[:, self.features[fold]], kind="stable")
         first, second = len(order) // 3, 2 * len(order) // 3
@@ -48,10 +49,10 @@ class Gap(Derived):
         return tables.split_table(inputs, targets, outer, order[first:second])
 
     def fallbacks(self, part: Part | None = None) -> "tuple[Gap, ...]":
-        """Return gaps in the source's, along those of the features that it has."""
+        """Return gaps in the source's fallbacks, along those of the features that they have."""
         return tuple(
-            Gap(other, tuple(f for f in self.features if f < _features(other)))
-            for other in self.source.fallbacks()
+            Gap(fallback, tuple(f for f in self.features if f < _features(fallback)))
+            for fallback in self.source.fallbacks()
         )
 
 

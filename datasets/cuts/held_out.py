@@ -1,22 +1,23 @@
-"""A source's training rows alone, part of them held out to choose settings on."""
+"""Training rows of a source, part of them held out to choose settings on."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnnbench.datasets.base import Origin, Part, Table
+from bnnbench.datasets.base import Table
 from bnnbench.datasets.cuts.derived import Derived
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.images import Labelled
 
 
 @dataclass(frozen=True)
 class HeldOut(Derived):
-    """The training rows of `source` cut in two; its test rows are out of reach.
+    """The training rows of `source` cut in two; its test rows are not used.
 
-    The held-out rows stand where the test rows were, so that a search over settings is a
-    suite like any other. Images are held out from the end of the file, rows of a table at
-    random. The origin is "subset", or the source's if that is less.
+    The held-out rows take the place of test rows, so that a search over settings is a suite like
+    any other. Images are held out from the end of the file, rows of a table at random. The origin
+    is "subset", or the source's if that is less.
     """
 
     share: float = 0.2
@@ -27,26 +28,26 @@ class HeldOut(Derived):
 
     @property
     def origin(self) -> Origin:
-        """The source's, or "subset" where that is whole."""
+        """The source's origin, or "subset" where the source is whole."""
         return self._origin_of_subset
 
     def images(self, part: Part) -> Labelled:
         """Return the first training images, or the held-out last ones as the test part."""
         raw, labels = self._image_source.images("train")
-        cut = self._kept(len(labels))
+        cut = self._training_rows(len(labels))
         return (raw[:cut], labels[:cut]) if part == "train" else (raw[cut:], labels[cut:])
 
     def table(self, fold: int) -> Table:
         """Return the fold's training rows in two parts."""
-        whole = self._table_source.table(fold)
-        order = np.random.default_rng(fold).permutation(len(whole.train_targets))
-        cut = self._kept(len(order))
+        source_rows = self._table_source.table(fold)
+        order = np.random.default_rng(fold).permutation(len(source_rows.train_targets))
+        cut = self._training_rows(len(order))
         parts = order[:cut], order[cut:]
-        table = tables.split_table(whole.train_inputs, whole.train_targets, *parts)
-        return replace(table, ones=whole.ones, noise_std=whole.noise_std)
+        table = tables.split_table(source_rows.train_inputs, source_rows.train_targets, *parts)
+        return replace(table, ones=source_rows.ones, noise_std=source_rows.noise_std)
 
     def _part_of_source(self, part: Part) -> Part:
         return "train"
 
-    def _kept(self, rows: int) -> int:
+    def _training_rows(self, rows: int) -> int:
         return rows - round(self.share * rows)

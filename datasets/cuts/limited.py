@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from bnnbench.datasets.base import Origin, Part, Table, has_images
+from bnnbench.datasets.base import Table, has_images
 from bnnbench.datasets.cuts.derived import Derived
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading.images import Labelled
 
 
@@ -30,9 +31,9 @@ class Limited(Derived):
 
     @property
     def origin(self) -> Origin:
-        """The source's, or "subset" where rows of it were left out."""
-        whole, subset = self.source.origin, self._origin_of_subset
-        return subset if subset != whole and self._cuts() else whole
+        """The source's origin, or "subset" where rows are left out."""
+        origin, subset = self.source.origin, self._origin_of_subset
+        return subset if subset != origin and self._cuts() else origin
 
     def images(self, part: Part) -> Labelled:
         """Return the first raw images and labels of a part."""
@@ -52,7 +53,7 @@ class Limited(Derived):
         )
 
     def _cuts(self) -> bool:
-        """Return whether rows are left out, of the parts that can be read here."""
+        """Return whether rows are left out of the parts that can be read here."""
         if has_images(self.source):
             limits: tuple[tuple[Part, int | None], ...] = (
                 ("train", self.train),

@@ -10,17 +10,10 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from bnnbench.datasets.base import (
-    Dataset,
-    Origin,
-    Part,
-    PoolTooSmall,
-    Scaling,
-    Table,
-    check_fold,
-    has_images,
-)
+from bnnbench.datasets.base import Dataset, Scaling, Table, check_fold, has_images
 from bnnbench.datasets.cuts.derived import Derived
+from bnnbench.datasets.errors import PoolTooSmall
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading import images, tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import Labelled
@@ -42,18 +35,17 @@ class Partition(NamedTuple):
 class ActivePool(Derived):
     """Active learning on a source: `repeats` random partitions, its folds.
 
-    Of a table's rows, `train` are labelled, `test` are scored and all others form the pool.
-    Of images, `train` of the training part are labelled, the first `test` (None: all) of the
-    test part are scored, and the other training images form the pool. Every data set is
-    standardised on the rows that are labelled by then.
-    Source: Hernández-Lobato and Adams (2015), section 5.4.
+    Of a table's rows, `train` are labelled, `test` are scored and all others form the pool. Of
+    images, `train` of the training part are labelled, the first `test` (None: all) of the test part
+    are scored, and the other training images form the pool. Every data set is standardised on its
+    labelled rows. Source: Hernández-Lobato and Adams (2015), section 5.4.
     """
 
     train: int = 20
     test: int | None = 100
     repeats: int = 40
     limit: int | None = None
-    """At most so many labelled and test rows, for smoke tests."""
+    """Largest number of labelled and of test rows, for smoke tests."""
 
     def __post_init__(self) -> None:
         for name in ("train", "test", "repeats", "limit"):
@@ -64,17 +56,17 @@ class ActivePool(Derived):
 
     @property
     def folds(self) -> int:
-        """The repeats."""
+        """The number of repeats."""
         return self.repeats
 
     @property
     def origin(self) -> Origin:
-        """The source's, or "subset" where a limit or `test` leaves official rows out."""
-        whole = self.source.origin
-        return "subset" if whole == "original" and self._cuts() else whole
+        """The source's origin, or "subset" where a limit or `test` leaves official rows out."""
+        origin = self.source.origin
+        return "subset" if origin == "original" and self._cuts() else origin
 
     def images(self, part: Part) -> Labelled:
-        """Return the raw images and labels from which a part is drawn."""
+        """Return the raw images and labels of the source part that a part is drawn from."""
         raw, labels = self._image_source.images(part)
         rows = slice(self._limited(self.test) if part == "test" else None)
         return raw[rows], labels[rows]
@@ -91,7 +83,7 @@ class ActivePool(Derived):
     def grown(self, fold: int, acquired: Sequence[int]) -> Dataset:
         """Return the repeat with these rows of the pool labelled as well, in that order.
 
-        Raises ValueError for a row that is not in the pool, or comes twice.
+        Raises ValueError for a row that is not in the pool, or is given twice.
         """
         parts = self.partition(fold)
         if len(set(acquired)) < len(acquired) or not set(acquired) <= set(parts.pool.tolist()):
@@ -104,8 +96,8 @@ class ActivePool(Derived):
         else:
             table = self._table(parts, acquired)
             data = tables.standardised(table, self.target, self.origin, self.licence)
-        left = len(parts.pool) - len(acquired)
-        return dataclasses.replace(data, facts={**data.facts, "pool_rows": left})
+        remaining = len(parts.pool) - len(acquired)
+        return dataclasses.replace(data, facts={**data.facts, "pool_rows": remaining})
 
     def candidates(self, fold: int, acquired: Sequence[int]) -> Int[np.ndarray, " candidates"]:
         """Return the rows that are still in the pool, in random order."""
@@ -115,13 +107,13 @@ class ActivePool(Derived):
     def inputs(
         self, rows: Int[np.ndarray, " rows"], scaling: Scaling
     ) -> Float[Tensor, "rows *features"]:
-        """Return inputs as a network sees them that was trained under `scaling`."""
+        """Return the inputs of rows for a network that was trained under `scaling`."""
         if has_images(self.source):
             return images.as_inputs(self.images("train")[0][rows], scaling)
         return scaling.apply(torch.from_numpy(self._rows()[0][rows])).float()
 
     def limited(self, rows: int) -> "ActivePool":
-        """Return the source with at most so many labelled and test rows; the pool stays."""
+        """Return the source with at most this many labelled and test rows; the pool stays."""
         return replace(self, limit=self._limited(rows))
 
     @cached(40)
@@ -142,10 +134,10 @@ class ActivePool(Derived):
 
     @cached(2)
     def _rows(self) -> tuple[Shaped[np.ndarray, "rows features"], Shaped[np.ndarray, " rows"]]:
-        whole = self._table_source.table(0)
+        table = self._table_source.table(0)
         return (
-            np.concatenate([whole.train_inputs, whole.test_inputs]),
-            np.concatenate([whole.train_targets, whole.test_targets]),
+            np.concatenate([table.train_inputs, table.test_inputs]),
+            np.concatenate([table.train_targets, table.test_targets]),
         )
 
     def _limited(self, rows: int | None) -> int | None:
@@ -154,5 +146,7 @@ class ActivePool(Derived):
     def _cuts(self) -> bool:
         if self.limit is not None or not has_images(self.source):
             return self.limit is not None
-        there = not self._image_source.missing("test")
-        return there and len(self.images("test")[1]) < len(self._image_source.images("test")[1])
+        test_is_here = not self._image_source.missing("test")
+        return test_is_here and len(self.images("test")[1]) < len(
+            self._image_source.images("test")[1]
+        )

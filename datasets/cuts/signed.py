@@ -1,4 +1,4 @@
-"""Images whose intensities a network sees between -1 and 1, whatever their mean and deviation."""
+"""Images whose intensities are scaled to [-1, 1], whatever their mean and deviation."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from bnnbench.datasets.cuts.derived import Derived, require_images
 class Signed(Derived):
     """All images of `source`, black as -1 and white as 1.
 
-    How sure a network is far from its data depends on the scale of its inputs.
+    A network's confidence far from its data depends on the scale of its inputs.
     """
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
-"""STL-10 for networks that know CIFAR-10: the nine classes that both have, at 32x32.
+"""STL-10 for networks trained on CIFAR-10: the nine shared classes, at 32x32.
 
-Coates, Lee and Ng's monkeys are no class of CIFAR-10, whose frogs are none of theirs.
+The monkeys of Coates, Lee and Ng are not a class of CIFAR-10, whose frogs are not a class of
+STL-10.
 """
 
 from dataclasses import dataclass
@@ -10,25 +11,26 @@ import torch
 from jaxtyping import UInt8
 from torch.nn import functional
 
-from bnnbench.datasets.base import DataSource, ImageSource, Part
+from bnnbench.datasets.base import DataSource, ImageSource
 from bnnbench.datasets.cuts.derived import Derived
 from bnnbench.datasets.official.stl10 import Stl10
+from bnnbench.datasets.origins import Part
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import CHUNK, Labelled
 from bnnbench.datasets.stand_ins import DigitsAsCifar10
 
 CIFAR_10 = (0, 2, 1, 3, 4, 5, 7, -1, 8, 9)
-"""Of each class of STL-10 the number of the same class in CIFAR-10; of monkeys there is none."""
+"""CIFAR-10's number of each class of STL-10; monkeys have none."""
 MONKEY, FROG = 7, 6
 SIDE = 32
 
 
 @dataclass(frozen=True)
 class Stl10Shared(Derived):
-    """Images of the shared classes with CIFAR-10's labels, 7,200 of them to test on.
+    """Images of the shared classes with CIFAR-10's labels, 7,200 of them for testing.
 
-    `monkeys` as well, as the frogs that they take the place of: the public code of SWAG, and so
-    that of seed paper 002, counts them, and no network can be right about them.
+    `monkeys` includes them, labelled as the frogs whose place they take: the public code of SWAG,
+    and so that of seed paper 002, counts them, and no network can be right about them.
     """
 
     source: DataSource = Stl10()
@@ -36,21 +38,21 @@ class Stl10Shared(Derived):
 
     @property
     def name(self) -> str:
-        """The source's, and what is among it."""
+        """The source's name, with the added classes."""
         return f"{self.source.name}_with_monkeys" if self.monkeys else self.source.name
 
     @cached(2)
     def images(self, part: Part) -> Labelled:
         """Return 32x32 images of a part in the official order, and labels of CIFAR-10."""
         raw, classes = self._image_source.images(part)
-        kept = np.ones(len(classes), bool) if self.monkeys else classes != MONKEY
+        shared = np.ones(len(classes), bool) if self.monkeys else classes != MONKEY
         labels = np.where(classes == MONKEY, FROG, np.array(CIFAR_10)[classes])
-        return shrunk(raw[kept], SIDE), labels[kept]
+        return shrunk(raw[shared], SIDE), labels[shared]
 
     def fallbacks(  # pyright: ignore[reportIncompatibleMethodOverride] (digits are not derived)
         self, part: Part | None = None
     ) -> tuple[ImageSource, ...]:
-        """Return digits as they are: for networks that learned digits."""
+        """Return digits unchanged, for networks trained on digits."""
         return (DigitsAsCifar10(),)
 
 
@@ -65,8 +67,8 @@ def shrunk(
     small = np.empty((points, side, side, channels), np.uint8)
     for start in range(0, points, CHUNK):
         planes = torch.from_numpy(np.ascontiguousarray(images[start : start + CHUNK]))
-        found = functional.interpolate(
+        resized = functional.interpolate(
             planes.permute(0, 3, 1, 2).double(), (side, side), mode="bilinear", antialias=True
         )
-        small[start : start + CHUNK] = found.round().clamp(0, 255).byte().permute(0, 2, 3, 1)
+        small[start : start + CHUNK] = resized.round().clamp(0, 255).byte().permute(0, 2, 3, 1)
     return small

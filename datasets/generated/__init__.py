@@ -1,1 +1,1 @@
-"""Sources drawn from a known law by a seed, with no files."""
+"""Sources drawn from a known law by a seed, without files."""

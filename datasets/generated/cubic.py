@@ -11,10 +11,10 @@ TEST_ROWS = 121
 
 
 class _NoisyCubic(NoisyCurve):
-    """y = x³ + noise; a subclass says where x lies and how large the noise is."""
+    """y = x³ + noise; subclasses define the range of x and the noise."""
 
     farthest: float
-    """The test grid spans ± this."""
+    """Half the width of the symmetric test grid."""
 
     @abstractmethod
     def inputs(self, rng: np.random.RandomState) -> np.ndarray:

@@ -17,16 +17,17 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.datasets.base import Dataset, Gaussian, Origin, Scaling, Split, Target, check_fold
+from bnnbench.datasets.base import Dataset, Gaussian, Scaling, Split, Target, check_fold
 from bnnbench.datasets.facts import facts_of
+from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.reading.cache import cached
 
 FEATURES, TRAIN_ROWS, TEST_ROWS = 10, 20, 10
 PRIOR_STD = FEATURES**-0.5
-"""Of the weights."""
+"""Standard deviation of the weights."""
 NOISE_STD = 1.0
 SPREAD = 1.5
-"""The posterior standard deviation at test inputs, in those of the noise."""
+"""Posterior standard deviation at test inputs, relative to that of the noise."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class LinearTruth:
         """Do nothing: there are no files."""
 
     def fallbacks(self) -> tuple[()]:
-        """Return nothing: none is needed."""
+        """Return no fallbacks: none is needed."""
         return ()
 
 

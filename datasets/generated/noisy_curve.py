@@ -1,4 +1,4 @@
-"""Problems of one input whose true function is known: data from a law and a seed, not from files.
+"""One-dimensional problems whose true function is known, drawn by a seed.
 
 Fold k is an independent data set, drawn by NumPy's legacy generator with seed k, whose stream
 is the same in every version. Test inputs are an even grid that reaches beyond the training
@@ -14,13 +14,14 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.datasets.base import Dataset, Origin, Table
+from bnnbench.datasets.base import Dataset, Table
+from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.cache import cached
 
 
 class NoisyCurve(ABC):
-    """y = f(x) + noise; a subclass says what f is, where x lies and how large the noise is."""
+    """y = f(x) + noise; subclasses define f, the range of x and the noise."""
 
     name: str
     folds = 100
@@ -29,9 +30,9 @@ class NoisyCurve(ABC):
     bytes = 0
     noise_std: float
     noise_is_known = False
-    """Whether methods are told the noise."""
+    """True if methods know the noise."""
     law: str
-    """How the data come about, for people."""
+    """A description of the law, for people."""
 
     @property
     def origin(self) -> Origin:
@@ -73,9 +74,9 @@ class NoisyCurve(ABC):
         train_targets, test_targets = (
             self.function(x) + self.noise_std * rng.standard_normal(len(x)) for x in (train, test)
         )
-        known = self.noise_std if self.noise_is_known else None
+        noise_std = self.noise_std if self.noise_is_known else None
         rows = (train[:, None], train_targets, test[:, None], test_targets)
-        return Table(*rows, noise_std=known)
+        return Table(*rows, noise_std=noise_std)
 
     def missing(self) -> tuple[str, ...]:
         """Return nothing: there are no files."""
@@ -86,7 +87,7 @@ class NoisyCurve(ABC):
         return
 
     def fallbacks(self) -> tuple[()]:
-        """Return nothing: none is needed."""
+        """Return no fallbacks: none is needed."""
         return ()
 
 

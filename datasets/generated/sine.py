@@ -18,14 +18,14 @@ _LAW = "y = 0.5 x + 0.2 sin 2πx + 0.3 sin 4πx + N(0, 0.0025)"
 
 
 class _NoisySine(NoisyCurve):
-    """A subclass says where x lies and how far and finely it is tested."""
+    """Subclasses define the range of x and the test grid."""
 
     noise_std = 0.05
     noise_is_known = True
     low: float
     high: float
     margin: float
-    """How far the test grid reaches beyond the training inputs, on either side."""
+    """Distance that the test grid reaches beyond the training inputs, on either side."""
     step: float
 
     def function(self, inputs: np.ndarray) -> np.ndarray:

@@ -13,8 +13,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from sklearn.datasets import make_moons
 
-from bnnbench.datasets.base import Categorical, Dataset, Origin, Scaling, Split, check_fold
+from bnnbench.datasets.base import Categorical, Dataset, Scaling, Split, check_fold
 from bnnbench.datasets.facts import facts_of
+from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.reading.cache import cached
 
 TRAIN_ROWS, TEST_ROWS, NOISE_STD = 100, 1000, 0.2
@@ -59,7 +60,7 @@ class TwoMoons:
         """Do nothing: there are no files."""
 
     def fallbacks(self) -> tuple[()]:
-        """Return nothing: none is needed."""
+        """Return no fallbacks: none is needed."""
         return ()
 
 

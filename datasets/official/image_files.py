@@ -1,10 +1,11 @@
-"""What the official image sets share: two parts, each in files of its own."""
+"""The base of the official image sets, whose two parts have separate files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from bnnbench.datasets.base import Dataset, ImageSource, Origin, Part
+from bnnbench.datasets.base import Dataset, ImageSource
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading import files, images
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.files import DataFile
@@ -14,7 +15,7 @@ from bnnbench.datasets.reading.images import Labelled
 class ImageFiles(ABC):
     """A source in one fold that names its files; a subclass reads them in `images`.
 
-    A part whose files are there can be used without the other.
+    A part whose files are here can be used without the other.
     """
 
     FILES: ClassVar[Mapping[Part, tuple[DataFile, ...]]]
@@ -45,14 +46,14 @@ class ImageFiles(ABC):
         return images.load(self, fold)
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
-        """Return the files that `load`, or one part, lacks."""
+        """Return the missing files of `load`, or of one part."""
         return files.missing(files.needed(self.FILES, part))
 
     def fetch(self, part: Part | None = None) -> None:
-        """Download what is missing."""
+        """Download missing files."""
         files.fetch(files.needed(self.FILES, part))
 
     @abstractmethod
     def fallbacks(self, part: Part | None = None) -> tuple[ImageSource, ...]:
-        """Return what may take the source's place, to learn or as images of one part."""
+        """Return the sources that may replace it for training, or as images of one part."""
         ...

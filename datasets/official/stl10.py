@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnnbench.datasets.base import ImageSource, Part
+from bnnbench.datasets.base import ImageSource
 from bnnbench.datasets.official.image_files import ImageFiles
+from bnnbench.datasets.origins import Part
 from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.files import DataFile
@@ -21,7 +22,11 @@ ARCHIVE = DataFile(
     "stl10_binary.tar.gz",
     "md5:91f7769df0f17e558f3565bffb0c7dfb",
     2_640_397_119,
-    urls=("http://ai.stanford.edu/~acoates/stl10/stl10_binary.tar.gz",),
+    urls=(
+        "https://ai.stanford.edu/~acoates/stl10/stl10_binary.tar.gz",
+        "http://ai.stanford.edu/~acoates/stl10/stl10_binary.tar.gz",
+    ),
+    sha256="f31fd99273a1acb8609c8db427cebb1de3f71de77758cdc0e22956e1289b9866",
 )
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnnbench.datasets.base import ImageSource, Part
+from bnnbench.datasets.base import ImageSource
 from bnnbench.datasets.official.image_files import ImageFiles
 from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
+from bnnbench.datasets.origins import Part
 from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.files import DataFile
@@ -19,17 +20,28 @@ from bnnbench.datasets.reading.images import Labelled
 from bnnbench.datasets.stand_ins import DigitsAsCifar10, PhotographCrops
 
 
-def _mat(name: str, md5: str, size: int) -> tuple[DataFile, ...]:
+def _mat(name: str, md5: str, sha256: str, size: int) -> tuple[DataFile, ...]:
     urls = (
-        f"http://ufldl.stanford.edu/housenumbers/{name}",
+        f"https://ufldl.stanford.edu/housenumbers/{name}",
         f"https://cseweb.ucsd.edu/~weijian/static/datasets/svhn/{name}",
+        f"http://ufldl.stanford.edu/housenumbers/{name}",
     )
-    return (DataFile("svhn", name, f"md5:{md5}", size, urls),)
+    return (DataFile("svhn", name, f"md5:{md5}", size, urls, sha256=sha256),)
 
 
 FILES: dict[Part, tuple[DataFile, ...]] = {
-    "train": _mat("train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373", 182_040_794),
-    "test": _mat("test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3", 64_275_384),
+    "train": _mat(
+        "train_32x32.mat",
+        "e26dedcc434d2e4c54c9b2d4a06d8373",
+        "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
+        182_040_794,
+    ),
+    "test": _mat(
+        "test_32x32.mat",
+        "eb5a983be6a315427106f1b164d9cef3",
+        "cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b",
+        64_275_384,
+    ),
 }
 
 

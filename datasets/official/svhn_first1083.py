@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnnbench.datasets.base import DataDamaged, Dataset, ImageSource, Origin, Part
+from bnnbench.datasets.base import Dataset, ImageSource
+from bnnbench.datasets.errors import DataDamaged
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading import files, images
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.images import Labelled
@@ -14,18 +16,19 @@ from bnnbench.datasets.stand_ins import PhotographCrops
 
 PATH = "svhn_train_first1083.npz"
 PIXELS_SHA256 = "4bb768ab9111c02a5dc8fb453f09f9c05e79fac14cfab8ca8773d8473782ed1a"
-"""Of the pixels in C order; an npz file of the same pixels may differ in its container."""
+"""Checksum of the pixels in C order; an npz file of the same pixels may differ in its container."""
 
 
 @dataclass(frozen=True)
 class SvhnFirst1083:
-    """Other data to tell from CIFAR-10, where SVHN itself is not to be had.
+    """Out-of-distribution data for CIFAR-10, where SVHN itself is unavailable.
 
     Both parts are the same images. Neighbours often come from one house number, so that the
     images are not independent. Source: the head of train_32x32.mat (Netzer et al., 2011).
     """
 
     name = "svhn_first1083"
+    variant_of = "svhn"
     folds = 1
     classes = 0
     licence = "non-commercial use only"
@@ -43,25 +46,25 @@ class SvhnFirst1083:
     @cached(1)
     def images(self, part: Part) -> Labelled:
         """Return the 1,083 images and labels of -1."""
-        place = files.folder() / PATH
-        if not place.is_file():
-            raise files.unavailable(self.name, [str(place)], "not in the data folder")
+        path = files.folder() / PATH
+        if not path.is_file():
+            raise files.unavailable(self.name, [str(path)], "not in the data folder")
         try:
-            with np.load(io.BytesIO(place.read_bytes()), allow_pickle=False) as arrays:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
                 pixels = arrays["X"]
         except Exception as error:  # zipfile, zlib and NumPy each have their own
-            raise DataDamaged(f"{place} is truncated or altered: {error}. Remove it.") from error
+            raise DataDamaged(f"{path} is truncated or altered: {error}. Remove it.") from error
         if hashlib.sha256(np.ascontiguousarray(pixels).data).hexdigest() != PIXELS_SHA256:
-            raise DataDamaged(f"{place} holds other pixels than the known 1,083. Remove it.")
+            raise DataDamaged(f"{path} holds other pixels than the known 1,083. Remove it.")
         return pixels, np.full(len(pixels), -1)
 
     def missing(self, part: Part | None = None) -> tuple[str, ...]:
         """Return the file if the data folder lacks it."""
-        place = files.folder() / PATH
-        return () if place.is_file() else (str(place),)
+        path = files.folder() / PATH
+        return () if path.is_file() else (str(path),)
 
     def fetch(self, part: Part | None = None) -> None:
-        """Raise DataUnavailable if the file is missing: it is published nowhere."""
+        """Raise DataUnavailable if the file is missing: it cannot be downloaded."""
         if absent := self.missing():
             raise files.unavailable(self.name, absent, "nowhere to download it from; use svhn")
 

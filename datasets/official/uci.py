@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnnbench.datasets.base import Dataset, DataSource, Origin, Table, check_fold
+from bnnbench.datasets.base import Dataset, DataSource, Table, check_fold
+from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.reading import files, tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.files import DataFile
@@ -33,7 +34,7 @@ class _Set:
     column: int = -1
     delimiter: str | None = None
     ones: tuple[int, ...] = ()
-    """Constant features that are a 1, and not a 0, in the code behind published numbers."""
+    """Constant features that are 1, and not 0, in the code behind published numbers."""
 
 
 def _gal(name: str, folder: str, sha256: str, size: int) -> DataFile:
@@ -189,7 +190,7 @@ class Uci:
 
     @property
     def folds(self) -> int:
-        """20, but 5 for protein and 1 for year."""
+        """20 folds, but 5 for protein and 1 for year."""
         return SETS[self.name].folds
 
     @property

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnnbench.datasets.base import Dataset, DataSource, Origin, Table, check_fold
+from bnnbench.datasets.base import Dataset, DataSource, Table, check_fold
 from bnnbench.datasets.official.uci import check_name
+from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.reading import files, tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.files import DataFile
@@ -115,7 +116,7 @@ class UciLarge:
 
     @property
     def data_files(self) -> tuple[DataFile, DataFile]:
-        """The rows, and which of them each fold tests on."""
+        """The file of rows, and the file of each fold's test rows."""
         _, data, data_bytes, mask, mask_bytes = SETS[self.name]
         return (
             self._file("data.csv.gz", data, data_bytes),
@@ -129,15 +130,15 @@ class UciLarge:
             f"https://github.com/treforevans/uci_datasets/raw/{path}",
         )
         key = "protein_large" if self.name == "protein" else self.name
-        place = f"uci_large/{self.name}/{file}"
-        return DataFile(key, place, f"sha256:{sha256}", size, urls)
+        local_path = f"uci_large/{self.name}/{file}"
+        return DataFile(key, local_path, f"sha256:{sha256}", size, urls)
 
     def missing(self) -> tuple[str, ...]:
         """Return the files that the data folder lacks."""
         return files.missing(self.data_files)
 
     def fetch(self) -> None:
-        """Download what is missing."""
+        """Download missing files."""
         files.fetch(self.data_files)
 
     def fallbacks(self) -> tuple[DataSource, ...]:

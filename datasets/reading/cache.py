@@ -1,4 +1,4 @@
-"""What was loaded or computed lately, so that many runs share it."""
+"""Caches of loaded data, which many runs share."""
 
 import functools
 import weakref
@@ -6,25 +6,26 @@ from collections.abc import Callable
 
 from bnnbench.datasets.reading import files
 
-_caches: list[functools._lru_cache_wrapper] = []
+_forget: list[Callable[[], None]] = []
+"""Functions that empty a cache."""
 
 
 def cached(size: int) -> Callable:
-    """Keep the last `size` results of a source's method, apart for each data folder.
+    """Cache the last `size` results of a source's method, separately for each data folder.
 
     Callers share the result and must not change it.
     """
 
     def decorate(method: Callable) -> Callable:
         @functools.lru_cache(maxsize=size)
-        def kept(folder: object, source: object, *arguments: object) -> object:
+        def cached_call(folder: object, source: object, *arguments: object) -> object:
             return method(source, *arguments)
 
-        _caches.append(kept)
+        _forget.append(cached_call.cache_clear)
 
         @functools.wraps(method)
         def recall(source: object, *arguments: object) -> object:
-            return kept(files.folder(), source, *arguments)
+            return cached_call(files.folder(), source, *arguments)
 
         return recall
 
@@ -32,21 +33,22 @@ def cached(size: int) -> Callable:
 
 
 def forget() -> None:
-    """Drop all results that `cached` keeps."""
-    for kept in _caches:
-        kept.cache_clear()
+    """Drop everything that is cached here."""
+    for empty in _forget:
+        empty()
 
 
 def cached_per_dataset(select: Callable) -> Callable:
-    """Keep each condition's split of the data set it saw last, as long as that lives."""
-    kept: dict[object, tuple[weakref.ref, object]] = {}
+    """Cache each condition's split of the latest data set, as long as that data set lives."""
+    splits: dict[object, tuple[weakref.ref, object]] = {}
+    _forget.append(splits.clear)
 
     @functools.wraps(select)
     def recall(condition: object, dataset: object) -> object:
-        if condition in kept and kept[condition][0]() is dataset:
-            return kept[condition][1]
+        if condition in splits and splits[condition][0]() is dataset:
+            return splits[condition][1]
         split = select(condition, dataset)
-        kept[condition] = (weakref.ref(dataset, lambda _: kept.pop(condition, None)), split)
+        splits[condition] = (weakref.ref(dataset, lambda _: splits.pop(condition, None)), split)
         return split
 
     return recall

@@ -15,25 +15,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from bnnbench.datasets.base import DataDamaged, DataUnavailable, Origin, Part
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading.whole_files import whole
 
 Content: TypeAlias = IO[bytes] | io.BufferedIOBase
 
 CONNECT_SECONDS = 4.0
-"""How long a host may take to answer before it counts as out of reach."""
+"""Time to wait for a host before it counts as unreachable."""
 
 READ_SECONDS = 60.0
 ATTEMPTS = 2
-"""How often a URL is tried when its host answers but the file arrives damaged."""
+"""Number of attempts at a URL whose host answers while the file arrives damaged."""
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file, its place in the data folder, and where it is had.
+    """A file, its place in the data folder, and its URLs.
 
-    `checksum` is "md5:..." or "sha256:...". A file comes from one of `urls`, the official one
-    first, or is the member of the same path (or of path `member`) of an `archive`.
+    `checksum` is "md5:..." or "sha256:..."; where `sha256` is given beside an MD5, the file is
+    verified by it, while records name the former. A file comes from one of `urls`, those with
+    https first, or is the member of the same path (or of path `member`) of an `archive`.
     """
 
     source: str
@@ -43,16 +45,22 @@ class DataFile:
     urls: tuple[str, ...] = ()
     archive: "DataFile | None" = None
     member: str = ""
+    sha256: str = ""
+
+    @property
+    def verified_by(self) -> str:
+        """The checksum that the content must have: SHA-256 where it is known."""
+        return f"sha256:{self.sha256}" if self.sha256 else self.checksum
 
     @property
     def place(self) -> Path:
-        """Where the file belongs."""
+        """The path of the file."""
         return folder() / self.path
 
 
 @dataclass(frozen=True)
 class FileSet:
-    """Files that are no data set by themselves and are fetched under one name."""
+    """Files that are not a data set by themselves and are fetched under one name."""
 
     name: str
     files: tuple[DataFile, ...]
@@ -69,7 +77,7 @@ class FileSet:
         return missing(self.files)
 
     def fetch(self) -> None:
-        """Download and verify what is missing; raises `DataUnavailable`."""
+        """Download and verify missing files; raises `DataUnavailable`."""
         fetch(self.files)
 
 
@@ -79,8 +87,8 @@ _answered: dict[str, bool] = {}
 
 def folder() -> Path:
     """Return the data folder: `BNNBENCH_DATA`, else the user's cache folder."""
-    if chosen := os.environ.get("BNNBENCH_DATA"):
-        return Path(chosen).expanduser()
+    if configured := os.environ.get("BNNBENCH_DATA"):
+        return Path(configured).expanduser()
     try:
         import pooch
     except ImportError:  # nothing can be downloaded either; the folder may still hold files
@@ -99,53 +107,53 @@ def needed(parts: Mapping[Part, tuple[DataFile, ...]], part: Part | None) -> tup
 
 
 def missing(files: Iterable[DataFile]) -> tuple[str, ...]:
-    """Return the places of the files that are not there; those that are, are not read."""
+    """Return the paths of missing files; files that exist are not read."""
     return tuple(str(file.place) for file in files if not file.place.is_file())
 
 
 def read(file: DataFile) -> bytes:
-    """Return the content of a file whose checksum was verified.
+    """Return the verified content of a file.
 
-    Raises DataUnavailable where there is no file and DataDamaged where it is not the right one.
+    Raises DataUnavailable where it is missing and DataDamaged where its checksum differs.
     """
     try:
         content, stat = file.place.read_bytes(), file.place.stat()
     except FileNotFoundError:
         raise unavailable(file.source, [str(file.place)], "not in the data folder") from None
-    seen = _seen(file, stat)
-    if seen not in _verified:
-        algorithm, expected = file.checksum.split(":")
-        found = hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()
-        if found != expected:
-            raise damaged(file, f"{len(content):,} bytes with {algorithm} {found}, not {expected}")
-        _verified.add(seen)
+    state = _state_of(file, stat)
+    if state not in _verified:
+        algorithm, expected = file.verified_by.split(":")
+        digest = hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()
+        if digest != expected:
+            raise damaged(file, f"{len(content):,} bytes with {algorithm} {digest}, not {expected}")
+        _verified.add(state)
     return content
 
 
 def verified(file: DataFile) -> Path:
-    """Return the place of a file whose checksum was verified, for one too large to hold.
+    """Return the path of a verified file, for one too large to hold in memory.
 
-    Raises DataUnavailable where there is no file and DataDamaged where it is not the right one.
+    Raises DataUnavailable where it is missing and DataDamaged where its checksum differs.
     """
     try:
-        seen = _seen(file, file.place.stat())
-        if seen not in _verified:
+        state = _state_of(file, file.place.stat())
+        if state not in _verified:
             with file.place.open("rb") as content:
-                found = _digest(content, file.checksum)
-            if found != file.checksum:
-                raise damaged(file, f"it has {found}, not {file.checksum}")
-            _verified.add(seen)
+                digest = _digest(content, file.verified_by)
+            if digest != file.verified_by:
+                raise damaged(file, f"it has {digest}, not {file.verified_by}")
+            _verified.add(state)
     except FileNotFoundError:
         raise unavailable(file.source, [str(file.place)], "not in the data folder") from None
     return file.place
 
 
-def _seen(file: DataFile, stat: os.stat_result) -> tuple[Path, str, int, int]:
-    return file.place, file.checksum, stat.st_size, stat.st_mtime_ns
+def _state_of(file: DataFile, stat: os.stat_result) -> tuple[Path, str, int, int]:
+    return file.place, file.verified_by, stat.st_size, stat.st_mtime_ns
 
 
 def damaged(file: DataFile, finding: str) -> DataDamaged:
-    """Return the error that names a damaged file and its cure."""
+    """Return an error that names a damaged file and its cure."""
     return DataDamaged(
         f"{file.place} is truncated or altered: {finding}. It was not used. "
         f"`bnnbench data fetch {file.source}` replaces it."
@@ -153,7 +161,7 @@ def damaged(file: DataFile, finding: str) -> DataDamaged:
 
 
 def unavailable(source: str, places: Iterable[str], reason: str) -> DataUnavailable:
-    """Return the error that names missing files and how to get them."""
+    """Return an error that names missing files and how to get them."""
     return DataUnavailable(
         f"{source}: {reason}. Needed: {', '.join(places)}. Run `bnnbench data fetch "
         f"{source}` on a machine with a network and copy the files there, or point "
@@ -162,17 +170,17 @@ def unavailable(source: str, places: Iterable[str], reason: str) -> DataUnavaila
 
 
 def fetch(files: Iterable[DataFile]) -> None:
-    """Download what is missing or damaged; every file appears whole and verified or not at all.
+    """Download missing and damaged files; every file appears whole and verified or not at all.
 
-    Raises DataUnavailable, naming what was tried.
+    Raises DataUnavailable, naming the attempts.
     """
     try:
-        wanted = [file for file in files if not _intact(file)]
-        for file in wanted:
+        to_fetch = [file for file in files if not _intact(file)]
+        for file in to_fetch:
             if file.archive is None:
                 _download(file)
-        for archive in dict.fromkeys(file.archive for file in wanted if file.archive):
-            _unpack(archive, [file for file in wanted if file.archive == archive])
+        for archive in dict.fromkeys(file.archive for file in to_fetch if file.archive):
+            _unpack(archive, [file for file in to_fetch if file.archive == archive])
     except OSError as error:
         raise DataUnavailable(
             f"cannot use the data folder {folder()}: {error}. Choose another with "
@@ -183,7 +191,7 @@ def fetch(files: Iterable[DataFile]) -> None:
 def _intact(file: DataFile) -> bool:
     try:
         with file.place.open("rb") as content:
-            return _digest(content, file.checksum) == file.checksum
+            return _digest(content, file.verified_by) == file.verified_by
     except FileNotFoundError:
         return False
 
@@ -201,7 +209,7 @@ def _download(file: DataFile) -> None:
         raise unavailable(file.source, [str(file.place)], "BNNBENCH_OFFLINE forbids downloading")
     tried = []
     for url in file.urls:
-        if not _answers(url):
+        if not _is_reachable(url):
             tried.append(f"{url}: no answer")
         elif trouble := _retrieve(file, url):
             tried.append(f"{url}: {trouble}")
@@ -211,38 +219,38 @@ def _download(file: DataFile) -> None:
     raise unavailable(file.source, [str(file.place)], reason)
 
 
-def _answers(url: str) -> bool:
-    """Return whether the host of a URL answers at all, in bounded time even without DNS.
+def _is_reachable(url: str) -> bool:
+    """Return whether the host of a URL answers, in bounded time even without DNS.
 
-    Each host is asked once per process, and none any more when the first two were silent.
+    Each scheme and host is asked once per process, and none any more once two were silent.
     """
-    host = url.split("/")[2]
+    host = "/".join(url.split("/")[:3])
     if host not in _answered:
         if len(_answered) >= 2 and not any(_answered.values()):
             return False
-        _answered[host] = _ask(url)
+        _answered[host] = _connects(url)
     return _answered[host]
 
 
-def _ask(url: str) -> bool:
+def _connects(url: str) -> bool:
     import requests
 
-    answers: list[int] = []
+    statuses: list[int] = []
 
-    def ask() -> None:
+    def connect() -> None:
         with contextlib.suppress(requests.RequestException):
             response = requests.get(url, stream=True, timeout=CONNECT_SECONDS)
-            answers.append(response.status_code)
+            statuses.append(response.status_code)
             response.close()
 
-    asking = threading.Thread(target=ask, daemon=True)
+    asking = threading.Thread(target=connect, daemon=True)
     asking.start()
     asking.join(CONNECT_SECONDS)
-    return bool(answers)
+    return bool(statuses)
 
 
 def _retrieve(file: DataFile, url: str) -> str | None:
-    """Download and verify one URL, and return what went wrong."""
+    """Download and verify one URL, and return a description of any error."""
     import pooch
     import requests
 
@@ -255,7 +263,7 @@ def _retrieve(file: DataFile, url: str) -> str | None:
         try:
             pooch.retrieve(
                 url,
-                known_hash=file.checksum,
+                known_hash=file.verified_by,
                 fname=file.place.name,
                 path=file.place.parent,
                 downloader=downloader,
@@ -266,25 +274,25 @@ def _retrieve(file: DataFile, url: str) -> str | None:
         except requests.RequestException as error:
             trouble = f"{type(error).__name__} after a part of the file"
         except ValueError:  # pooch's word for a checksum that differs
-            trouble = f"what came does not have {file.checksum}"
+            trouble = f"what came does not have {file.verified_by}"
     return trouble
 
 
 def _unpack(archive: DataFile, files: list[DataFile]) -> None:
-    """Take the named members out of an archive, which is removed again if it was downloaded.
+    """Extract the named members of an archive, which is removed again if it was downloaded.
 
-    No other member is looked at and no path of the archive is used, so that none can lead
-    out of the data folder.
+    No other member is read and no path of the archive is used, so that none can lead out of the
+    data folder.
     """
-    kept = _intact(archive)
-    if not kept:
+    was_here = _intact(archive)
+    if not was_here:
         _download(archive)
     try:
         for file in files:
             with _member(archive, file.member or file.path) as content:
-                _place(file, content)
+                _put(file, content)
     finally:
-        if not kept:
+        if not was_here:
             archive.place.unlink(missing_ok=True)
 
 
@@ -304,10 +312,10 @@ def _member(archive: DataFile, name: str) -> Iterator[Content]:
         raise damaged(archive, str(error)) from error
 
 
-def _place(file: DataFile, content: Content) -> None:
-    """Write a verified file to its place, whole or not at all."""
+def _put(file: DataFile, content: Content) -> None:
+    """Move a verified file to its path, whole or not at all."""
     with whole(file.place) as copy:
         shutil.copyfileobj(content, copy, 2**20)
         copy.seek(0)
-        if _digest(copy, file.checksum) != file.checksum:
-            raise damaged(file, f"the member of its archive does not have {file.checksum}")
+        if _digest(copy, file.verified_by) != file.verified_by:
+            raise damaged(file, f"the member of its archive does not have {file.verified_by}")

@@ -1,4 +1,4 @@
-"""Raw images made into standardised data sets."""
+"""Standardised data sets from raw images."""
 
 import dataclasses
 from typing import TypeAlias
@@ -8,16 +8,9 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from bnnbench.datasets.base import (
-    Categorical,
-    Dataset,
-    ImageSource,
-    Origin,
-    Scaling,
-    Split,
-    check_fold,
-)
+from bnnbench.datasets.base import Categorical, Dataset, ImageSource, Scaling, Split, check_fold
 from bnnbench.datasets.facts import Rows, facts_of
+from bnnbench.datasets.origins import Origin
 
 CHUNK = 100
 """Images converted at a time, to bound memory."""
@@ -50,7 +43,7 @@ def standardised(
 ) -> Dataset:
     """Return images as standardised channels, with the training images' mean and std.
 
-    Another scaling takes their place where one is given.
+    A given scaling replaces them.
     """
     fixed = scaling is not None
     scaling = scaling or channel_scaling(train[0])
@@ -87,7 +80,7 @@ def channel_scaling(images: UInt8[np.ndarray, "points height width channels"]) -
 def as_inputs(
     images: UInt8[np.ndarray, "points height width channels"], scaling: Scaling
 ) -> Float[Tensor, "points channels height width"]:
-    """Return raw images as a network sees them that was trained under `scaling`."""
+    """Return raw images as inputs of a network that was trained under `scaling`."""
     points, height, width, channels = images.shape
     inputs = torch.empty(points, channels, height, width)
     for start in range(0, points, CHUNK):

@@ -1,4 +1,4 @@
-"""Pickles read as data: arrays, strings, numbers and containers of them, and no code."""
+"""Pickles read as data: arrays, strings, numbers and containers of them, but never code."""
 
 import io
 import pickle
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class _DataUnpickler(pickle.Unpickler):
-    """Resolves the three names that a pickled array needs and refuses every other."""
+    """Resolves the three names that a pickled array needs and refuses all others."""
 
     def find_class(self, module: str, name: str) -> object:
         if (module, name) not in _ALLOWED:
@@ -19,7 +19,7 @@ class _DataUnpickler(pickle.Unpickler):
 
 
 def load(content: bytes) -> object:
-    """Return what a pickle holds, Python 2 strings as latin-1.
+    """Return the content of a pickle, Python 2 strings as latin-1.
 
     Raises pickle.UnpicklingError for a pickle of anything but plain data, before it acts.
     """
@@ -27,13 +27,13 @@ def load(content: bytes) -> object:
 
 
 _NDARRAY = object()
-"""What a pickle gets for `numpy.ndarray`: a name to hand over, nothing to call."""
+"""Stands for `numpy.ndarray` in a pickle; it can be passed on, but not called."""
 
 
-def _array(kind: object, shape: tuple[int, ...], typecode: object) -> np.ndarray:
-    """Return the empty array that the pickle then fills."""
-    if kind is not _NDARRAY:
-        raise pickle.UnpicklingError(f"plain arrays are read, not {kind!r}")
+def _array(placeholder: object, shape: tuple[int, ...], typecode: object) -> np.ndarray:
+    """Return the empty array that the pickle fills next."""
+    if placeholder is not _NDARRAY:
+        raise pickle.UnpicklingError(f"plain arrays are read, not {placeholder!r}")
     return np.empty(shape, np.int8)
 
 

@@ -1,4 +1,4 @@
-"""Raw rows made into standardised data sets, and the folds of Gal and of Evans."""
+"""Standardised data sets from raw rows, and the folds of Gal and of Evans."""
 
 import dataclasses
 import functools
@@ -10,8 +10,6 @@ import torch
 from bnnbench.datasets.base import (
     Dataset,
     Gaussian,
-    NothingToLearn,
-    Origin,
     Scaling,
     Split,
     Table,
@@ -19,7 +17,9 @@ from bnnbench.datasets.base import (
     Target,
     check_fold,
 )
+from bnnbench.datasets.errors import NothingToLearn
 from bnnbench.datasets.facts import facts_of
+from bnnbench.datasets.origins import Origin
 
 TRANSFORMS = (
     "inputs: each column less its training mean, over its training deviation; a constant one keeps "

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,32 +10,45 @@ from pathlib import Path
 from typing import IO
 
 
-def write_whole(place: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Write a file whole or not at all; it is on the disk when this returns."""
-    with whole(place) as file:
+    with whole(path) as file:
         file.write(content)
 
 
 @contextmanager
-def whole(place: Path, final: Callable[[], Path] | None = None) -> Iterator[IO[bytes]]:
-    """Open a new file for writing that is at its place, on the disk, at the end of the block.
+def whole(target: Path, final: Callable[[], Path] | None = None) -> Iterator[IO[bytes]]:
+    """Open a new file that moves to `target`, whole and on the disk, at the end of the block.
 
-    If the block raises, nothing appears. `final` is asked at the end for a place in the same
+    If the block raises, nothing appears. `final` is called at the end for another path in the same
     folder that depends on the content.
     """
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
-        os.replace(name, place if final is None else final())
+        os.replace(name, target if final is None else final())
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    settle(place.parent)
+    settle(target.parent)
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """Open a file to read it; raises OSError for a FIFO, a socket or a device, which may hang."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return path.open("rb")
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the content of a file; raises OSError as `open_regular`."""
+    with open_regular(path) as file:
+        return file.read()
 
 
 def settle(path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Long fits keep what they have reached and continue from it."""
+"""Checkpoints of long fits, from which they continue."""

@@ -1,10 +1,10 @@
-"""How a long fit goes on where it was when its process ended.
+"""Checkpoints, from which a long fit continues after its process ended.
 
-Whoever carries out a fit gives it a place for checkpoints, by `kept_in`. Whoever trains writes
+The engine gives a fit a folder for checkpoints, by `checkpointing`. A training loop is written as
 `for epoch in epochs(total, *parts)` in place of `range(total)`, with all that changes from epoch
 to epoch. Loops are the stages of a fit, one after another: finished ones have their last state
-again at once, and an unfinished one goes on behind its last checkpoint, bit for bit on a CPU.
-Without a place, or for fits of less than a minute, nothing is written.
+again at once, and an unfinished one continues after its last checkpoint, bit for bit on a CPU.
+Without a folder, or for fits of less than a minute, nothing is written.
 """
 
 import functools
@@ -33,27 +33,27 @@ from bnnbench.methods.checkpoints.files import (
 from bnnbench.methods.checkpoints.parts import Part, fingerprint, resume, state_of
 
 SECONDS = 60.0
-"""The least time between two checkpoints."""
+"""Least number of seconds between two checkpoints."""
 LARGEST_SHARE = 0.01
-"""Of a fit's time that writing may take."""
+"""Largest share of a fit's time for writing."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class CheckpointFolder:
-    """A folder for the checkpoints of one fit, and what became of earlier attempts at it."""
+    """A folder for the checkpoints of one fit, and the history of earlier attempts at it."""
 
     folder: Path
     every: float = SECONDS
-    """Seconds between two checkpoints at least; 0: after each epoch."""
+    """Least number of seconds between two checkpoints; 0: after each epoch."""
     peak_bytes: Callable[[], float] = lambda: 0.0
-    """How much memory this attempt has needed so far."""
+    """Memory that this attempt has needed so far."""
     ledger: Ledger = field(default_factory=lambda: Ledger({}))
     notes: list[str] = field(default_factory=list)
-    """Why checkpoints were not used."""
+    """Reasons why checkpoints were not used."""
     went_on: bool = False
-    """Whether this attempt went on from a checkpoint."""
+    """True if this attempt continued from a checkpoint."""
     _lock: Any = field(default_factory=Lock)
     _start: float = field(default_factory=time.monotonic)
     _writing: float = 0.0
@@ -62,42 +62,42 @@ class CheckpointFolder:
 
     @property
     def earlier_seconds(self) -> float:
-        """What the attempts took whose work this one goes on with."""
+        """Time of the attempts whose work this one continues."""
         return self._earlier if self.went_on else 0.0
 
     @property
     def earlier_peak_bytes(self) -> float:
-        """The most memory that those attempts needed."""
+        """Largest memory of those attempts."""
         return self.ledger.peak_bytes if self.went_on else 0.0
 
     @property
     def resumed(self) -> int:
-        """How many attempts went on from a checkpoint, this one included."""
+        """Number of attempts that continued from a checkpoint, this one included."""
         return self.ledger.resumed if self.went_on else 0
 
     def note(self, reason: object) -> None:
-        """Say why a checkpoint is not used."""
+        """Record why a checkpoint is not used."""
         _log.warning("checkpoint not used: %s", reason)
         self.notes.append(str(reason))
 
     def open(self) -> None:
-        """Take over what an earlier attempt at the same fit left; remove anything else."""
-        wanted = self.ledger.identity
+        """Take over an earlier attempt at the same fit; remove anything else from the folder."""
+        identity = self.ledger.identity
         try:
-            found = Ledger.read(self.folder)
+            ledger = Ledger.read(self.folder)
         except Damaged as damage:
             self.note(damage)
             remove(self.folder)
             return
-        if found is None:
+        if ledger is None:
             return
-        other = [name for name in wanted if found.identity.get(name) != wanted[name]]
-        if other := [*other, *checkpoint_code.changed(found.code)]:
-            self.note(f"{self.folder}: it is of other {', '.join(other)}")
+        differences = [name for name in identity if ledger.identity.get(name) != identity[name]]
+        if differences := [*differences, *checkpoint_code.changed(ledger.code)]:
+            self.note(f"{self.folder}: it is of other {', '.join(differences)}")
             remove(self.folder)
             return
-        self.ledger, self._earlier = found, found.seconds
-        remove_strays(self.folder, found)
+        self.ledger, self._earlier = ledger, ledger.seconds
+        remove_strays(self.folder, ledger)
 
     def find(self, name: str, origin: str) -> tuple[int, Any] | None:
         """Return finished epochs and state of the stage that began at `origin`, if it is here."""
@@ -120,9 +120,9 @@ class CheckpointFolder:
             return stage.done, state
 
     def is_due(self, seconds: float, finished: bool) -> bool:
-        """Return whether a stage's state is to be kept that would take so long to make again.
+        """Return whether to write a stage's state, which would take `seconds` to compute again.
 
-        A finished stage is kept sooner, for the sake of fits of many short ones.
+        A finished stage is written sooner, for the sake of fits of many short ones.
         """
         if not self.every:
             return True
@@ -130,7 +130,7 @@ class CheckpointFolder:
         return worth and (self._age if finished else seconds) >= self.every
 
     def keep(self, name: str, origin: str, done: int, states: list[Any]) -> None:
-        """Write a stage's state; where that is impossible, the fit goes on without."""
+        """Write a stage's state; where that is impossible, the fit continues without."""
         with self._lock:
             start = time.monotonic()
             self._try(lambda: self._write(name, origin, done, states))
@@ -160,9 +160,9 @@ class CheckpointFolder:
 
 @dataclass
 class _Scope:
-    """A place, and how many stages have begun in this part of its fit."""
+    """A checkpoint folder, and the number of stages begun in this part of its fit."""
 
-    place: CheckpointFolder
+    checkpoints: CheckpointFolder
     path: tuple[str, ...] = ()
     begun: int = 0
 
@@ -175,31 +175,31 @@ _scope: ContextVar[_Scope | None] = ContextVar("checkpoints", default=None)
 
 
 @contextmanager
-def kept_in(
+def checkpointing(
     folder: Path,
     of: Mapping[str, Any],
     every: float = SECONDS,
     peak_bytes: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[CheckpointFolder]:
-    """Keep checkpoints of the fit inside the block in a folder of its own.
+    """Keep checkpoints of the fit inside the block in this folder.
 
-    `of` says, as JSON can, what is fitted to what; the version of torch is added to it. A
-    folder that holds something else, or the work of code that has changed, is emptied.
+    `of` identifies the fit by values that JSON can hold; the version of torch is added to it. The
+    folder is emptied if it belongs to another fit or to code that has changed.
     """
     checkpoint_code.digests()  # as they are now
-    place = CheckpointFolder(
+    checkpoints = CheckpointFolder(
         folder, every, peak_bytes, Ledger({**of, "torch": str(torch.__version__)})
     )
-    place.open()
-    token = _scope.set(_Scope(place))
+    checkpoints.open()
+    token = _scope.set(_Scope(checkpoints))
     try:
-        yield place
+        yield checkpoints
     finally:
         _scope.reset(token)
 
 
 def epochs(total: int, *parts: Part) -> Iterator[int]:
-    """Yield the numbers of the epochs that are left, from 0, of a loop that changes `parts`.
+    """Yield the numbers of the remaining epochs, from 0, of a loop that changes `parts`.
 
     Whatever else the loop changes must follow from the parts and the epoch.
     """
@@ -207,24 +207,24 @@ def epochs(total: int, *parts: Part) -> Iterator[int]:
     if scope is None:
         yield from range(total)
         return
-    place, name, done = scope.place, scope.next_stage(), 0
+    checkpoints, name, done = scope.checkpoints, scope.next_stage(), 0
     origin = fingerprint(total, [state_of(part) for part in parts])
-    if found := place.find(name, origin):
-        done, states = found
+    if stored := checkpoints.find(name, origin):
+        done, states = stored
         for part, state in zip(parts, states, strict=True):
             resume(part, state)
     since = time.monotonic()
     for epoch in range(done, total):
         yield epoch
-        if place.is_due(time.monotonic() - since, epoch + 1 == total):
-            place.keep(name, origin, epoch + 1, [state_of(part) for part in parts])
+        if checkpoints.is_due(time.monotonic() - since, epoch + 1 == total):
+            checkpoints.keep(name, origin, epoch + 1, [state_of(part) for part in parts])
             since = time.monotonic()
 
 
 def scopes(count: int) -> list[Callable[[], Any]]:
-    """Return a context manager for each of so many fits side by side, for threads to enter.
+    """Return a context manager for each of several fits side by side, for threads to enter.
 
-    Each numbers its stages for itself.
+    Each numbers its own stages.
     """
     outer = _scope.get()
     return [functools.partial(_inside, outer, str(number)) for number in range(count)]

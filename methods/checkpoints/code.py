@@ -1,4 +1,4 @@
-"""The code that a fit runs on: one that is changed in the meantime must not go on with it."""
+"""The code that a fit runs on; a fit must not continue with changed code."""
 
 import functools
 import hashlib
@@ -14,7 +14,7 @@ _SOURCES = {".py", ".c", ".h", ".cu", ".cuh"}
 def in_use() -> dict[str, str]:
     """Return digests of the sources of methods that this process has imported, by path.
 
-    Sources in other languages count as used where a module beside them is.
+    Sources in other languages count as used if a module beside them is.
     """
     modules = {Path(path) for path in map(_file, list(sys.modules)) if path}
     folders = {path.parent for path in modules}
@@ -26,9 +26,9 @@ def in_use() -> dict[str, str]:
 
 
 def changed(before: Mapping[str, str]) -> Iterable[str]:
-    """Return the paths of sources that are no longer what they were."""
-    now = digests()
-    return [path for path, digest in before.items() if now.get(_ROOT / path) != digest]
+    """Return the paths of sources that have changed."""
+    present = digests()
+    return [path for path, digest in before.items() if present.get(_ROOT / path) != digest]
 
 
 def _file(module: str) -> str | None:
@@ -39,7 +39,7 @@ def _file(module: str) -> str | None:
 
 @functools.cache
 def digests() -> dict[Path, str]:
-    """Return digests of all sources, of the time at which they were first asked for."""
+    """Return digests of all sources, computed at the first call."""
     return {
         path: hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         for path in sorted(_ROOT.rglob("*"))

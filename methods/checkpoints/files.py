@@ -8,49 +8,60 @@ the old files. No file can make its reader run code.
 import contextlib
 import hashlib
 import json
-import shutil
+import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Annotated, Any, BinaryIO, TypedDict, cast
 
 import torch
 
-from bnnbench.datasets.reading.whole_files import whole, write_whole
+from bnnbench.datasets.reading.shape import faults
+from bnnbench.datasets.reading.whole_files import open_regular, read_regular, whole, write_whole
 
 LEDGER = "ledger.json"
+OWN_NAME = re.compile(r"ledger\.json|.+-[0-9a-f]{16}\.pt|\..+\.[a-z0-9_]{8}", re.DOTALL)
+"""The ledger, a state, and a file that is being written."""
+
 _PIECE = 2**22
 
 
 class Damaged(ValueError):
-    """A file is missing or not as it was written; names it."""
+    """A file is missing or not as it was written; the message names it."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What a ledger says of a stage's file."""
+    """A ledger's entry for the file of a stage."""
 
     file: str
     sha256: str
     origin: str
     """Fingerprint of the state from which the stage began."""
     done: int
-    """Epochs that were finished."""
+    """Number of finished epochs."""
+
+
+class Identity(TypedDict, total=False):
+    """The entries of a fit's description that readers rely on."""
+
+    runs: Sequence[str]
 
 
 @dataclass
 class Ledger:
-    """What is known of a fit and the attempts at it."""
+    """Facts of a fit and of the attempts at it."""
 
-    identity: dict[str, Any]
-    """What is fitted: equal for every attempt at the same fit."""
+    identity: Annotated[dict[str, Any], Identity]
+    """Description of the fit, equal for all attempts at it."""
     code: dict[str, str] = field(default_factory=dict)
     """Digests of the sources that were in use at the last checkpoint."""
     resumed: int = 0
-    """How many attempts went on from a checkpoint."""
+    """Number of attempts that continued from a checkpoint."""
     seconds: float = 0.0
-    """Spent in all attempts, up to the last checkpoint of each."""
+    """Time of all attempts, up to the last checkpoint of each."""
     peak_bytes: float = 0.0
-    """The most memory that an attempt had needed at its last checkpoint."""
+    """Largest memory of an attempt at its last checkpoint."""
     stages: dict[str, Stage] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
@@ -64,11 +75,17 @@ class Ledger:
         """Return the folder's ledger, None where there is none; raises `Damaged`."""
         path = folder / LEDGER
         try:
-            fields = json.loads(path.read_bytes())
+            fields = json.loads(read_regular(path))
             if fields.pop("sha256") != _digest(fields):
                 raise ValueError("its digest is another")
-            stages = {name: Stage(**one) for name, one in fields.pop("stages").items()}
-            return Ledger(**fields, stages=stages)
+            stages = {
+                name: Stage(**fields_of_stage)
+                for name, fields_of_stage in fields.pop("stages").items()
+            }
+            ledger = Ledger(**fields, stages=stages)
+            if wrong := list(faults(ledger, Ledger)):
+                raise ValueError(f"not of the shape of a ledger: {', '.join(wrong)}")
+            return ledger
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -87,8 +104,8 @@ def write_state(folder: Path, name: str, state: Any) -> tuple[str, str]:
     with whole(folder / name, final) as file:
         hashing = _Hashing(file)
         try:
-            torch.save(state, cast(BinaryIO, hashing))  # it writes and flushes, no more
-        except RuntimeError as error:  # what torch makes of a full disk
+            torch.save(state, cast(BinaryIO, hashing))  # it writes and flushes, nothing more
+        except RuntimeError as error:  # torch's error for a full disk
             raise OSError(f"{folder / name}: {hashing.failure or error}") from error
     return final().name, hashing.digest.hexdigest()
 
@@ -100,33 +117,44 @@ def read_state(folder: Path, stage: Stage) -> Any:
         raise Damaged(f"{path}: outside of its folder")
     try:
         digest = hashlib.sha256()
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             while piece := file.read(_PIECE):
                 digest.update(piece)
         if digest.hexdigest() != stage.sha256:
             raise ValueError("its digest is another")
         return torch.load(path, weights_only=True)
-    except Exception as error:  # torch raises errors of many kinds for what it cannot read
+    except Exception as error:  # torch raises errors of many kinds for damaged files
         raise Damaged(f"{path}: {error}") from error
 
 
+def is_own(path: Path) -> bool:
+    """Return whether a file has a name that this module gives, and is no link and no FIFO."""
+    return OWN_NAME.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
+
+
 def remove(folder: Path) -> None:
-    """Remove a folder of checkpoints, and that of all folders when it is empty."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a fit's checkpoints and their folder, and that of all folders when it is empty.
+
+    Foreign files stay, and so do folders with them and all behind a link in place of the folder.
+    """
     with contextlib.suppress(OSError):
-        folder.parent.rmdir()
+        if not folder.is_symlink():
+            for path in filter(is_own, list(folder.iterdir())):
+                path.unlink(missing_ok=True)
+            folder.rmdir()
+            folder.parent.rmdir()
 
 
 def remove_strays(folder: Path, ledger: Ledger) -> None:
-    """Remove what no ledger names: what killed processes began to write."""
+    """Remove checkpoints that the ledger does not name, left by killed processes."""
     named = {LEDGER, *(stage.file for stage in ledger.stages.values())}
-    for path in folder.iterdir():
+    for path in filter(is_own, list(folder.iterdir())):
         if path.name not in named:
             path.unlink(missing_ok=True)
 
 
 class _Hashing:
-    """A file that knows the digest of what was written."""
+    """A file that knows the digest of its content so far."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.digest = file, hashlib.sha256()

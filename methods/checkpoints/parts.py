@@ -1,4 +1,4 @@
-"""What a checkpoint is made of: how each part of a fit is read out and set again."""
+"""The parts of a checkpoint: reading their state and setting it again."""
 
 import hashlib
 from collections import deque
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 Part = Tensor | np.ndarray | torch.Generator | torch.optim.Optimizer | list | deque | Any
-"""Something that changes in the course of a fit.
+"""An object that changes in the course of a fit.
 
 Tensors, arrays, generators, lists and deques keep their identity; an optimiser comes with the
 tensors that it moves. Anything else has `state()`, which returns plain values, and `resume()`.
@@ -31,13 +31,13 @@ class Attributes:
     def resume(self, state: dict[str, Any]) -> None:
         """Set the attributes; a deque stays one."""
         for name, value in state.items():
-            now = getattr(self._owner, name)
-            new = deque(value, now.maxlen) if isinstance(now, deque) else value
+            present = getattr(self._owner, name)
+            new = deque(value, present.maxlen) if isinstance(present, deque) else value
             setattr(self._owner, name, new)
 
 
 def state_of(part: Part) -> Any:
-    """Return the state of a part as plain values, which may share memory with it."""
+    """Return the state of a part as plain values, which may share its memory."""
     match part:
         case Tensor() | list() | deque():
             return _plain(part)
@@ -81,8 +81,8 @@ def _plain(value: Any) -> Any:
     """Return the value without gradients, and without the memory around a view."""
     match value:
         case Tensor():
-            alone = value.untyped_storage().nbytes() == value.nbytes
-            return value.detach() if alone else value.detach().clone()
+            owns_storage = value.untyped_storage().nbytes() == value.nbytes
+            return value.detach() if owns_storage else value.detach().clone()
         case np.generic():
             return value.item()
         case dict():
@@ -105,7 +105,7 @@ def fingerprint(*states: Any) -> str:
 
 
 def _pieces(value: Any) -> Iterator[Any]:
-    """Yield the bytes that tell a plain value from any other."""
+    """Yield bytes that distinguish a plain value from any other."""
     match value:
         case Tensor():
             yield f"{tuple(value.shape)} {value.dtype};".encode()

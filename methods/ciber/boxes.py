@@ -1,4 +1,4 @@
-"""The box of weights, out of the iterates of a trajectory."""
+"""Boxes of weights, computed from the iterates of a trajectory."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 Bounds = Literal["minmax", "moment"]
-"""From the least to the largest iterate, or the uniform of their mean and variance."""
+"""Bounds of a weight: its least and largest iterate, or the uniform of their mean and variance."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Sides:
     lower: Float[Tensor, "*shape"]
     upper: Float[Tensor, "*shape"]
     variance: Float[Tensor, "*shape"]
-    """Of the iterates."""
+    """Variance of the iterates."""
 
     @property
     def middle(self) -> Float[Tensor, "*shape"]:
@@ -28,13 +28,13 @@ class Sides:
 
     @property
     def width(self) -> Float[Tensor, "*shape"]:
-        """The lengths of its edges."""
+        """Edge lengths of the box."""
         return self.upper - self.lower
 
     def part(self, offset: int, shape: tuple[int, ...]) -> "Sides":
-        """Return those of one parameter, from its place in flat vectors."""
-        place = slice(offset, offset + math.prod(shape))
-        return Sides(*(t[place].view(shape) for t in (self.lower, self.upper, self.variance)))
+        """Return the sides of one parameter, by its place in flat vectors."""
+        positions = slice(offset, offset + math.prod(shape))
+        return Sides(*(t[positions].view(shape) for t in (self.lower, self.upper, self.variance)))
 
 
 def sides(samples: Float[Tensor, "samples parameters"], bounds: Bounds) -> Sides:

@@ -1,6 +1,6 @@
 r"""Class probabilities, exact over a box of last-layer weights.
 
-Of class k the probability is the logistic function of its logit less the log of the sum of the
+The probability of class k is the logistic function of its logit less the log of the sum of the
 others' exponentials; the box moves the logit alone.
 """
 
@@ -24,7 +24,7 @@ Logistic = Literal["exact", "cubic"]
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """Which weights of the last layer a classifier collapses, and by which integral.
+    """The weights of the last layer that a classifier collapses, and their integral.
 
     "exact": of every class the weight whose range times magnitude is largest, for each point and
     sample, under the logistic function itself. "cubic": the weights of greatest variance along
@@ -33,47 +33,48 @@ class ClassWeights:
 
     logistic: Logistic = "exact"
     normalised: bool = True
-    """Whether the probabilities of a sample are divided by their sum. Else they are no
-    distribution, and suites refuse them."""
+    """True if the probabilities of a sample are divided by their sum; otherwise they are not a
+    distribution, and suites reject them.
+    """
 
     def __post_init__(self) -> None:
         require_choice(self, "logistic", get_args(Logistic))
 
 
-def require_few_classes(chosen: ClassWeights, classes: int) -> None:
+def require_few_classes(weights: ClassWeights, classes: int) -> None:
     """Raise `Unsupported` where the cubic may give every class a probability of 0."""
     most = int(torch.tensor(SMOOTHSTEP_REACH).exp()) + 1
-    if chosen.logistic == "cubic" and classes > most:
+    if weights.logistic == "cubic" and classes > most:
         raise Unsupported(
             f'needed at most {most} classes for the cubic, or logistic="exact"; got {classes}'
         )
 
 
 def log_probabilities(
-    samples: Samples, chosen: ClassWeights, inputs: Float[Tensor, "points *features"]
+    samples: Samples, weights: ClassWeights, inputs: Float[Tensor, "points *features"]
 ) -> Float[Tensor, "samples points classes"]:
     """Return the log probabilities of each sample, with gradient, in the weights' precision."""
     layer, hidden = samples.dense(-1), samples.features(inputs, -1)
     logits = layer(hidden)
     against = logits - _log_sum_of_others(logits)
-    means = _exact if chosen.logistic == "exact" else _cubic
-    found = means(layer, hidden, against)
-    if chosen.normalised:
-        found = found - found.logsumexp(-1, keepdim=True)
-    return found.to(logits.dtype)
+    class_log_means = _exact if weights.logistic == "exact" else _cubic
+    log_probs = class_log_means(layer, hidden, against)
+    if weights.normalised:
+        log_probs = log_probs - log_probs.logsumexp(-1, keepdim=True)
+    return log_probs.to(logits.dtype)
 
 
 def _exact(layer: Dense, hidden: Tensor, against: Tensor) -> Tensor:
     lower, upper = layer.weight_box.lower, layer.weight_box.upper
     ends = []
     for k in range(against.shape[-1]):
-        place = (hidden.abs() * (upper - lower)[k]).argmax(-1, keepdim=True)
-        z = hidden.gather(-1, place)
-        own = layer.weight[:, None, k].expand(*hidden.shape).gather(-1, place)
-        ends.append(against[..., k : k + 1] + z * (torch.cat([lower[k][place], upper[k][place]], -1)
-                                                   - own))  # fmt: skip
-    both = torch.stack(ends, -2)
-    return log_mean_logistic(both.amin(-1), both.amax(-1))
+        position = (hidden.abs() * (upper - lower)[k]).argmax(-1, keepdim=True)
+        z = hidden.gather(-1, position)
+        weight = layer.weight[:, None, k].expand(*hidden.shape).gather(-1, position)
+        bounds = torch.cat([lower[k][position], upper[k][position]], -1)
+        ends.append(against[..., k : k + 1] + z * (bounds - weight))
+    ends_of_interval = torch.stack(ends, -2)
+    return log_mean_logistic(ends_of_interval.amin(-1), ends_of_interval.amax(-1))
 
 
 def _cubic(layer: Dense, hidden: Tensor, against: Tensor) -> Tensor:
@@ -81,14 +82,14 @@ def _cubic(layer: Dense, hidden: Tensor, against: Tensor) -> Tensor:
     classes, width = box.variance.shape
     best = box.variance.flatten().topk(min(classes, classes * width)).indices
     rows, columns = best // width, best % width
-    means = []
+    class_means = []
     for k in range(classes):
-        mine = columns[rows == k]
-        z = hidden[..., mine]
-        moves = z * (box.middle[k, mine] - layer.weight[:, None, k, mine])
-        own = SumOfUniforms(against[..., k] + moves.sum(-1), z.abs() * box.width[k, mine])
-        means.append(mean_weight(own, smoothstep()).clamp(0.0, 1.0))
-    return torch.stack(means, -1).log()
+        in_class = columns[rows == k]
+        z = hidden[..., in_class]
+        moves = z * (box.middle[k, in_class] - layer.weight[:, None, k, in_class])
+        logit = SumOfUniforms(against[..., k] + moves.sum(-1), z.abs() * box.width[k, in_class])
+        class_means.append(mean_weight(logit, smoothstep()).clamp(0.0, 1.0))
+    return torch.stack(class_means, -1).log()
 
 
 def _log_sum_of_others(logits: Tensor) -> Tensor:

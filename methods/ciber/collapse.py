@@ -1,4 +1,4 @@
-"""Which weights form the box: what a regression's network makes of them, sample by sample."""
+"""The distribution of a regression network's output over a box of weights, for each sample."""
 
 from dataclasses import dataclass
 
@@ -84,10 +84,10 @@ def _last(layer: Dense, hidden: Tensor, count: int | None) -> tuple[Tensor, Tens
     if count is None or count >= widths.shape[-1]:
         centres = (hidden @ middle)[..., None] + bias
     else:
-        widths, chosen = widths.topk(count, dim=-1)
+        widths, indices = widths.topk(count, dim=-1)
         moves = hidden * (middle - layer.weight[:, :1])
-        others = hidden @ layer.weight[:, 0, :, None]
-        centres = others + moves.gather(-1, chosen).sum(-1, keepdim=True) + bias
+        fixed = hidden @ layer.weight[:, 0, :, None]
+        centres = fixed + moves.gather(-1, indices).sum(-1, keepdim=True) + bias
     return centres, torch.cat([widths, bias_width.expand(*widths.shape[:-1], 1)], -1)
 
 
@@ -104,22 +104,25 @@ def _unit(layer: Dense, features: Tensor, count: int, unit: int) -> _Units:
     """Return the input of one unit, some weights and the bias collapsed."""
     row = torch.tensor([unit], device=features.device)
     box = layer.weight_box
-    widths, chosen = (features.abs() * box.width[unit]).topk(min(count, features.shape[-1]), dim=-1)
+    widths, indices = (features.abs() * box.width[unit]).topk(
+        min(count, features.shape[-1]), dim=-1
+    )
     moves = features * (box.middle[unit] - layer.weight[:, unit, None])
-    others = features @ layer.weight[:, unit, :, None]
+    fixed = features @ layer.weight[:, unit, :, None]
     bias, bias_width = layer.bias_box.middle[unit], layer.bias_box.width[unit]
-    centres = others + moves.gather(-1, chosen).sum(-1, keepdim=True) + bias
+    centres = fixed + moves.gather(-1, indices).sum(-1, keepdim=True) + bias
     widths = torch.cat([widths, bias_width.expand(*widths.shape[:-1], 1)], -1)
     return _Units(row, centres, widths[:, :, None])
 
 
 def _variable(layer: Dense, features: Tensor, count: int) -> _Units:
-    """Return the inputs of the units that the weights of greatest variance enter."""
+    """Return the inputs of the units that have weights of greatest variance."""
     variance = layer.weight_box.variance
     best = variance.flatten().topk(min(count, variance.numel())).indices
     rows, columns = best // variance.shape[1], best % variance.shape[1]
-    found, entries = rows.unique(return_counts=True)
-    units = found[entries.argsort(descending=True, stable=True)]  # one with several weights first
+    entered, entries = rows.unique(return_counts=True)
+    # a unit with several weights first
+    units = entered[entries.argsort(descending=True, stable=True)]
     centres = layer(features)[..., units]
     widths = features.new_zeros(*features.shape[:2], len(units), len(best))
     box = layer.weight_box

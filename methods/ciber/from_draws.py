@@ -26,7 +26,7 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 
 @dataclass(frozen=True)
 class CiberOfHmc:
-    """Collapsed inference on a sampler's draws: those it gives by itself from an equal stream.
+    """Collapsed inference on a sampler's draws, which equal its own from an equal stream.
 
     Each draw keeps the noise that came with it. Densities have a bounded support and no floor.
     """
@@ -64,21 +64,21 @@ class CiberOfHmc:
             if not isinstance(problem.likelihood, Gaussian):
                 raise Unsupported(f"needed a regression; got {problem.likelihood}: take Ciber")
             require_layers(problem, isinstance(self.collapse, SecondLayer))
-        drawn = self.sampler.fit_many(problems, rngs)
+        posteriors = self.sampler.fit_many(problems, rngs)
         return [
             self._collapsed(posterior, problem)
             if isinstance(posterior, HmcPosterior)
             else posterior
-            for posterior, problem in zip(drawn, problems, strict=True)
+            for posterior, problem in zip(posteriors, problems, strict=True)
         ]
 
-    def _collapsed(self, drawn: HmcPosterior, problem: Problem) -> CollapsedPosterior:
+    def _collapsed(self, posterior: HmcPosterior, problem: Problem) -> CollapsedPosterior:
         network = TorchNetwork(problem.architecture, problem.input_shape)
-        weights = drawn.network.weights(drawn.states)
+        weights = posterior.network.weights(posterior.states)
         box = sides(weights, self.bounds)
-        noise = drawn.noise_precision.reciprocal()
+        noise = posterior.noise_precision.reciprocal()
         samples = Samples(network, problem.likelihood, weights, weights[:, :0], noise, box)
-        details = {**drawn.diagnostics, "mean_box_width": float(box.width.mean())}
+        details = {**posterior.diagnostics, "mean_box_width": float(box.width.mean())}
         return CollapsedPosterior(
             samples, self.collapse, ClassWeights(), self.ratio, diagnostics=details
         )

@@ -35,7 +35,7 @@ from bnnbench.methods.trajectory.collector import Descent, collect, require_iter
 from bnnbench.methods.trajectory.schedules import HighThenLow, Plateau
 
 NEAREST = 2.297003764578613
-"""r/σ of the triangle that is nearest to a Gaussian in L2."""
+"""Ratio r/σ of the triangle that is nearest to a Gaussian in L2."""
 EQUAL_VARIANCE = math.sqrt(6)
 MARGIN = 1e-3
 FloorRange = Literal["training", "scored"]
@@ -54,7 +54,7 @@ class Ciber(Stacked):
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
     samples: int | None = 40
-    """The last iterates, of those that are kept; None: all."""
+    """Number of last iterates; None: all that are kept."""
     collapse: Collapse = LastLayer()
     classes: ClassWeights = ClassWeights()
     bounds: Bounds = "moment"
@@ -64,7 +64,7 @@ class Ciber(Stacked):
     """In inverse standard deviations of the target; 0 for no floor."""
     floor_range: FloorRange = "training"
     validation_share: float = 1 / 9
-    """Of the training rows, held out where there are several epsilons."""
+    """Share of training rows held out to choose among several epsilons."""
 
     def __post_init__(self) -> None:
         require_iterates(self, self.training, 2)
@@ -104,12 +104,12 @@ class Ciber(Stacked):
     def _parts(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> tuple[Sequence[Problem], list[Split | None]]:
-        """Return the problems to follow, and the rows of each that choose epsilon."""
+        """Return the problems to fit, and the rows of each that choose epsilon."""
         if isinstance(problems[0].likelihood, Categorical) or len(self.epsilons) == 1:
             return problems, [None] * len(problems)
         schedule = self.training.schedule
         if isinstance(schedule, Plateau):
-            # The descent holds rows out itself: these, since its streams stand where ours do.
+            # Hold rows out here, before the descent would: its streams begin where these do.
             share = schedule.validation_share
             return problems, [
                 held_out(p.train, share, _twin(rng))[1]
@@ -119,7 +119,9 @@ class Ciber(Stacked):
             held_out(p.train, self.validation_share, rng)
             for p, rng in zip(problems, rngs, strict=True)
         ]
-        fitted = [replace(p, train=rest) for p, (rest, _) in zip(problems, parts, strict=True)]
+        fitted = [
+            replace(p, train=remaining) for p, (remaining, _) in zip(problems, parts, strict=True)
+        ]
         return fitted, [rows for _, rows in parts]
 
     def _posterior(
@@ -147,8 +149,8 @@ class Ciber(Stacked):
         floors = [(epsilon, low, high, margin) for epsilon in self.epsilons]
         if validation is None:
             return replace(posterior, floor=floors[0])
-        floor, chosen = self._chosen(samples, floors, validation)
-        return replace(posterior, floor=floor, diagnostics=details | chosen)
+        floor, diagnostics = self._best_floor(samples, floors, validation)
+        return replace(posterior, floor=floor, diagnostics=details | diagnostics)
 
     def _floor_range(self, targets: Tensor) -> tuple[float, float, float]:
         if self.floor_range == "scored":
@@ -157,10 +159,10 @@ class Ciber(Stacked):
         return float(targets.min()) - reach, float(targets.max()) + reach, 0.0
 
     @torch.no_grad()
-    def _chosen(
+    def _best_floor(
         self, samples: Samples, floors: list[tuple[float, float, float, float]], rows: Split
     ) -> tuple[tuple[float, float, float, float], dict[str, float]]:
-        """Return the floor of the best likelihood of held-out rows, and how it went."""
+        """Return the floor of the best likelihood of held-out rows, and its diagnostics."""
         plain = collapsed(samples, self.collapse, rows.inputs, self.ratio)
         likelihoods = [
             float(plain.with_floor(*floor).log_prob(rows.targets).mean()) for floor in floors
@@ -182,13 +184,13 @@ def _twin(rng: torch.Generator) -> torch.Generator:
 PAPER_LAST = Ciber(
     bounds="minmax", ratio=NEAREST, epsilons=(0.0,), classes=ClassWeights("cubic")
 )  # fmt: skip
-"""What the paper's text says; it gives no floor, and so a density of 0 beyond the support."""
+"""The paper's text; it gives no floor, and so a density of 0 beyond the support."""
 PAPER_SECOND = replace(PAPER_LAST, collapse=SecondLayer())
 REFERENCE_LAST = Ciber(
     bounds="minmax", ratio=2.45, floor_range="scored", epsilons=(0.0, 1e-4, 1e-3, 1e-2, 1e-1),
     collapse=LastLayer(2), classes=ClassWeights(normalised=False),
 )  # fmt: skip
-"""What its code does; the epsilon of the printed numbers is not stated."""
+"""The paper's code; the epsilon of the printed numbers is not stated."""
 REFERENCE_SECOND = replace(REFERENCE_LAST, collapse=SecondLayer(2, unit=0))
 CLEAN_LAST = Ciber()
 CLEAN_SECOND = replace(CLEAN_LAST, collapse=SecondLayer())
@@ -198,4 +200,4 @@ VARIANTS = {
     "reference": {"last": REFERENCE_LAST, "second": REFERENCE_SECOND},
     "clean": {"last": CLEAN_LAST, "second": CLEAN_SECOND},
 }
-"""By variant and collapsed layer, with the default descent."""
+"""Methods by variant and collapsed layer, with the default descent."""

@@ -17,13 +17,13 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive, Predi
 
 @dataclass(frozen=True)
 class CollapsedPosterior:
-    """Samples, exact integrals over the box that is chosen, and the floor of a regression."""
+    """Samples, exact integrals over the chosen box, and the floor of a regression."""
 
     samples: Samples
     collapse: Collapse
     classes: ClassWeights
     ratio: float
-    """Half the base of the triangular noise, in its standard deviations as the network has it."""
+    """Half the base of the triangular noise, in the standard deviations of the network's noise."""
     floor: tuple[float, float, float, float] = NO_FLOOR
     diagnostics: dict[str, float] = field(default_factory=dict)
 
@@ -41,5 +41,5 @@ class CollapsedPosterior:
     ) -> Float[Tensor, "points classes"]:
         """Return the log of the mean probabilities, with gradient; the stream is not used."""
         require_classifier(self.samples.likelihood)
-        each = log_probabilities(self.samples, self.classes, inputs).double()
-        return each.logsumexp(0) - math.log(len(each))
+        of_samples = log_probabilities(self.samples, self.classes, inputs).double()
+        return of_samples.logsumexp(0) - math.log(len(of_samples))

@@ -19,17 +19,17 @@ from bnnbench.methods.predictions.base import Packed
 
 Kind = TypeVar("Kind", bound="_Collapsed")
 CHUNK_VALUES = 2**22
-"""Points are taken in chunks of about this many values, to bound memory."""
+"""Number of values in a chunk of points, to bound memory."""
 KEPT_COMPONENTS = 100_000
-"""Draws times points up to which what components have computed is kept: some 300 MB."""
+"""Number of draws times points up to which computed components are cached: some 300 MB."""
 
 
 @dataclass(frozen=True)
 class _Collapsed(Packed):
-    """What predictives have in common, whatever the box does to a network's output."""
+    """The base of these predictives, whatever the box does to a network's output."""
 
     half_bases: Float[Tensor, "draws points 1"]
-    """Of the triangular noise, whose variance is r²/6."""
+    """Half the base of the triangular noise, whose variance is r²/6."""
     floor: Float[Tensor, "1 points 4"]
     """epsilon, low, high and margin.
 
@@ -41,6 +41,7 @@ class _Collapsed(Packed):
     """
 
     of_classes: ClassVar[bool] = False
+    may_be_infinite: ClassVar[tuple[str, ...]] = ("floor",)
 
     def __len__(self) -> int:
         return self.half_bases.shape[1]
@@ -75,7 +76,7 @@ class _Collapsed(Packed):
         mass = self._of_components(high, "cdf") - self._of_components(low, "cdf")
         total = mass.clamp(min=0.0) + epsilon * (high - low)[:, 0]
         shares = (self._of_components(target, "density") + epsilon) / total
-        # A draw with nothing in the range counts for nothing.
+        # A draw without mass in the range does not count.
         return torch.where(total > 0, shares, 0.0).mean(0).log()
 
     def cdf(self, target: Float[Tensor, "points 1"]) -> Float64[Tensor, "points 1"]:
@@ -101,17 +102,17 @@ class _Collapsed(Packed):
     @cached_property
     def _moments(self) -> tuple[Tensor, Tensor]:
         components = self.components
-        means = components.mean.double()
-        mean = means.mean(0)
-        variance = components.variance.mean(0) + means.var(0, correction=0)
+        component_means = components.mean.double()
+        mean = component_means.mean(0)
+        variance = components.variance.mean(0) + component_means.var(0, correction=0)
         if self._truncates:
             return mean, variance
         epsilon, low, high, _ = self.floor[0].double().unbind(-1)
         share = 1 - 1 / self._total
         middle = torch.where(epsilon > 0, (low + high) / 2, mean)
         spread = torch.where(epsilon > 0, (high - low).square() / 12, 0.0)
-        apart = share * (1 - share) * (middle - mean).square()
-        return mean + share * (middle - mean), (1 - share) * variance + share * spread + apart
+        between = share * (1 - share) * (middle - mean).square()
+        return mean + share * (middle - mean), (1 - share) * variance + share * spread + between
 
     @property
     def _truncates(self) -> bool:
@@ -135,7 +136,7 @@ class _Collapsed(Packed):
 
     @cached_property
     def _kept_chunks(self) -> list[tuple[slice, SumOfUniforms | RectifiedSum]]:
-        """All chunks, for scores that ask for the cdf many times."""
+        """All chunks, for scores that use the cdf many times."""
         return list(self._chunks())
 
     def _chunks(self) -> Iterator[tuple[slice, SumOfUniforms | RectifiedSum]]:
@@ -156,7 +157,7 @@ class _Collapsed(Packed):
 
 @dataclass(frozen=True)
 class AffinePredictive(_Collapsed):
-    """Of networks that are affine in the box: sums of uniforms, noise included."""
+    """Predictive of networks that are affine in the box: sums of uniforms, noise included."""
 
     centres: Float[Tensor, "draws points 1"]
     widths: Float[Tensor, "draws points uniforms"]
@@ -178,12 +179,12 @@ class AffinePredictive(_Collapsed):
 
 @dataclass(frozen=True)
 class RectifiedPredictive(_Collapsed):
-    """Of networks that see the box through ReLUs; the first unit may have several weights."""
+    """Predictive of networks with the box behind ReLUs; the first unit may have several weights."""
 
     offsets: Float[Tensor, "draws points 1"]
     outgoing: Float[Tensor, "draws points units"]
     centres: Float[Tensor, "draws points units"]
-    """Of the units' inputs."""
+    """Centres of the units' inputs."""
     widths: Float[Tensor, "draws points units uniforms"]
 
     @property

@@ -1,4 +1,4 @@
-"""Samples of a network's weights with its last layers taken apart."""
+"""Samples of a network's weights, with its last layers separate."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +23,7 @@ class Dense:
 
     weight: Float[Tensor, "samples outputs inputs"]
     bias: Float[Tensor, "samples outputs"]
-    """Zero, with a box of zero width, for a layer without."""
+    """Biases; zero, with a box of zero width, for a layer without."""
     weight_box: Sides
     bias_box: Sides
 
@@ -36,14 +36,14 @@ class Dense:
 
 @dataclass(frozen=True)
 class Samples:
-    """The iterates that a trajectory kept, and the box around them."""
+    """The iterates of a trajectory, and the box around them."""
 
     network: TorchNetwork
     likelihood: Likelihood
     weights: Float[Tensor, "samples parameters"]
     buffers: Float[Tensor, "samples buffers"]
     noise_variance: float | Float[Tensor, " samples"] | None
-    """None for a classifier, and where it depends on the input."""
+    """Noise variance; None for a classifier, and where it depends on the input."""
     box: Sides
 
     def dense(self, place: int) -> Dense:
@@ -67,21 +67,26 @@ class Samples:
     def features(
         self, inputs: Float[Tensor, "points *features"], before: int
     ) -> Float[Tensor, "samples points units"]:
-        """Return what enters a layer, counted from the end, with gradient to the inputs."""
+        """Return the inputs of a layer, counted from the end, with gradient to `inputs`."""
         body = self._bodies[before]
         weights = self.weights[:, : body.parameter_count]
         buffers = self.buffers[:, : body.buffer_count]
         size = draws_at_once(body)
         rows = []
-        for some, own in zip(weights.split(size), buffers.split(size), strict=True):
-            chunks = [body(some, p[None], buffers=own) for p in inputs.split(POINTS_AT_ONCE)]
+        for weights_chunk, buffers_chunk in zip(
+            weights.split(size), buffers.split(size), strict=True
+        ):
+            chunks = [
+                body(weights_chunk, p[None], buffers=buffers_chunk)
+                for p in inputs.split(POINTS_AT_ONCE)
+            ]
             rows.append(torch.cat(chunks, 1))
         return torch.cat(rows)
 
     @cached_property
     def _bodies(self) -> dict[int, TorchNetwork]:
         network = self.network
-        places = (place for place in (-1, -3) if len(network.architecture) + place >= 0)
+        places = (index for index in (-1, -3) if len(network.architecture) + index >= 0)
         return {p: TorchNetwork(network.architecture[:p], network.input_shape) for p in places}
 
     def noise(

@@ -1,4 +1,4 @@
-"""How C and numba code is built, cached and vectorised."""
+"""C and numba code: compilation, caching and vectorisation."""
 
 LANES = 8
-"""So many float64 are computed side by side (`simd.py`)."""
+"""Number of float64 that are computed side by side (`simd.py`)."""

@@ -1,7 +1,7 @@
-"""Libraries in C: built with the C compiler at hand, kept for later processes.
+"""Libraries in C: built with the available C compiler, and cached for later processes.
 
-What is kept lies in a folder that is named after the sources, and in it under a name of the
-compiler, its flags and the processor. Files appear whole: several processes may build at once.
+The cache has a folder named after the sources; a library's name in it depends on the compiler, its
+flags and the processor. Files appear whole: several processes may build at once.
 """
 
 import atexit
@@ -37,12 +37,12 @@ class CLibrary:
     headers: tuple[Path, ...]
     """Further folders of headers."""
     places: tuple[Path, ...]
-    """Where libraries may be kept: the first that can be written to."""
+    """Folders for the cached libraries; the first that is writable is used."""
     cure: str
-    """What else a user without a working compiler can do, as the end of a sentence."""
+    """Further cure for a user without a working compiler, as the end of a sentence."""
 
     def load(self, dtype: torch.dtype) -> ctypes.CDLL:
-        """Return the library for tensors of this type, built if need be.
+        """Return the library for tensors of this type, built if necessary.
 
         Raises `PackageMissing` without a C compiler and `RuntimeError` where compilation fails.
         """
@@ -51,7 +51,7 @@ class CLibrary:
         return _loaded(self, dtype)
 
     def path(self, dtype: torch.dtype) -> Path:
-        """Return where the library for this type lies, having built it if need be."""
+        """Return the path of the library for this type, after building it if necessary."""
         includes = [f"-I{folder}" for folder in self.headers]
         command = (*compiler(self.cure), *flags(), *includes, *DEFINES[dtype])
         path = _folder(self) / f"{_name(command)}.so"
@@ -65,11 +65,12 @@ class CLibrary:
         os.close(handle)
         try:
             sources = [str(self.folder / name) for name in self.sources]
-            words = [*command, *sources, "-o", partial, "-lm"]
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
-            if done.returncode:
+            arguments = [*command, *sources, "-o", partial, "-lm"]
+            result = subprocess.run(arguments, capture_output=True, text=True, check=False)
+            if result.returncode:
+                command_line, errors = shlex.join(arguments), result.stderr.strip()
                 raise RuntimeError(
-                    f"needed a C compiler that takes\n{shlex.join(words)}\n{done.stderr.strip()}\n"
+                    f"needed a C compiler that takes\n{command_line}\n{errors}\n"
                     f"Name another one in CC, or {self.cure}."
                 )
             os.chmod(partial, 0o755)  # other users of a shared checkout load it too
@@ -79,20 +80,20 @@ class CLibrary:
 
     def digest(self) -> str:
         """Return a hash of the sources and all headers."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for folder in (self.folder, *self.headers):
             for path in sorted([*folder.glob("*.cuh"), *folder.glob("*.c")]):
-                found.update(path.name.encode() + b"\0" + path.read_bytes())
-        return found.hexdigest()
+                digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        return digest.hexdigest()
 
 
 def compiler(cure: str) -> tuple[str, ...]:
     """Return the command of the C compiler: CC, or the first of cc, gcc and clang."""
     named = shlex.split(os.environ.get("CC", ""))
-    for words in (named, ["cc"], ["gcc"], ["clang"]):
-        found = shutil.which(words[0]) if words else None
-        if found:
-            return (found, *words[1:])
+    for command in (named, ["cc"], ["gcc"], ["clang"]):
+        path = shutil.which(command[0]) if command else None
+        if path:
+            return (path, *command[1:])
     raise PackageMissing(
         "needed a C compiler (CC, cc, gcc or clang) for fast kernels: install one "
         f"(apt-get install gcc), or {cure}"
@@ -100,7 +101,7 @@ def compiler(cure: str) -> tuple[str, ...]:
 
 
 def flags() -> tuple[str, ...]:
-    """Return the flags of an optimised library for this processor."""
+    """Return the flags for an optimised library on this processor."""
     wide = ("-mprefer-vector-width=512",) if platform.machine() in ("x86_64", "AMD64") else ()
     return ("-O3", "-march=native", *wide, *STRICT, "-fPIC", "-shared")
 
@@ -112,15 +113,15 @@ def _loaded(library: CLibrary, dtype: torch.dtype) -> ctypes.CDLL:
 
 @cache
 def _folder(library: CLibrary) -> Path:
-    """Return the folder of these sources, having removed those of earlier ones beside it.
+    """Return the folder of these sources, after removing folders of earlier sources beside it.
 
-    Where nothing can be kept it is a folder of this process alone.
+    Where nothing can be cached it is a temporary folder of this process.
     """
     if folder := kept_folder(library.places, library.digest(), library.folder):
         return folder
-    own = tempfile.mkdtemp(prefix="bnnbench-")
-    atexit.register(shutil.rmtree, own, ignore_errors=True)
-    return Path(own)
+    temporary = tempfile.mkdtemp(prefix="bnnbench-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary)
 
 
 def _name(command: tuple[str, ...]) -> str:
@@ -131,10 +132,10 @@ def _name(command: tuple[str, ...]) -> str:
 
 
 def _processor() -> str:
-    """Return what a compiler sees of this processor."""
+    """Return the properties of this processor that a compiler uses."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return f"{platform.machine()} {platform.processor()}"
-    seen = {line for line in lines if line.startswith(("model name", "flags", "Features"))}
-    return platform.machine() + "".join(sorted(seen))
+    properties = {line for line in lines if line.startswith(("model name", "flags", "Features"))}
+    return platform.machine() + "".join(sorted(properties))

@@ -1,4 +1,4 @@
-"""Where compiled code is kept for later processes."""
+"""Folders in which compiled code is cached for later processes."""
 
 import shutil
 import tempfile
@@ -12,25 +12,26 @@ ROOT = Path(bnnbench.__file__).resolve().parent.parent
 
 
 def places_for(folder: Path, name: str) -> tuple[Path, ...]:
-    """Return where code from the sources in a folder may be kept, the best place first.
+    """Return folders for compiled code from the sources in a folder, in order of preference.
 
-    Beside the sources in a checkout; an installed package's folder is left as it was installed.
+    It is beside the sources in a checkout; an installed package's folder is left as it was
+    installed.
     """
     home = Path.home() / ".cache" / "bnnbench" / name
     in_checkout = (ROOT / "pyproject.toml").is_file()
     return (folder / "__pycache__", home) if in_checkout else (home,)
 
 
-def kept_folder(places: Sequence[Path], digest: str, here: Path) -> Path | None:
-    """Return a folder for code from sources of this digest, in the first place to write to.
+def kept_folder(places: Sequence[Path], digest: str, private: Path) -> Path | None:
+    """Return a folder for code from sources of this digest, in the first writable place.
 
-    Folders of earlier sources beside it are removed where the place lies in `here`, which no other
-    checkout uses. None where nothing can be kept.
+    Folders of earlier sources beside it are removed if the place lies in `private`, which no other
+    checkout uses. None where nothing can be cached.
     """
     for place in places:
         folder = place / f"compiled-{digest[:16]}"
         if _is_writable(folder):
-            if place.is_relative_to(here):
+            if place.is_relative_to(private):
                 for earlier in place.glob("compiled-*"):
                     if earlier != folder:
                         shutil.rmtree(earlier, ignore_errors=True)

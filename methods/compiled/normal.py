@@ -19,7 +19,7 @@ from bnnbench.methods.compiled.simd import operation
 
 LANES = 16
 BLOCK = 2 * LANES
-"""Normals come in blocks of so many."""
+"""Number of normals in a block."""
 LOG_2, SQRT_2, QUARTER_PI = np.log(2.0), np.sqrt(2.0), np.pi / 4
 ONE = np.uint64(0x3FF0000000000000)  # the bits of 1.0
 FRACTION = np.uint64(0x000FFFFFFFFFFFFF)

@@ -1,8 +1,8 @@
-"""How kernels are compiled: on their first call, and kept for later processes.
+"""Compilation of kernels, on their first call, and caching for later processes.
 
 Numba notices a change of the file that defines a kernel, but not of the files that it calls into.
-What is kept therefore lies in a folder that is named after all files of this package and all that
-lie beside the kernel: kernels call nothing else of this project.
+The cache's folder is therefore named after all files of this package and all files beside the
+kernel: kernels call nothing else of this project.
 """
 
 import hashlib
@@ -22,18 +22,18 @@ try:
 except ImportError as missing:
     raise PackageMissing(f"needed numba ({missing}): pip install numba") from missing
 
-HERE = Path(__file__).parent
+PACKAGE = Path(__file__).parent
 SETTINGS: Any = config
-CHOSEN = tuple(Path(folder) for folder in [SETTINGS.CACHE_DIR] if folder)
-"""The folder in NUMBA_CACHE_DIR, if any."""
+REQUESTED = tuple(Path(folder) for folder in [SETTINGS.CACHE_DIR] if folder)
+"""The folder in the environment variable NUMBA_CACHE_DIR, if any."""
 
 
 def compiled(*relaxed: str, **options: Any) -> Callable[[Callable], Any]:
     """Return a decorator for functions that are compiled on their first call.
 
-    They release Python's lock and divide by zero as IEEE 754 says. `relaxed` names the parts of
-    its arithmetic that need not be kept, in LLVM's words. Import hooks' wrappers are taken off.
-    Where no place can be written to, every process compiles anew.
+    They release Python's lock and divide by zero as IEEE 754 says. `relaxed` names the rules of
+    arithmetic that may be broken, in LLVM's terms. Wrappers by import hooks are removed. Where no
+    folder is writable, every process compiles anew.
     """
 
     def decorate(function: Callable) -> Any:
@@ -52,17 +52,17 @@ def compiled(*relaxed: str, **options: Any) -> Callable[[Callable], Any]:
 
 @cache
 def _folder(kernels: Path) -> Path | None:
-    """Return the folder for code of these kernels, having removed that of earlier ones."""
+    """Return the folder for code of these kernels, after removing those of earlier ones."""
     digest = hashlib.sha256()
-    for path in [*sorted(HERE.glob("*.py")), *sorted(kernels.glob("*.py"))]:
+    for path in [*sorted(PACKAGE.glob("*.py")), *sorted(kernels.glob("*.py"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    places = *CHOSEN, *places_for(kernels, "-".join(kernels.parts[-2:]))
+    places = *REQUESTED, *places_for(kernels, "-".join(kernels.parts[-2:]))
     return kept_folder(places, digest.hexdigest(), kernels)
 
 
 @contextmanager
 def _kept_in(folder: Path | None) -> Iterator[None]:
-    """Let numba keep what is decorated inside the block in this folder."""
+    """Let numba cache the functions that are decorated inside the block in this folder."""
     before = SETTINGS.CACHE_DIR
     if folder is not None:
         SETTINGS.CACHE_DIR = str(folder)

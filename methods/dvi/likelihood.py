@@ -19,14 +19,14 @@ LOG_TWO_PI = math.log(2 * math.pi)
 
 @dataclass(frozen=True)
 class MeanAndLogVariance:
-    """What a network says of each target: its mean m and log variance l, jointly normal."""
+    """Outputs of a network for each target: mean m and log variance l, jointly normal."""
 
     mean: Float[Tensor, "members points outputs"]
     mean_variance: Float[Tensor, "members points outputs"]
     log: Float[Tensor, "members points outputs"]
     log_variance: Float[Tensor, "members points outputs"]
     covariance: Float[Tensor, "members points outputs"]
-    """Of m and l."""
+    """Covariance of m and l."""
 
     @classmethod
     def of(cls, y: Moments | CorrelatedMoments) -> "MeanAndLogVariance":

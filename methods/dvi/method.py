@@ -1,12 +1,12 @@
 r"""Deterministic variational inference (DVI): no weight is ever drawn.
 
-The posterior of every weight is an independent Gaussian. Means and covariances of all units
-follow from those of the weights, and with them the expected log likelihood of each target, so
-that the evidence lower bound of a batch is a number, and its gradient no estimate. The prior
-variance of each layer is the best one for the posterior (`bnnbench.methods.dvi.prior`).
+The posterior of every weight is an independent Gaussian. Means and covariances of all units follow
+from those of the weights, and with them the expected log likelihood of each target, so that the
+evidence lower bound of a batch and its gradient are exact, not estimates. The prior variance of
+each layer is the best one for the posterior (`bnnbench.methods.dvi.prior`).
 
-Units of the first layer are independent given the input, and what passes its rectifiers is
-exact; units further on count as jointly normal where they enter a rectifier.
+Units of the first layer are independent given the input, and their rectifiers are exact; units of
+later layers count as jointly normal where they enter a rectifier.
 
 Source: Wu et al. (2019), "Deterministic Variational Inference for Robust Bayesian Neural
 Networks".
@@ -40,8 +40,8 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 class Dvi(Stacked):
     """DVI of dense regression networks, by Adam on means and log standard deviations.
 
-    A `heteroscedastic` one learns the log variance of each target as a second output; otherwise
-    one noise variance is learned, the expected squared residual. A known noise stays as it is.
+    A `heteroscedastic` one learns the log variance of each target as a second output; otherwise one
+    noise variance is learned, the expected squared residual. Known noise is not changed.
     """
 
     learning_rate: float = 1e-2
@@ -50,7 +50,7 @@ class Dvi(Stacked):
     heteroscedastic: bool = True
     covariance: Covariance = "full"
     order: int = 3
-    """Terms of the expansion by which covariances pass rectifiers."""
+    """Number of terms of the expansion by which covariances pass rectifiers."""
     epochs: int = 100
     batch_size: int = 128
     schedule: Schedule = "cosine"
@@ -105,17 +105,19 @@ class Dvi(Stacked):
 
     def _posterior(self, stack: Stack, prior: LayerwisePrior, std: Tensor, m: int) -> DviPosterior:
         member = slice(m, m + 1)
-        own, own_std = stack.weights[member], std[member]
+        mean, member_std = stack.weights[member], std[member]
         noise = float(stack.noise.variance[m]) if stack.noise else None
-        details = {"kl_per_row": float(prior.kl(own, own_std)) / stack.batches.rows}
+        details = {"kl_per_row": float(prior.kl(mean, member_std)) / stack.batches.rows}
         details |= {
             f"prior_std_{layer}": math.sqrt(variance) if variance >= 0 else math.nan
-            for layer, variance in enumerate(prior.variances(own, own_std)[0].tolist())
+            for layer, variance in enumerate(prior.variances(mean, member_std)[0].tolist())
         }
         if noise is not None:
             details["noise_std"] = math.sqrt(noise)
         plain = TorchNetwork(stack.network.architecture, stack.network.input_shape)
-        return DviPosterior(plain, own[0], own_std[0], noise, self.covariance, self.order, details)
+        return DviPosterior(
+            plain, mean[0], member_std[0], noise, self.covariance, self.order, details
+        )
 
 
 def expected_loss(
@@ -124,7 +126,7 @@ def expected_loss(
     inputs: Float[Tensor, "members batch *features"],
     targets: Float[Tensor, "members batch outputs"],
 ) -> Float[Tensor, " members"]:
-    """Return each member's mean of -E[log likelihood], in nats, and learn a noise of its own."""
+    """Return each member's mean of -E[log likelihood], in nats; update its own noise."""
     y = stack.network(weights, Moments(inputs))
     if stack.noise is None:
         return MeanAndLogVariance.of(y).expected_losses(targets).mean(1)

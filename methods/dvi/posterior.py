@@ -22,7 +22,9 @@ class DviPosterior:
     mean: Float[Tensor, " parameters"]
     std: Float[Tensor, " parameters"]
     noise_variance: float | None
-    """In squared standardised target units; None: the network gives each target's log variance."""
+    """Noise variance in squared standardised target units; None: the network gives each target's
+    log variance.
+    """
     covariance: Covariance
     order: int
     diagnostics: dict[str, float]
@@ -40,9 +42,9 @@ class DviPosterior:
         for points in inputs.split(POINTS_AT_ONCE):
             y = network(stacks, Moments(points[None]))
             if self.noise_variance is None:
-                both = MeanAndLogVariance.of(y)
-                means.append(both.mean)
-                variances.append(both.variance())
+                outputs = MeanAndLogVariance.of(y)
+                means.append(outputs.mean)
+                variances.append(outputs.variance())
             else:
                 means.append(y.mean)
                 variances.append(y.variance + self.noise_variance)

@@ -55,7 +55,7 @@ class LayerwisePrior:
 
     @classmethod
     def of(cls, parameters: Sequence[ParameterSlice], hyperprior: InverseGamma) -> "LayerwisePrior":
-        """Return that of a network's parameters."""
+        """Return the prior of a network's parameters."""
         layers = groupby(parameters, key=lambda part: part.owner)
         return cls(tuple(sum(part.size for part in own) for _, own in layers), hyperprior)
 
@@ -92,5 +92,5 @@ class LayerwisePrior:
     def _per_layer(self, values: Tensor) -> Tensor:
         return torch.stack([part.sum(1) for part in values.split(self.sizes, 1)], 1)
 
-    def _counts(self, like: Tensor) -> Tensor:
-        return like.new_tensor(self.sizes)
+    def _counts(self, reference: Tensor) -> Tensor:
+        return reference.new_tensor(self.sizes)

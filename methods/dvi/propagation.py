@@ -1,4 +1,4 @@
-"""How DVI carries moments of Gaussian weights through a network, and which networks it can."""
+"""Propagation of moments for DVI, and the networks that it covers."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -24,7 +24,7 @@ COVERED = (Linear, ReLU, LeakyReLU, Tanh, Flatten)
 
 
 def propagation_rules(covariance: Covariance, order: int) -> Mapping[type[Layer], Rule]:
-    """Return the rules by which moments pass, with so many terms for covariances."""
+    """Return the rules by which moments propagate, with this number of terms for covariances."""
     return covariance_rules(Covariances(order=order)) if covariance == "full" else moment_rules()
 
 

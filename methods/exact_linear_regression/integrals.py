@@ -23,7 +23,7 @@ from bnnbench.methods.predictions.predictive import GaussianPredictive, RealPred
 
 EQUAL_VARIANCE = math.sqrt(6)
 NODES = 32
-"""Of Gauss and Legendre, on each of `PANELS` parts of a sum's range."""
+"""Number of Gauss-Legendre nodes on each of `PANELS` parts of a sum's range."""
 PANELS = 6
 
 Weights = Float64[Tensor, "draws features"]
@@ -34,7 +34,7 @@ Real = GaussianPredictive | RealPredictive
 
 @runtime_checkable
 class Integral(Protocol):
-    """A frozen dataclass: how draws of the weights stand for their distribution."""
+    """A frozen dataclass: the way in which draws of the weights represent their distribution."""
 
     def predictive(self, weights: Weights, inputs: Inputs, noise_std: float) -> Real:
         """Return the distribution of the target at each point."""
@@ -77,8 +77,8 @@ class MonteCarlo:
 class Collapsed:
     """The uniform distribution on the box that the draws span, integrated exactly.
 
-    All weights are in the box, so that all draws say the same and one stands for all. The
-    Gaussian noise becomes triangular, `ratio` being half its base in standard deviations.
+    All weights are in the box, so that one draw stands for all. The Gaussian noise becomes
+    triangular, `ratio` being half its base in standard deviations.
     """
 
     bounds: Bounds = "moment"
@@ -103,8 +103,8 @@ class Collapsed:
         function = self._function(weights, inputs)
         noise = function.widths.new_full((len(y), 2), self.ratio * noise_std)
         widths = torch.cat([function.widths, noise], -1)
-        whole = SumOfUniforms(function.centre[:, None], widths[:, None])
-        return whole.density(y).clamp(min=0.0).log()
+        with_axis = SumOfUniforms(function.centre[:, None], widths[:, None])
+        return with_axis.density(y).clamp(min=0.0).log()
 
     def logistic(self, weights: Weights, inputs: Inputs) -> Float64[Tensor, " points"]:
         r"""Return the mean over the box, $\int \sigma'(f) P(f < w^T x) df$ to some 1e-8."""
@@ -118,11 +118,11 @@ class Collapsed:
         spread = SumOfUniforms(function.centre[:, None], function.widths[:, None])
         slope = nodes.sigmoid() * (-nodes).sigmoid()
         inner = (slope * (1 - spread.cdf(nodes)) * share.repeat(PANELS)).sum(-1)
-        # Below the range all of the box is above.
+        # Below the range, the whole box lies above.
         return (function.centre - reach).sigmoid() + inner * reach / PANELS
 
     def cubic(self, weights: Weights, inputs: Inputs) -> Float64[Tensor, " points"]:
-        """Return the mean over the box of the smoothstep cubic in the logistic's place."""
+        """Return the mean over the box of the cubic that replaces the logistic function."""
         return expectation(*self._box(weights, inputs), smoothstep())
 
     def _function(self, weights: Weights, inputs: Inputs) -> SumOfUniforms:
@@ -130,6 +130,6 @@ class Collapsed:
         return function.on(box)
 
     def _box(self, weights: Weights, inputs: Inputs) -> tuple[Affine, Box]:
-        found = sides(weights, self.bounds)
+        box_sides = sides(weights, self.bounds)
         x = inputs.double()
-        return Affine(x.new_zeros(len(x)), x), Box(found.lower, found.upper)
+        return Affine(x.new_zeros(len(x)), x), Box(box_sides.lower, box_sides.upper)

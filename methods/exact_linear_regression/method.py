@@ -29,7 +29,7 @@ class ExactLinear:
 
 @dataclass(frozen=True)
 class DrawsPosterior:
-    """The exact posterior, known by some draws alone."""
+    """The exact posterior, known only by some draws."""
 
     exact: LinearPosterior
     integral: Integral
@@ -37,7 +37,7 @@ class DrawsPosterior:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """How many draws there are."""
+        """The number of draws."""
         return {"draws": float(self.count)}
 
     def predict(self, inputs: Float[Tensor, "points features"], rng: torch.Generator) -> Real:

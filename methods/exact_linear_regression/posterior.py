@@ -25,12 +25,12 @@ class LinearPosterior:
 
     mean: Float64[Tensor, " features"]
     precision_root: Float64[Tensor, "features features"]
-    """Lower triangular: the precision is its product with its transpose."""
+    """Lower triangular factor; the precision is its product with its transpose."""
     noise_std: float
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """Return nothing: there is nothing to doubt."""
+        """Return no diagnostics: the posterior is exact."""
         return {}
 
     @property

@@ -1,1 +1,1 @@
-"""Parts that methods which train networks share: batches, schedules, stacks of members."""
+"""Parts of methods that train networks: batches, schedules, stacks of members."""

@@ -1,6 +1,6 @@
-"""What methods share that fit several problems at once.
+"""Base classes of methods that fit several problems at once.
 
-A method needs no base class: the engine asks for `fit`, and for `fit_many` where there is one.
+They are optional: the engine calls `fit`, and `fit_many` where there is one.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ FitStack = Callable[
 
 
 class Batched(ABC):
-    """A method whose `fit_many` says it all."""
+    """A method whose `fit_many` does all the work."""
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `InferenceDiverged` where inference fails."""
@@ -27,7 +27,7 @@ class Batched(ABC):
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem, or why inference failed."""
+        """Return the posterior of each problem, or the failure of its inference."""
         ...
 
 
@@ -37,14 +37,14 @@ class Stacked(Batched):
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem, or why inference failed."""
+        """Return the posterior of each problem, or the failure of its inference."""
         return in_stacks(self.fit_stack, problems, rngs)
 
     @abstractmethod
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posterior of each problem, of equal shapes, or why inference failed."""
+        """Return the posterior of each problem of one shape, or the failure of its inference."""
         ...
 
 
@@ -53,7 +53,7 @@ def in_stacks(
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
 ) -> list[Posterior | InferenceDiverged]:
-    """Fit problems side by side where that pays: MLPs all at once, convolutions one by one.
+    """Fit problems side by side where that is faster: MLPs all at once, convolutions one by one.
 
     `fit_stack` returns one posterior per problem, or `InferenceDiverged` in its place. Raises
     ValueError for problems that differ in more than their rows.

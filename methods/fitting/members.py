@@ -1,4 +1,4 @@
-"""Problems whose fits are compiled and free of Python's lock, side by side in threads."""
+"""Threads for compiled fits that release Python's lock, one problem each."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
@@ -18,7 +18,7 @@ def in_threads(
 ) -> list[Posterior | InferenceDiverged]:
     """Return `fit` of each problem, `torch.get_num_threads()` of them at a time.
 
-    One that raises `InferenceDiverged` fails alone. Any other exception, Ctrl-C too, ends the
+    A fit that raises `InferenceDiverged` fails alone. Any other exception, Ctrl-C too, ends the
     fits that run as soon as they report progress.
     """
     if len(problems) == 1:
@@ -27,17 +27,17 @@ def in_threads(
 
     scopes = checkpoint.scopes(len(problems))
 
-    def member(place: int) -> Posterior | InferenceDiverged:
-        def listen(done: int, total: int, loss: float) -> None:
+    def member(index: int) -> Posterior | InferenceDiverged:
+        def listen(epochs_done: int, total: int, loss: float) -> None:
             if stop.is_set():
                 raise CancelledError
-            losses[place] = loss
+            losses[index] = loss
 
-        with progress.listening(listen), scopes[place]():
-            return _outcome(fit, problems[place], rngs[place])
+        with progress.listening(listen), scopes[index]():
+            return _outcome(fit, problems[index], rngs[index])
 
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        futures = {pool.submit(member, place): place for place in range(len(problems))}
+        futures = {pool.submit(member, index): index for index in range(len(problems))}
         try:
             for done, future in enumerate(as_completed(futures), 1):
                 future.result()

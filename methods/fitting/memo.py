@@ -1,4 +1,4 @@
-"""The last result of a costly computation, for those that ask for the same one next."""
+"""Memo of the last result of a costly computation."""
 
 import hashlib
 from collections.abc import Callable, Hashable
@@ -10,14 +10,14 @@ Result = TypeVar("Result")
 
 
 class Memo(Generic[Result]):
-    """What was computed last in this process, and out of what."""
+    """The latest computed value of this process, and its key."""
 
     def __init__(self) -> None:
         self._of: Hashable = object()
         self._results: list[Result] = []
 
     def get(self, of: Hashable, compute: Callable[[], Result]) -> Result:
-        """Return the last result if it was computed `of` an equal thing, else `compute()`."""
+        """Return the last result if its key equals `of`, else `compute()`."""
         if self._of != of:
             self._results = [compute()]
             self._of = of

@@ -10,7 +10,7 @@ from bnnbench.methods.base import Problem, Unsupported
 
 
 def require_unaugmented(problems: Sequence[Problem], method: object) -> None:
-    """Raise `Unsupported` for data that come with an augmentation, which the method cannot use."""
+    """Raise `Unsupported` for data with an augmentation, which the method cannot use."""
     if any(problem.train.augmentation for problem in problems):
         raise Unsupported(
             f"{type(method).__name__} learns from fixed inputs; these are changed at random each "
@@ -19,7 +19,7 @@ def require_unaugmented(problems: Sequence[Problem], method: object) -> None:
 
 
 class Rows:
-    """The training rows of problems, those that several share only once.
+    """The training rows of problems; rows that several problems share are stored once.
 
     `first + k` is the place of row k of each member in `inputs` and `targets`.
     """
@@ -34,7 +34,7 @@ class Rows:
         distinct = {id(problem.train): problem.train for problem in problems}
         self.inputs = _joined([train.inputs for train in distinct.values()])
         self.targets = _joined([train.targets for train in distinct.values()])
-        places = {name: place * self.count for place, name in enumerate(distinct)}
+        places = {name: position * self.count for position, name in enumerate(distinct)}
         self.first = torch.tensor(
             [[places[id(problem.train)]] for problem in problems], device=self.inputs.device
         )
@@ -43,8 +43,8 @@ class Rows:
 class Minibatches:
     """The training rows of each member's problem, shuffled by the member's own stream.
 
-    Every epoch shows each row once; the last batch may be smaller. Where the data come with an
-    augmentation, what is shown is drawn by the same stream.
+    Every epoch shows each row once; the last batch may be smaller. Where the data have an
+    augmentation, it draws from the same stream.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Minibatches:
         self.batch_size = min(batch_size, self.rows)
 
     def __len__(self) -> int:
-        """How many batches an epoch has."""
+        """Number of batches in an epoch."""
         return -(-self.rows // self.batch_size)
 
     def epoch(
@@ -72,11 +72,11 @@ class Minibatches:
         for index in (self._pool.first + order).split(self.batch_size, dim=1):
             rows = index.flatten()
             yield (
-                self._shown(self._pool.inputs.index_select(0, rows).unflatten(0, index.shape)),
+                self._augmented(self._pool.inputs.index_select(0, rows).unflatten(0, index.shape)),
                 self._pool.targets.index_select(0, rows).unflatten(0, index.shape),
             )
 
-    def _shown(self, inputs: Tensor) -> Tensor:
+    def _augmented(self, inputs: Tensor) -> Tensor:
         """Return each member's inputs as its augmentation changes them."""
         if not any(self._augmentations):
             return inputs

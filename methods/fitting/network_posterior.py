@@ -1,4 +1,4 @@
-"""Weight vectors of a network as a posterior, and how they predict."""
+"""Weight vectors of a network as a posterior, and their predictions."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from bnnbench.methods.predictions.predictive import (
 
 POINTS_AT_ONCE = 500
 WEIGHTS_AT_ONCE = 2**24
-"""Of all draws together, to bound memory."""
+"""Number of weights of all draws together, to bound memory."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,9 @@ class NetworkPosterior:
     weights: Float[Tensor, "draws parameters"]
     buffers: Float[Tensor, "draws buffers"]
     noise_variance: float | None
-    """In squared standardised target units; None for a classifier, and where the network gives
-    variances of its own (`bnnbench.methods.networks.heteroscedastic`)."""
+    """Noise variance in squared standardised target units; None for a classifier, and where the
+    network gives its own variances (`bnnbench.methods.networks.heteroscedastic`).
+    """
     diagnostics: dict[str, float]
 
     def predict(
@@ -60,8 +61,8 @@ class NetworkPosterior:
             return CategoricalPredictive(logits_or_means.log_softmax(-1))
         if self.noise_variance is None:
             assert isinstance(self.network, HeteroscedasticNetwork)
-            means, variances = logits_or_means.chunk(2, -1)
-            return GaussianPredictive(means, variances)
+            mean, variances = logits_or_means.chunk(2, -1)
+            return GaussianPredictive(mean, variances)
         variances = torch.full_like(logits_or_means, self.noise_variance)
         return GaussianPredictive(logits_or_means, variances)
 
@@ -88,10 +89,10 @@ class NetworkPosterior:
         parts = []
         for start in range(0, len(weights), at_once):
             draws = slice(start, start + at_once)
-            own = weights[draws]
+            weights_of_draws = weights[draws]
             buffers = self.buffers.expand(len(weights), -1)[draws]
-            block = self.network, own, buffers, seeds and seeds[draws], options, inputs
-            # Blocks compute again what their gradient needs, so that memory is that of one.
+            block = self.network, weights_of_draws, buffers, seeds and seeds[draws], options, inputs
+            # Blocks are computed again for the gradient, so that memory is that of one.
             parts.append(
                 checkpoint(_log_softmax, *block, use_reentrant=False, preserve_rng_state=False)
                 if several
@@ -114,7 +115,7 @@ class DiagonalGaussianPosterior:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself."""
+        """Diagnostics of the fit."""
         return self.at_mean.diagnostics | {"mean_weight_std": float(self.std.mean())} | self.details
 
     def predict(
@@ -134,7 +135,7 @@ class DiagonalGaussianPosterior:
         return self.at_mean.log_probs_with(torch.cat(list(self._draws(rng))), inputs)
 
     def _draws(self, rng: torch.Generator) -> Iterator[Float[Tensor, "draws parameters"]]:
-        """Yield the weight vectors, as many at a time as are evaluated side by side."""
+        """Yield the weight vectors, in groups that are evaluated side by side."""
         (mean,) = self.at_mean.weights
         at_once = draws_at_once(self.at_mean.network)
         for start in range(0, self.draws, at_once):
@@ -190,7 +191,7 @@ def _generators(seeds: Sequence[int], device: torch.device) -> list[torch.Genera
 
 
 def draws_at_once(network: TorchNetwork) -> int:
-    """Return how many weight vectors to evaluate side by side."""
+    """Return the number of weight vectors to evaluate side by side."""
     if convolves(network.architecture):
         return 1
     return max(1, WEIGHTS_AT_ONCE // max(1, network.parameter_count))

@@ -13,7 +13,7 @@ from bnnbench.methods.networks.architectures import Architecture
 
 @runtime_checkable
 class Settings(Protocol):
-    """What a method says of its descent."""
+    """Settings of a method's descent."""
 
     @property
     def epochs(self) -> int: ...
@@ -57,6 +57,6 @@ def fit_point(
     *,
     times_noise_variance: bool = False,
 ) -> list[Posterior | InferenceDiverged]:
-    """Return the posterior that is all on one weight vector, for each problem."""
+    """Return the point posterior of each problem, at one weight vector."""
     stack = descend(settings, problems, rngs, times_noise_variance=times_noise_variance)
     return stack.outcomes([stack.posterior(m) for m in range(len(problems))])

@@ -1,19 +1,19 @@
-"""How a fit that takes long tells whoever listens how far it is."""
+"""Progress reports of long fits to a listener."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 
 Listener = Callable[[int, int, float], None]
-"""Called with the finished epochs, the epochs in all, and the mean training loss."""
+"""Function of the finished epochs, the total epochs, and the mean training loss."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-def report(done: int, total: int, loss: float) -> None:
+def report(epochs_done: int, total: int, loss: float) -> None:
     """Tell the listener, if there is one, that `done` of `total` epochs are finished."""
     if listener := _listener.get():
-        listener(done, total, loss)
+        listener(epochs_done, total, loss)
 
 
 @contextmanager
@@ -27,13 +27,13 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def part_of(listener: Listener, number: int, parts: int) -> Listener:
-    """Return a listener to fit `number`, from 0, of several that tells `listener` of all."""
+    """Return a listener for fit `number`, from 0, of several that share `listener`."""
     return lambda done, total, loss: listener(number * total + done, parts * total, loss)
 
 
 @contextmanager
 def part(number: int, parts: int) -> Iterator[None]:
-    """Report what is done inside the block as fit `number`, from 0, of several."""
+    """Report progress inside the block as that of fit `number`, from 0, of several."""
     outer = _listener.get()
     with listening(part_of(outer, number, parts)) if outer else nullcontext():
         yield

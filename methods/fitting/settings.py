@@ -1,13 +1,13 @@
-"""Checks that a method makes of its settings when it is constructed."""
+"""Checks of a method's settings at construction."""
 
 import math
 from collections.abc import Collection
 
 LATER = {"later": True}
-"""The metadata of a setting that a method has got since runs were kept.
+"""Metadata of a setting that is newer than stored runs.
 
-Its default is what the method did without it, and no part of a run's description: runs that are
-kept keep their names.
+Its default is the behaviour without the setting, and is no part of a run's description, so that the
+keys of stored runs stay.
 """
 
 
@@ -22,8 +22,8 @@ def require_count(method: object, *names: str, least: int = 1) -> None:
     """Raise ValueError unless the named settings are integers of at least `least`."""
     for name in names:
         value = getattr(method, name)
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        _require(whole and value >= least, method, f"{name} to be an integer >= {least}", value)
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        _require(is_whole and value >= least, method, f"{name} to be an integer >= {least}", value)
 
 
 def require_between(method: object, low: float, high: float, *names: str) -> None:
@@ -39,6 +39,6 @@ def require_choice(method: object, name: str, choices: Collection[str]) -> None:
     _require(value in choices, method, f"{name} out of {', '.join(choices)}", value)
 
 
-def _require(holds: bool, method: object, needed: str, came: object) -> None:
+def _require(holds: bool, method: object, needed: str, given: object) -> None:
     if not holds:
-        raise ValueError(f"{type(method).__name__} needs {needed}; got {came!r}")
+        raise ValueError(f"{type(method).__name__} needs {needed}; got {given!r}")

@@ -1,4 +1,4 @@
-"""What minibatch gradient methods share: networks in a stack, their loss, the epoch loop."""
+"""Parts of minibatch gradient methods: networks in a stack, their loss, the epoch loop."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,8 +25,9 @@ from bnnbench.methods.networks.torch_layers import Noise, Rule
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Schedule = Literal["constant", "cosine", "exponential", "steps"]
-"""How the learning rate falls from its peak, epoch by epoch: not, as half a cosine to 0, by a
-factor of 0.96 each, or to a tenth after half of them and once more after three quarters."""
+"""Decay of the learning rate from its peak, epoch by epoch: none, half a cosine to 0, a factor of
+0.96 each, or a factor of 0.1 after half and again after three quarters of the epochs.
+"""
 
 
 class ObservationNoise:
@@ -37,14 +38,14 @@ class ObservationNoise:
     epoch and ten batches, and a smaller last batch counts for less.
     """
 
-    def __init__(self, likelihood: Gaussian, batches: Minibatches, like: Tensor) -> None:
+    def __init__(self, likelihood: Gaussian, batches: Minibatches, reference: Tensor) -> None:
         self.learned = likelihood.noise_std is None
         self.memory = batches.rows + 10 * batches.batch_size
         start = 1.0 if likelihood.noise_std is None else likelihood.noise_std**2
-        self.variance = like.new_full((len(like),), start)
+        self.variance = reference.new_full((len(reference),), start)
 
     def update(self, mean_squares: Float[Tensor, " members"], rows: int) -> None:
-        """Move towards the mean squared residuals of a batch of so many rows."""
+        """Move towards the mean squared residuals of a batch of this many rows."""
         if self.learned:
             self.variance.lerp_(mean_squares, rows / self.memory)
 
@@ -53,8 +54,8 @@ class Stack:
     """Networks of one architecture, one member per problem, trained side by side.
 
     No member's numbers depend on the others: a stack equals its members trained alone. A
-    `heteroscedastic` one gives a regression of unknown noise a variance that depends on the
-    input; any other problem's noise is what it would be otherwise.
+    `heteroscedastic` one gives a regression of unknown noise a variance that depends on the input,
+    and changes nothing for other problems.
     """
 
     def __init__(
@@ -72,11 +73,11 @@ class Stack:
         require_output_per_target(first)
         self.rngs = tuple(rngs)
         self.steps = 0
-        """How many batches `run` has shown."""
+        """Number of batches that `run` has processed."""
         self.likelihood = first.likelihood
         self.heteroscedastic = heteroscedastic and first.likelihood == Gaussian(None)
-        kind = HeteroscedasticNetwork if self.heteroscedastic else TorchNetwork
-        self.network: TorchNetwork = kind(
+        network_type = HeteroscedasticNetwork if self.heteroscedastic else TorchNetwork
+        self.network: TorchNetwork = network_type(
             architecture or first.architecture, first.input_shape, rules
         )
         dtype = first.train.inputs.dtype
@@ -127,9 +128,9 @@ class Stack:
         """Call `step` with every batch of every epoch; it returns the members' losses.
 
         With an optimiser, its learning rates follow `schedule`, stepped once per epoch.
-        `after_epoch` is told how many epochs are done. `changing` is what `step` and
-        `after_epoch` change beside this stack and what the optimiser moves; a run that does not
-        say so has checkpoints only if it has an optimiser and no `after_epoch`.
+        `after_epoch` gets the number of finished epochs. `changing` are the parts that `step` and
+        `after_epoch` change beside this stack and the optimiser's tensors; without it there are
+        checkpoints only for a run with an optimiser and no `after_epoch`.
         """
         peaks = [group["lr"] for group in optimiser.param_groups] if optimiser else []
         for epoch in self._epochs(epochs, optimiser, after_epoch, changing):
@@ -150,16 +151,16 @@ class Stack:
         after_epoch: Callable[[int], None] | None,
         changing: Sequence[Part] | None,
     ) -> Iterable[int]:
-        """Return the epochs that are left, with checkpoints where all that changes is known."""
+        """Return the remaining epochs, with checkpoints where all changing parts are known."""
         if changing is None and (optimiser is None or after_epoch):
             return range(epochs)
-        own: list[Part] = [self.weights, self.buffers, *self.rngs, Attributes(self, "steps")]
-        own += [self.noise.variance] if self.noise else []
-        own += [optimiser] if optimiser else []
-        return checkpoint.epochs(epochs, *own, *(changing or ()))
+        parts: list[Part] = [self.weights, self.buffers, *self.rngs, Attributes(self, "steps")]
+        parts += [self.noise.variance] if self.noise else []
+        parts += [optimiser] if optimiser else []
+        return checkpoint.epochs(epochs, *parts, *(changing or ()))
 
     def posterior(self, member: int) -> NetworkPosterior:
-        """Return the posterior that is all on a member's weights."""
+        """Return the point posterior at a member's weights."""
         noise = float(self.noise.variance[member]) if self.noise else None
         return NetworkPosterior(
             self.network,
@@ -177,12 +178,12 @@ class Stack:
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posteriors, but `InferenceDiverged` for members that are not finite.
 
-        `states` are what a member consists of besides weights, batch statistics and noise.
+        `states` are the tensors of a member besides weights, batch statistics and noise.
         """
-        everything = [self.weights, self.buffers, *states]
+        tensors = [self.weights, self.buffers, *states]
         if self.noise:
-            everything.append(self.noise.variance[:, None])
-        finite = torch.cat(everything, dim=1).isfinite().all(dim=1).tolist()
+            tensors.append(self.noise.variance[:, None])
+        finite = torch.cat(tensors, dim=1).isfinite().all(dim=1).tolist()
         return [
             posterior if sound else InferenceDiverged("the fit is no longer of finite numbers")
             for posterior, sound in zip(posteriors, finite, strict=True)
@@ -190,7 +191,7 @@ class Stack:
 
 
 def check_descent(method: object) -> None:
-    """Raise ValueError unless the settings of minibatch descent make sense."""
+    """Raise ValueError unless the settings of minibatch descent are valid."""
     require_positive(method, "learning_rate")
     require_count(method, "epochs", "batch_size")
     require_choice(method, "schedule", get_args(Schedule))

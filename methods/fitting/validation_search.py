@@ -25,12 +25,12 @@ Settings = dict[str, float]
 Fitted = TypeVar("Fitted")
 
 _OPTUNA = Lock()
-"""Optuna's sampler sets the threads of the whole process while it thinks."""
+"""Held while optuna's sampler works, as it sets the threads of the whole process."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """Where a setting is sought: between `low` and `high`, evenly in its logarithm if `log`."""
+    """The range of a setting: between `low` and `high`, evenly in its logarithm if `log`."""
 
     low: float
     high: float
@@ -53,8 +53,8 @@ def minimise(
 ) -> list[Trial]:
     """Return the trials of a sequential search, best first.
 
-    The optimiser is told of no loss above `ceiling`, so that one trial that explodes does not
-    flatten its picture of the others. Raises `PackageMissing` without optuna.
+    The optimiser sees losses only up to `ceiling`, so that one trial that explodes does not flatten
+    its model of the others. Raises `PackageMissing` without optuna.
     """
     study, distributions = _study(ranges, rng)
     done = []
@@ -90,11 +90,11 @@ class Tuned(Generic[Fitted]):
     trial: Trial
     diverged_trials: int
     skipped: int
-    """How many better settings diverged when fitted to all rows."""
+    """Number of better settings that diverged when fitted to all rows."""
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """The chosen settings and how the search went."""
+        """The chosen settings and diagnostics of the search."""
         return self.trial.settings | {
             "validation_loss": self.trial.loss,
             "diverged_trials": float(self.diverged_trials),
@@ -119,8 +119,8 @@ def tuned(
     `fit` raises `InferenceDiverged` where it fails; a setting that fails on all rows gives way
     to the next best, which is counted, and `InferenceDiverged` is raised when none is left.
     """
-    require_output_per_target(problem)  # of all rows: a trial sees some
-    rest, validation = held_out(problem.train, share, rng)
+    require_output_per_target(problem)  # of all rows: a trial sees only some
+    fitted_rows, validation = held_out(problem.train, share, rng)
     (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
 
     tried = count()
@@ -128,13 +128,15 @@ def tuned(
     def objective(settings: Settings) -> float:
         try:
             with progress.part(next(tried), trials + 1):
-                fitted = fit(replace(problem, train=rest), settings, Generator().manual_seed(seed))
+                fitted = fit(
+                    replace(problem, train=fitted_rows), settings, Generator().manual_seed(seed)
+                )
         except InferenceDiverged:
             return math.inf
         return loss(fitted, validation, Generator().manual_seed(seed))
 
-    done = minimise(objective, ranges, trials, rng, ceiling)
-    usable = [trial for trial in done if math.isfinite(trial.loss)]
+    finished_trials = minimise(objective, ranges, trials, rng, ceiling)
+    usable = [trial for trial in finished_trials if math.isfinite(trial.loss)]
     (seed_of_all,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
     for skipped, trial in enumerate(usable):
         try:
@@ -164,7 +166,7 @@ def _study(ranges: Mapping[str, Range], rng: Generator):
 
 @contextmanager
 def _optuna_alone() -> Iterator[None]:
-    """Let one thread use optuna, which tells nothing of its trials inside the block."""
+    """Let one thread use optuna inside the block, with its log off."""
     import optuna
 
     with _OPTUNA:

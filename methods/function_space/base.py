@@ -1,7 +1,7 @@
-"""What a model is, and the posterior of one whose weights are drawn for every prediction.
+"""The interface of models, and the posterior of a model with random weights.
 
-A model keeps its numbers in one flat vector per problem and makes weights of them, anew for
-every step where they are random. Source: paper 003, appendix A.
+A model has one flat vector of numbers per problem and computes weights from them, anew for every
+step where they are random. Source: paper 003, appendix A.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,16 +26,16 @@ At = Callable[[Float[Tensor, "networks parameters"]], NetworkPosterior]
 
 @runtime_checkable
 class Model(Protocol):
-    """A frozen dataclass that says how weights come about."""
+    """A frozen dataclass that defines how weights are computed."""
 
     @property
     def networks(self) -> int:
-        """How many networks a problem has in training, side by side."""
+        """Number of networks that a problem has in training, side by side."""
         ...
 
     @property
     def rules(self) -> Mapping[type[Layer], Rule] | None:
-        """How layers compute in training, where they do so in a way of their own."""
+        """Rules of layers in training, where they differ from the standard ones."""
         ...
 
     def architecture(self, architecture: Architecture) -> Architecture:
@@ -45,7 +45,7 @@ class Model(Protocol):
     def initial(
         self, network: TorchNetwork, weights: Float[Tensor, "problems parameters"], rngs: Rngs
     ) -> Numbers:
-        """Return the numbers to start from, given initial weights."""
+        """Return the initial numbers, given initial weights."""
         ...
 
     def weights(
@@ -57,13 +57,13 @@ class Model(Protocol):
     def shown(
         self, batch: Shaped[Tensor, "problems batch *rest"]
     ) -> Shaped[Tensor, "networks part *rest"]:
-        """Return what every network sees of its problem's batch."""
+        """Return the part of its problem's batch that every network sees."""
         ...
 
     def gathered(
         self, outputs: Shaped[Tensor, "networks part outputs"]
     ) -> Shaped[Tensor, "draws problems points outputs"]:
-        """Return the draws of each problem's function out of what its networks were shown."""
+        """Return the draws of each problem's function from the outputs of its networks."""
         ...
 
     def penalty(
@@ -81,7 +81,7 @@ class Model(Protocol):
 
 @runtime_checkable
 class SampledModel(Model, Protocol):
-    """A model of whose weights every step sees a draw, none of their means and deviations."""
+    """A model whose training steps see draws of its weights, not means and deviations."""
 
     def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> Tensor:
         """Return a draw of the weights of every problem's networks."""
@@ -99,7 +99,7 @@ class SampledPosterior:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself."""
+        """Diagnostics of the fit."""
         return self.at_mean.diagnostics
 
     def predict(
@@ -116,6 +116,6 @@ class SampledPosterior:
 
     def _drawn(self, rng: torch.Generator) -> NetworkPosterior:
         network = self.at_mean.network
-        drawn = [self.model.weights(network, self.numbers, [rng]) for _ in range(self.draws)]
+        weights = [self.model.weights(network, self.numbers, [rng]) for _ in range(self.draws)]
         buffers = self.at_mean.buffers.repeat(self.draws, 1)
-        return replace(self.at_mean, weights=torch.cat(drawn), buffers=buffers)
+        return replace(self.at_mean, weights=torch.cat(weights), buffers=buffers)

@@ -24,15 +24,15 @@ Training = AdamW | Sgd
 
 @dataclass(frozen=True)
 class Step:
-    """What the divergence of one minibatch step may depend on."""
+    """Quantities that the divergence of one minibatch step may depend on."""
 
     network: TorchNetwork
     numbers: Float[Tensor, "problems numbers"]
     inputs: Float[Tensor, "problems batch *features"]
     log_probs: LogProbs
-    """Of the batch."""
+    """Log probabilities of the batch."""
     predict: Callable[[Tensor], LogProbs]
-    """From other inputs to their log probabilities, under the weights of this step."""
+    """Function from other inputs to their log probabilities, under the weights of this step."""
 
 
 Divergence = Callable[[Step], tuple[float, Float[Tensor, " problems"]]]
@@ -91,7 +91,7 @@ def _at(
     divergence: float,
     weights: Float[Tensor, "networks parameters"],
 ) -> NetworkPosterior:
-    """Return the posterior that is all on these weights."""
+    """Return the point posterior at these weights."""
     return NetworkPosterior(network, likelihood, weights, buffers, None, {"divergence": divergence})
 
 
@@ -124,7 +124,7 @@ class _Networks:
             training=True,
             rngs=self.rngs,
         )
-        # In float64, in which gradients of precisions of thousands cancel.
+        # In float64, as gradients of precisions of thousands cancel.
         return self.model.gathered(outputs.double()).log_softmax(-1)
 
     def targets(self, targets: Tensor) -> Float64[Tensor, "problems points"] | Tensor:

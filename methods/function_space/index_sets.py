@@ -1,6 +1,6 @@
-"""Where functions are compared with their prior: index sets as values.
+"""Index sets: the points where functions are compared with their prior.
 
-Several together are the union of their points; what is averaged is all points alike.
+Several together are the union of their points, all of equal weight.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,11 +11,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import DataSource
-from bnnbench.datasets.conditions.base import rotate
+from bnnbench.datasets.conditions.rotated import rotate
 from bnnbench.methods.base import Problem, Unsupported
 
 Points = Callable[[Float[Tensor, "problems batch *features"], Sequence[torch.Generator]], Tensor]
-"""From a batch of each problem, and the problems' streams, to `problems points *features`."""
+"""Function of a batch of each problem and the problems' streams that returns points, `problems
+points *features`.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,20 +43,20 @@ class RotatedCopies:
             raise ValueError("RotatedCopies needs at least one angle; got none")
 
     def points(self, problems: Sequence[Problem]) -> Points:
-        """Return what turns a batch; raises `Unsupported` for inputs that are no images."""
+        """Return the function that rotates a batch; raises `Unsupported` without images."""
         if len(problems[0].input_shape) != 3:
             raise Unsupported(f"needed images to turn; got inputs of {problems[0].input_shape}")
         least = torch.stack([problem.train.inputs.amin((0, 2, 3)) for problem in problems])
         ground = least[:, None, :, None, None]
 
-        def turned(inputs: Tensor, _: Sequence[torch.Generator]) -> Tensor:
+        def rotated_copies(inputs: Tensor, _: Sequence[torch.Generator]) -> Tensor:
             raised = inputs - ground
-            return torch.cat([_turned(raised, angle) for angle in self.angles], 1) + ground
+            return torch.cat([_rotated(raised, angle) for angle in self.angles], 1) + ground
 
-        return turned
+        return rotated_copies
 
 
-def _turned(images: Float[Tensor, "problems batch channels height width"], angle: float) -> Tensor:
+def _rotated(images: Float[Tensor, "problems batch channels height width"], angle: float) -> Tensor:
     if angle % 90 == 0 and images.shape[-1] == images.shape[-2]:
         return images.rot90(int(angle // 90), (-2, -1))
     return rotate(images.flatten(0, 1), angle).unflatten(0, images.shape[:2])
@@ -87,13 +89,13 @@ class Grid:
             for low, count in zip(self.low, counts, strict=True)
         ]
         grid = torch.stack(torch.meshgrid(*axes, indexing="ij"), -1).flatten(0, -2).to(inputs)
-        every = grid.expand(len(problems), *grid.shape)
-        return lambda batch, _: every
+        points = grid.expand(len(problems), *grid.shape)
+        return lambda batch, _: points
 
 
 @dataclass(frozen=True)
 class OtherData:
-    """As many training inputs of another source's first fold as the batch has, at random.
+    """Training inputs of another source's first fold at random, as many as the batch has.
 
     They are standardised as that source standardises them.
     """
@@ -101,18 +103,18 @@ class OtherData:
     source: DataSource
 
     def points(self, problems: Sequence[Problem]) -> Points:
-        """Return what draws them; raises `Unsupported` for inputs of another shape."""
-        others = self.source.load(0).train.inputs.to(problems[0].train.inputs)
-        if tuple(others.shape[1:]) != problems[0].input_shape:
+        """Return the function that draws them; raises `Unsupported` for inputs of another shape."""
+        pool = self.source.load(0).train.inputs.to(problems[0].train.inputs)
+        if tuple(pool.shape[1:]) != problems[0].input_shape:
             raise Unsupported(
                 f"needed index points of shape {problems[0].input_shape}; "
-                f"{self.source.name} has {tuple(others.shape[1:])}"
+                f"{self.source.name} has {tuple(pool.shape[1:])}"
             )
 
         def drawn(inputs: Tensor, rngs: Sequence[torch.Generator]) -> Tensor:
             size = inputs.shape[1:2]
-            rows = [torch.randint(len(others), size, generator=r, device=r.device) for r in rngs]
-            return others[torch.stack(rows)]
+            rows = [torch.randint(len(pool), size, generator=r, device=r.device) for r in rngs]
+            return pool[torch.stack(rows)]
 
         return drawn
 

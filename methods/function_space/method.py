@@ -28,7 +28,7 @@ def _without_decay() -> AdamW:
 
 @dataclass(frozen=True)
 class FunctionSpace(Stacked):
-    """A model whose functions are drawn to a Dirichlet prior at the points of index sets.
+    """A model whose functions are regularised by a Dirichlet prior at the points of index sets.
 
     `prior` has a concentration for every class, all 1 if None. The divergence weighs
     `kl_weight` / batch size beside the mean loss of a batch.

@@ -66,13 +66,13 @@ class Members(Map):
 
     @property
     def networks(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return self.size
 
     def initial(self, network: TorchNetwork, weights: Tensor, rngs: Rngs) -> Numbers:
-        """Return weights of every member, each from a stream of its own."""
-        own = [child for rng in rngs for child in spawn(rng, self.size)]
-        return network.initial_weights(own, dtype=weights.dtype).view(len(rngs), -1)
+        """Return weights of every member, each from its own stream."""
+        member_rngs = [child for rng in rngs for child in spawn(rng, self.size)]
+        return network.initial_weights(member_rngs, dtype=weights.dtype).view(len(rngs), -1)
 
     def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> Tensor:
         """Return the members' weights."""
@@ -109,7 +109,7 @@ class Dropout(Map):
 
     @property
     def networks(self) -> int:
-        """As many as there are masks."""
+        """Number of masks."""
         return self.masks
 
     shown = Members.shown
@@ -128,10 +128,12 @@ class Dropout(Map):
 
     def posterior(self, network: TorchNetwork, at: At, numbers: Tensor) -> Posterior:
         """Return the mixture over masks."""
-        each = at(numbers.expand(self.masks, -1))
-        # Each mask of training has running statistics of its own.
-        one = replace(each, weights=numbers[None], buffers=each.buffers.mean(0, keepdim=True))
-        return McDropoutPosterior(one, self.draws)
+        by_mask = at(numbers.expand(self.masks, -1))
+        # Each mask of training has its own running statistics.
+        averaged = replace(
+            by_mask, weights=numbers[None], buffers=by_mask.buffers.mean(0, keepdim=True)
+        )
+        return McDropoutPosterior(averaged, self.draws)
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class MeanField(Map):
     """Independent Gaussian weights N(m, softplus(ρ)²), by local reparametrisation."""
 
     rho: float = -5.0
-    """Where ρ starts."""
+    """Initial value of ρ."""
     prior_std: float = 1.0
     draws: int = 10
 

@@ -27,9 +27,11 @@ def expected_loss(
     log_probs: LogProbs, targets: Int[Tensor, "problems points"]
 ) -> Float64[Tensor, " problems"]:
     """Return the negative log likelihood, its mean over draws and points, in nats."""
-    every = targets.expand(len(log_probs), -1, -1)
-    own = functional.nll_loss(log_probs.flatten(0, 2), every.flatten(), reduction="none")
-    return mean_of(own.view(every.shape)).mean(1)
+    repeated_targets = targets.expand(len(log_probs), -1, -1)
+    losses = functional.nll_loss(
+        log_probs.flatten(0, 2), repeated_targets.flatten(), reduction="none"
+    )
+    return mean_of(losses.view(repeated_targets.shape)).mean(1)
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,13 @@ class DirichletPrior:
         if not isinstance(problem.likelihood, Categorical):
             raise Unsupported("needed a classifier for a Dirichlet prior; got a regression")
         classes = problem.likelihood.classes
-        given = (1.0,) * classes if beta is None else beta
-        if len(given) != classes:
-            raise Unsupported(f"needed a prior of {classes} concentrations; got {len(given)}")
+        concentrations = (1.0,) * classes if beta is None else beta
+        if len(concentrations) != classes:
+            raise Unsupported(
+                f"needed a prior of {classes} concentrations; got {len(concentrations)}"
+            )
         device = problem.train.inputs.device
-        tensor = torch.tensor(given, dtype=torch.float64, device=device)
+        tensor = torch.tensor(concentrations, dtype=torch.float64, device=device)
         return DirichletPrior(tensor, float(max(len(problem.train), classes)))
 
     def divergence(self, log_probs: LogProbs) -> Float64[Tensor, " problems"]:
@@ -62,8 +66,12 @@ class IndexPoints:
     """The points of several index sets for one stack of problems."""
 
     def __init__(self, index: Sequence[IndexSet], problems: Sequence[Problem]) -> None:
-        self._with_batch = any(isinstance(one, TrainingData) for one in index)
-        self._others = [one.points(problems) for one in index if not isinstance(one, TrainingData)]
+        self._with_batch = any(isinstance(index_set, TrainingData) for index_set in index)
+        self._others = [
+            index_set.points(problems)
+            for index_set in index
+            if not isinstance(index_set, TrainingData)
+        ]
 
     def log_probs(
         self,
@@ -73,7 +81,9 @@ class IndexPoints:
         predict: Callable[[Tensor], LogProbs],
     ) -> LogProbs:
         """Return the log probabilities at all points; those of the batch are known."""
-        known = [of_batch] if self._with_batch else []
+        log_probs = [of_batch] if self._with_batch else []
         if self._others:
-            known.append(predict(torch.cat([points(inputs, rngs) for points in self._others], 1)))
-        return known[0] if len(known) == 1 else torch.cat(known, 2)
+            log_probs.append(
+                predict(torch.cat([points(inputs, rngs) for points in self._others], 1))
+            )
+        return log_probs[0] if len(log_probs) == 1 else torch.cat(log_probs, 2)

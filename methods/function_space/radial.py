@@ -30,7 +30,7 @@ class Radial(Map):
     """
 
     rho: float = -5.0
-    """Where ρ starts."""
+    """Initial value of ρ."""
     prior_std: float = 0.1
     draws: int = 10
 
@@ -47,11 +47,11 @@ class Radial(Map):
         """Return one draw for each problem."""
         mean, parts, std = self._parts(network, numbers)
         values = []
-        for part, own in zip(parts, std, strict=True):
+        for part, part_std in zip(parts, std, strict=True):
             noise = normal(rngs, part.size, dtype=mean.dtype)
             length = noise.square().sum(1, keepdim=True).sqrt()
             radius = normal(rngs, 1, dtype=mean.dtype)
-            values.append(mean[:, part.offset : part.stop] + own * (noise * (radius / length)))
+            values.append(mean[:, part.offset : part.stop] + part_std * (noise * (radius / length)))
         return replaced(mean, parts, values)
 
     def penalty(self, network: TorchNetwork, numbers: Numbers, rows: int) -> Tensor:
@@ -66,7 +66,7 @@ class Radial(Map):
         return SampledPosterior(self, numbers.unsqueeze(0), at(means), self.draws)
 
     def _parts(self, network: TorchNetwork, numbers: Numbers):
-        """Return means, where random weights lie, and their standard deviations."""
+        """Return means, the positions of random weights, and their standard deviations."""
         parts = hidden_weights(network)
         mean, rho = numbers.tensor_split([network.parameter_count], 1)
         return mean, parts, softplus(rho).split([part.size for part in parts], 1)

@@ -35,9 +35,9 @@ class Rank1(Map):
     size: int = 4
     rho: float = -3.0
     prior_std: float = 0.1
-    """Of factors, around 1."""
+    """Standard deviation of the prior of factors, around 1."""
     weight_decay: float = 1e-4
-    """Of the shared weights, biases and norms, in weight space."""
+    """Weight decay of shared weights, biases and norms, in weight space."""
     draws: int = 1
 
     def __post_init__(self) -> None:
@@ -47,14 +47,14 @@ class Rank1(Map):
 
     @property
     def networks(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return self.size
 
     def initial(self, network: TorchNetwork, weights: Tensor, rngs: Rngs) -> Numbers:
         """Return shared weights, beside means and ρ of the factors of all members."""
         count = self.size * sum(_widths(network))
-        one, rho = (weights.new_full((len(weights), count), value) for value in (1.0, self.rho))
-        return torch.cat([weights, one, rho], 1)
+        ones, rho = (weights.new_full((len(weights), count), value) for value in (1.0, self.rho))
+        return torch.cat([weights, ones, rho], 1)
 
     def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> Tensor:
         """Return one draw for each member of each problem."""
@@ -97,7 +97,7 @@ class Rank1(Map):
 
 
 def _widths(network: TorchNetwork) -> list[int]:
-    """Return how many outputs and inputs each layer with factors has, in turn."""
+    """Return the numbers of outputs and inputs of each layer with factors, in order."""
     return [width for part in hidden_weights(network) for width in part.shape[:2]]
 
 

@@ -1,4 +1,4 @@
-"""Flat weight vectors: which of their numbers are random, and how those are put in place."""
+"""Flat weight vectors: the positions of random numbers, and their replacement."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def softplus(rho: Tensor) -> Tensor:
 
 
 def hidden_weights(network: TorchNetwork) -> list[ParameterSlice]:
-    """Return where the weights, not biases, of all layers but the last lie.
+    """Return the positions of the weights, not biases, of all layers but the last.
 
     Raises `Unsupported` for a network of a single layer.
     """
@@ -43,8 +43,8 @@ def replaced(
     values: Sequence[Float[Tensor, "networks _"]],
 ) -> Float[Tensor, "networks parameters"]:
     """Return the weights with other values in some places."""
-    pieces, done = [], 0
+    pieces, position = [], 0
     for part, value in zip(parts, values, strict=True):
-        pieces += [weights[:, done : part.offset], value]
-        done = part.stop
-    return torch.cat([*pieces, weights[:, done:]], 1)
+        pieces += [weights[:, position : part.offset], value]
+        position = part.stop
+    return torch.cat([*pieces, weights[:, position:]], 1)

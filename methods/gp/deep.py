@@ -25,7 +25,7 @@ class DeepGp:
     inducing: int = 100
     width: int = 30
     samples: int = 3
-    """Draws of the hidden processes per row in training."""
+    """Number of draws of the hidden processes per row in training."""
     draws: int = 32
     training: GpTraining = field(default_factory=GpTraining)
 

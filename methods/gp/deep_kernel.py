@@ -1,4 +1,4 @@
-"""Deep kernel learning (DKL): a Gaussian process on what a network makes of the inputs.
+"""Deep kernel learning (DKL): a Gaussian process on the features of a network.
 
 Kernel and network are learned together by the ELBO; the network is the problem's,
 without its last layer. Source: Wilson et al. (2016), "Deep Kernel Learning", here with the

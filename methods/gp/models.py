@@ -16,13 +16,13 @@ linear_operator = gpytorch.linear_operator
 LEAST_NOISE = 1e-6
 """The least noise variance, in squared standardised target units."""
 INNER_STD = 1e-2
-"""Of a hidden process at its inducing points to begin with: nearly a fixed map."""
+"""Initial standard deviation of a hidden process at its inducing points: nearly a fixed map."""
 
 
 class SparseGp(gpytorch.models.ApproximateGP):
     """A sparse process with inducing points; RBF kernel, one length scale per dimension.
 
-    With an `embedding`, the kernel sees what that makes of the inputs.
+    With an `embedding`, the kernel sees its outputs.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class SparseGp(gpytorch.models.ApproximateGP):
         self.covar_module.base_kernel.lengthscale = width**0.5
         self.embedding = embedding
         self.to(places)
-        # The mean would start at a draw of the global generator.
+        # Otherwise the mean would start at a draw of the global generator.
         strategy.variational_params_initialized.fill_(1)
 
     def forward(self, x: Tensor) -> Any:
         """Return the prior at some points, a distribution of gpytorch."""
-        seen = self.embedding(x) if self.embedding else x
+        features = self.embedding(x) if self.embedding else x
         return gpytorch.distributions.MultivariateNormal(
-            self.mean_module(seen), self.covar_module(seen)
+            self.mean_module(features), self.covar_module(features)
         )
 
     def covariance(
@@ -70,7 +70,7 @@ class SparseGp(gpytorch.models.ApproximateGP):
 
 
 class OrthogonalMean(nn.Module):
-    r"""A mean of inducing points of its own, which tells nothing about those of the covariance.
+    r"""A mean with its own inducing points, independent of those of the covariance.
 
     With $R(x, x') = k(x, x') - k(x, \gamma) K_{\gamma\gamma}^{-1} k(\gamma, x')$, what the
     covariance's points γ leave of the kernel, it adds $R(x, \beta) a$ to the mean and
@@ -86,15 +86,15 @@ class OrthogonalMean(nn.Module):
         self.weights = nn.Parameter(places.new_zeros(len(places)))
 
     def forward(self, x: Float[Tensor, "points features"]) -> Float[Tensor, " points"]:
-        """Return what is added to the mean."""
-        return self._left(x) @ self.weights
+        """Return the addition to the mean."""
+        return self._remaining_kernel(x) @ self.weights
 
     def kl(self) -> Float[Tensor, ""]:
-        """Return what is added to the divergence from the prior, in nats."""
-        return 0.5 * self.weights @ self._left(self.places) @ self.weights
+        """Return the addition to the divergence from the prior, in nats."""
+        return 0.5 * self.weights @ self._remaining_kernel(self.places) @ self.weights
 
-    def _left(self, x: Tensor) -> Tensor:
-        """Return R between some points and the places."""
+    def _remaining_kernel(self, x: Tensor) -> Tensor:
+        """Return R between some points and the mean's inducing points."""
         strategy, gp = self.gp.variational_strategy, self.gp
         inducing = strategy.inducing_points
         own = gp.covariance(inducing, inducing)
@@ -121,7 +121,7 @@ class NetworkModule(nn.Module):
 
 
 class GpRegression(nn.Module):
-    """A process, or one behind the draws of others, and Gaussian noise of targets."""
+    """A process, or one after the draws of others, and Gaussian noise of targets."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class GpRegression(nn.Module):
 
     @property
     def hidden(self) -> int:
-        """How many processes are drawn before the last."""
+        """Number of processes that are drawn before the last."""
         if self.inner is None:
             return 0
         return self.inner.variational_strategy.variational_distribution.batch_shape[0]
@@ -159,10 +159,10 @@ class GpRegression(nn.Module):
             return mean.unsqueeze(0), f.variance.unsqueeze(0)
         assert standard is not None
         h = self.inner(x)
-        drawn = h.mean.mT + h.variance.mT.sqrt() * standard
-        drawn = drawn + skipped(x, self.hidden)
-        f = self.outer(drawn.flatten(0, 1))
-        shape = drawn.shape[:2]
+        hidden_draws = h.mean.mT + h.variance.mT.sqrt() * standard
+        hidden_draws = hidden_draws + skipped(x, self.hidden)
+        f = self.outer(hidden_draws.flatten(0, 1))
+        shape = hidden_draws.shape[:2]
         return f.mean.view(shape), f.variance.view(shape)
 
     def loss(

@@ -17,12 +17,12 @@ from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single
 
 @dataclass(frozen=True)
 class OrthogonalGp:
-    """OrthVGP with so many inducing points, or all training rows where there are fewer."""
+    """OrthVGP with these numbers of inducing points, or all training rows where there are fewer."""
 
     inducing: int = 64
-    """Of the covariance."""
+    """Number of inducing points of the covariance."""
     mean_inducing: int = 256
-    """Of the mean alone."""
+    """Number of inducing points of the mean alone."""
     training: GpTraining = field(default_factory=GpTraining)
 
     lacks = property(lacking)

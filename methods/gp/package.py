@@ -11,7 +11,7 @@ CURE = "pip install bnnbench[gp]"
 
 
 def lacking(method: object) -> str:
-    """Return what to install before a method can be fitted, "" where nothing is missing."""
+    """Return the installation that a method lacks, "" where nothing is missing."""
     return "" if importlib.util.find_spec("gpytorch") else f"needs gpytorch: {CURE}"
 
 
@@ -19,7 +19,7 @@ def import_gpytorch() -> ModuleType:
     """Return gpytorch; raises `PackageMissing` where it is not installed."""
     try:
         with warnings.catch_warnings():
-            # Its compiled helpers use torch.jit, which torch deprecates.
+            # Its compiled helpers use torch.jit, which is deprecated.
             warnings.simplefilter("ignore", DeprecationWarning)
             return importlib.import_module("gpytorch")
     except ImportError as missing:

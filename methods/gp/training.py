@@ -1,4 +1,4 @@
-"""Variational training that all Gaussian processes share, and how they predict."""
+"""Variational training and prediction of all Gaussian processes."""
 
 import warnings
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class GpTraining:
         check_descent(self)
 
     def __call__(self, model: Any, problem: Problem, rng: torch.Generator, samples: int) -> None:
-        """Train a `GpRegression`, with so many draws of hidden processes per row.
+        """Train a `GpRegression`, with `samples` draws of hidden processes per row.
 
         Raises `InferenceDiverged` where it ends in numbers that are not finite.
         """
@@ -75,7 +75,7 @@ class GpPosterior:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself."""
+        """Diagnostics of the fit."""
         return {"noise_std": self.model.noise_variance() ** 0.5}
 
     @torch.no_grad()
@@ -116,7 +116,7 @@ def some_rows(problem: Problem, count: int, rng: torch.Generator) -> Float[Tenso
 
 @contextmanager
 def deterministic() -> Iterator[None]:
-    """Within it, linear algebra is direct: no random probes, and no jitter unseen."""
+    """Within the block, linear algebra is direct: no random probes, and no hidden jitter."""
     gpytorch = import_gpytorch()
     errors = gpytorch.linear_operator.utils.errors
     jitter = gpytorch.linear_operator.utils.warnings.NumericalWarning

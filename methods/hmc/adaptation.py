@@ -1,4 +1,4 @@
-"""What warm-up learns: step sizes, and the variances that take the place of inverse masses."""
+"""Adaptation in warm-up: step sizes, and the variances that replace inverse masses."""
 
 import math
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class DualAveraging:
         self.restart(step_size)
 
     def restart(self, step_size: Float[Tensor, " problems"]) -> None:
-        """Forget the past and go on from these step sizes."""
+        """Forget the past and continue from these step sizes."""
         self.step_size = self.average = step_size
         self._centre = step_size.log()
         self._shortfall = torch.zeros_like(step_size)
@@ -46,7 +46,7 @@ class DualAveraging:
 
     @property
     def changing(self) -> Part:
-        """What updates change, for checkpoints."""
+        """The tensors that updates change, for checkpoints."""
         sums = ("_centre", "_shortfall", "_log_average", "_count")
         return Attributes(self, "step_size", "average", *sums)
 
@@ -76,12 +76,12 @@ class Warmup:
 
     @property
     def changing(self) -> list[Part]:
-        """What `update` changes, for checkpoints."""
+        """The parts that `update` changes, for checkpoints."""
         return [Attributes(self, "_done"), self._averaging.changing, self._window.changing]
 
     @property
     def step_size(self) -> Float[Tensor, " problems"]:
-        """The step sizes to move with, and after warm-up those to stay with."""
+        """The present step sizes; after warm-up, the final ones."""
         warm = self._done >= self._iterations
         return self._averaging.average if warm else self._averaging.step_size
 
@@ -95,7 +95,10 @@ class Warmup:
             self._window.update(self._chains.states)
         if self._done in self._ends:
             variances = self._window.value().view(self._chains.shape)
-            problems = [pooled(own, self._groups, self._window.count) for own in variances]
+            problems = [
+                pooled(variances_of_chains, self._groups, self._window.count)
+                for variances_of_chains in variances
+            ]
             self._chains.set_variances(
                 torch.stack(problems).repeat_interleave(self._chains.shape[1], 0)
             )
@@ -104,7 +107,7 @@ class Warmup:
 
 
 def mean_of_chains(values: Float[Tensor, "problems chains"]) -> Float[Tensor, " problems"]:
-    """Return the mean, summed one by one so that it is rounded alike in any company."""
+    """Return the mean, summed one by one so that its rounding is independent of other chains."""
     total = torch.zeros_like(values[:, 0])
     for column in values.unbind(1):
         total = total + column
@@ -129,21 +132,21 @@ def pooled(
 class RunningVariance:
     """The variance of each chain's states in one window (Welford's recurrence)."""
 
-    def __init__(self, like: Float[Tensor, "members size"]) -> None:
-        self.restart(like)
+    def __init__(self, reference: Float[Tensor, "members size"]) -> None:
+        self.restart(reference)
 
-    def restart(self, like: Float[Tensor, "members size"]) -> None:
+    def restart(self, reference: Float[Tensor, "members size"]) -> None:
         """Forget all states."""
-        self._mean, self._squares = torch.zeros_like(like), torch.zeros_like(like)
+        self._mean, self._squares = torch.zeros_like(reference), torch.zeros_like(reference)
         self.count = 0
 
     @property
     def changing(self) -> Part:
-        """What updates change, for checkpoints."""
+        """The tensors that updates change, for checkpoints."""
         return Attributes(self, "_mean", "_squares", "count")
 
     def update(self, states: Float[Tensor, "members size"]) -> None:
-        """Take in one more state of each chain."""
+        """Add one state of each chain."""
         self.count += 1
         difference = states - self._mean
         self._mean += difference / self.count
@@ -155,11 +158,11 @@ class RunningVariance:
 
 
 def window_ends(warmup: int) -> list[int]:
-    """Return after which warm-up iterations variances are taken and a window begins anew.
+    """Return the warm-up iterations after which variances are taken and a new window begins.
 
-    The first 15 % and the last 10 % of warm-up set the step size alone. Windows between them
-    double in width from 5 % on, and the last takes what is left: Stan's plan in proportion (its
-    reference manual, "Adaptation algorithm"). None for a warm-up below 20 iterations.
+    The first 15 % and the last 10 % of warm-up set the step size alone. Windows between them double
+    in width from 5 % on, and the last takes the remainder: Stan's plan in proportion (its reference
+    manual, "Adaptation algorithm"). None for a warm-up below 20 iterations.
     """
     if warmup < 20:
         return []
@@ -175,5 +178,5 @@ def window_ends(warmup: int) -> list[int]:
 
 
 def window_start(warmup: int) -> int:
-    """Return after how many iterations of warm-up the first window begins."""
+    """Return the number of warm-up iterations before the first window."""
     return round(0.15 * warmup)

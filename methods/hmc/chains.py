@@ -14,24 +14,24 @@ from bnnbench.methods.hmc.precisions import GammaPrior, PrecisionDraws
 from bnnbench.methods.hmc.scaled_networks import Loss, ScaledNetwork
 
 DIVERGENCE = 1000.0
-"""The energy error beyond which a trajectory counts as divergent."""
+"""Energy error beyond which a trajectory counts as divergent."""
 PROBES = 50
-"""Training points whose outputs are followed, the first of each problem."""
+"""Number of training points, the first of each problem, whose outputs are followed."""
 
 
 class Transition(NamedTuple):
-    """What a move of every chain says about itself."""
+    """Diagnostics of one move of every chain."""
 
     acceptance: Float[Tensor, " members"]
-    """Probabilities; 0 where the trajectory diverged."""
+    """Acceptance probabilities; 0 where the trajectory diverged."""
     diverged: Bool[Tensor, " members"]
 
 
 class Chains:
-    """The states of all chains, neighbours belonging to one problem, and how they move.
+    """The states of all chains, neighbours belonging to one problem, and their moves.
 
-    A move draws the precisions given the weights, then the weights given the precisions along
-    a trajectory of Hamiltonian dynamics. Chains start at draws from the prior.
+    A move draws the precisions given the weights, then the weights given the precisions along a
+    trajectory of Hamiltonian dynamics. Chains start at draws from the prior.
     """
 
     def __init__(
@@ -70,16 +70,16 @@ class Chains:
 
     @property
     def changing(self) -> Part:
-        """What moves change, for checkpoints."""
+        """The parts that moves change, for checkpoints."""
         precisions = ("weight_precision", "noise_precision")
         masses = ("_variances", "_momentum_stds")
-        here = ("states", "gradients", "losses", "outputs", "iteration")
-        return Attributes(self, *precisions, *masses, *here)
+        names = ("states", "gradients", "losses", "outputs", "iteration")
+        return Attributes(self, *precisions, *masses, *names)
 
     def set_variances(self, variances: Float[Tensor, "members size"]) -> None:
-        """Take the weights to have these variances, whose inverses are the masses.
+        """Set the variances of the weights, whose inverses are the masses.
 
-        What has a variance of 0 does not move.
+        A weight with a variance of 0 does not move.
         """
         self._variances = variances
         self._momentum_stds = torch.where(variances > 0, variances.rsqrt(), 0.0)
@@ -92,9 +92,11 @@ class Chains:
     def move(
         self, step_size: Float[Tensor, " problems"], steps: Int[Tensor, " problems"]
     ) -> Transition:
-        """Draw the precisions, then follow a trajectory of so many leapfrog steps."""
-        step_size, steps = (own.repeat_interleave(self.shape[1]) for own in (step_size, steps))
-        steps = torch.where(self.losses.isfinite(), steps, 1)  # lost ones shall cost little
+        """Draw the precisions, then follow a trajectory of this number of leapfrog steps."""
+        step_size, steps = (
+            values.repeat_interleave(self.shape[1]) for values in (step_size, steps)
+        )
+        steps = torch.where(self.losses.isfinite(), steps, 1)  # diverged chains should cost little
         half_squares = self._half_squares()
         self.weight_precision = self._weight_precisions.given(self.iteration, half_squares)
         self.noise_precision = self._noise_precisions.given(self.iteration, self.losses)
@@ -117,8 +119,8 @@ class Chains:
 
     def _momenta(self) -> Float[Tensor, "members size"]:
         normals = self._momentum_stds.new_empty(self.shape)
-        for own, rng in zip(normals, self.rngs, strict=True):
-            own.normal_(generator=rng)
+        for member_normals, rng in zip(normals, self.rngs, strict=True):
+            member_normals.normal_(generator=rng)
         return normals.flatten(0, 1).mul_(self._momentum_stds)
 
     def _energy(
@@ -176,10 +178,14 @@ def leapfrog(
         states.addcmul_(momenta, drift)
         loss.differentiate()
         if step in ends:
-            going = (steps > step).to(states)
-            share = going + 0.5 * (steps == step)
+            is_moving = (steps > step).to(states)
+            share = is_moving + 0.5 * (steps == step)
             momenta.addcmul_(gradients, data_kick * share).addcmul_(states, prior_kick * share)
-            drift, data_kick, prior_kick = drift * going, data_kick * going, prior_kick * going
+            drift, data_kick, prior_kick = (
+                drift * is_moving,
+                data_kick * is_moving,
+                prior_kick * is_moving,
+            )
         else:
             momenta.addcmul_(gradients, data_kick).addcmul_(states, prior_kick)
 
@@ -187,14 +193,14 @@ def leapfrog(
 def _blocks(
     network: ScaledNetwork, problems: Sequence[Problem], chains: int
 ) -> list[tuple[slice, Loss]]:
-    """Return the losses of all chains, as many chains at a time as are fastest."""
+    """Return the losses of all chains, in blocks of the fastest size."""
     members, at_once = len(problems) * chains, network.members_at_once(len(problems[0].train))
     blocks = []
     for start in range(0, members, at_once):
         part = slice(start, min(start + at_once, members))
-        own = [problems[member // chains].train for member in range(part.start, part.stop)]
-        inputs = torch.stack([train.inputs for train in own])
-        targets = torch.stack([train.targets for train in own])
+        splits = [problems[member // chains].train for member in range(part.start, part.stop)]
+        inputs = torch.stack([train.inputs for train in splits])
+        targets = torch.stack([train.targets for train in splits])
         blocks.append((part, network.loss(inputs, targets, problems[0].likelihood)))
     return blocks
 

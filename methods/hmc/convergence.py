@@ -1,4 +1,4 @@
-r"""How well chains agree and how many independent draws theirs are worth.
+r"""Agreement of chains, and the effective number of their draws.
 
 All estimators take draws of many quantities at once and work on ranks, so that they need no
 moments to exist. Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021),
@@ -14,7 +14,7 @@ Draws = Float[np.ndarray, "chains draws quantities *more"]
 Values = Float[np.ndarray, "quantities *more"]
 
 LEAST_DRAWS = 4
-"""Of each chain: its halves need a variance."""
+"""Least number of draws of each chain: its halves need a variance."""
 
 
 def split_r_hat(draws: Draws) -> Values:
@@ -75,7 +75,7 @@ def split(draws: Draws) -> Float[np.ndarray, "halves fewer quantities *more"]:
 
 def normal_scores(draws: Draws) -> Draws:
     """Return the standard normal quantiles of the draws' ranks among all chains (Blom, 1958)."""
-    from scipy.stats import rankdata  # scipy.stats loads for long
+    from scipy.stats import rankdata  # scipy.stats takes long to load
 
     flat = draws.reshape(-1, *draws.shape[2:])
     ranks = rankdata(flat, axis=0)
@@ -105,7 +105,9 @@ def _autocorrelation_time(correlations: Float[np.ndarray, "lags quantities *more
     """Return 1 + 2 Σ ρ by Geyer's monotone positive pairs; the lag behind them counts once."""
     last = max(0, (len(correlations) - 3) // 2)
     pairs = correlations[: 2 * last : 2] + correlations[1 : 2 * last : 2]
-    kept = np.logical_and.accumulate(pairs >= 0, axis=0)
-    sums = np.where(kept, np.minimum.accumulate(pairs, axis=0), 0.0).sum(0)
-    behind = np.take_along_axis(correlations, 2 * kept.sum(0, keepdims=True), axis=0)[0]
-    return -1 + 2 * sums + np.maximum(behind, 0.0)
+    is_positive_so_far = np.logical_and.accumulate(pairs >= 0, axis=0)
+    sums = np.where(is_positive_so_far, np.minimum.accumulate(pairs, axis=0), 0.0).sum(0)
+    next_lag = np.take_along_axis(
+        correlations, 2 * is_positive_so_far.sum(0, keepdims=True), axis=0
+    )[0]
+    return -1 + 2 * sums + np.maximum(next_lag, 0.0)

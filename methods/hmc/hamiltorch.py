@@ -28,7 +28,8 @@ from bnnbench.methods.hmc.chains import PROBES
 from bnnbench.methods.hmc.posterior import HmcPosterior, diagnose
 from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork, log_loss, squared_error
 
-CURE = 'pip install "hamiltorch @ git+https://github.com/AdamCobb/hamiltorch"'
+COMMIT = "19b627b2aabc77c1b4b78db0f860372eb1bf9778"
+CURE = f'pip install "hamiltorch @ git+https://github.com/AdamCobb/hamiltorch@{COMMIT}"'
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ class HmcHamiltorch:
     chains: int = 4
     leapfrog_steps: int = 100
     step_size: float = 0.01
-    """To begin with."""
+    """Initial step size."""
     target_acceptance: float = 0.8
     prior_precision: float = 1.0
     noise_precision: float = 1.0
-    """Of a likelihood that does not know its noise."""
+    """Noise precision where the likelihood does not know it."""
 
     def __post_init__(self) -> None:
         require_count(self, "draws", "warmup", "chains", "leapfrog_steps")
@@ -125,7 +126,7 @@ class HmcHamiltorch:
             "verbose": False,
             "debug": 2,
         }
-        # What its dual averaging passes through is lost, so that only the step size remains.
+        # The states while it adapts the step size are lost, so that only the step size remains.
         _, step_size = hamiltorch.sample(
             sampler=hamiltorch.Sampler.HMC_NUTS,
             num_samples=self.warmup + 1,
@@ -134,7 +135,7 @@ class HmcHamiltorch:
             desired_accept_rate=self.target_acceptance,
             **common,
         )
-        # With a burn-in of its own, a first proposal rejected would lead back to the start.
+        # With a burn-in of its own, rejecting the first proposal would lead back to the start.
         draws, rate = hamiltorch.sample(
             sampler=hamiltorch.Sampler.HMC,
             num_samples=self.warmup + kept,

@@ -51,10 +51,11 @@ class Hmc(Stacked):
     warmup: int = 500
     chains: int = 4
     trajectory_length: float = 2.0
-    """In standard deviations of the weights' prior at its mean precision, when the masses are 1:
-    the longest; the shortest is half as long."""
+    """The longest trajectory, in standard deviations of the weights' prior at its mean precision,
+    when the masses are 1; the shortest is half as long.
+    """
     leapfrog_steps: int = 400
-    """At most, in one trajectory."""
+    """Largest number of steps in one trajectory."""
     target_acceptance: float = 0.8
     mass: Mass = "diagonal"
     prior_shape: float = 6.0
@@ -62,17 +63,17 @@ class Hmc(Stacked):
     noise_shape: float = 6.0
     noise_rate: float = 6.0
     prior_precision: float | None = None
-    """Fixes λ."""
+    """Fixed value of λ."""
     noise_precision: float | None = None
-    """Fixes γ, and so does a likelihood of known noise."""
+    """Fixed value of γ, which a likelihood of known noise fixes too."""
 
     def __post_init__(self) -> None:
         require_count(self, "draws", "thinning", "chains", "leapfrog_steps")
         require_count(self, "warmup", least=0)
         require_positive(self, "trajectory_length", "prior_shape", "prior_rate")
         require_positive(self, "noise_shape", "noise_rate")
-        given = [n for n in ("prior_precision", "noise_precision") if getattr(self, n) is not None]
-        require_positive(self, *given)
+        fixed = [n for n in ("prior_precision", "noise_precision") if getattr(self, n) is not None]
+        require_positive(self, *fixed)
         require_between(self, 0.0, 1.0, "target_acceptance")
         require_choice(self, "mass", get_args(Mass))
         if self.draws % self.chains:
@@ -102,13 +103,13 @@ class Hmc(Stacked):
             transition = chains.move(warmup.step_size, steps.long())
             warmup.update(transition.acceptance)
             if iteration >= self.warmup:
-                done = iteration + 1 - self.warmup
-                traces.follow(transition, keep=done % self.thinning == 0)
+                kept_iterations = iteration + 1 - self.warmup
+                traces.follow(transition, keep=kept_iterations % self.thinning == 0)
             progress.report(iteration + 1, iterations, float(chains.losses.mean()))
         return traces.outcomes(network, first.likelihood, warmup.step_size)
 
     def _priors(self, likelihood: Likelihood) -> tuple[GammaPrior, GammaPrior]:
-        """Return what is known beforehand about the precisions of weights and noise."""
+        """Return the priors of the precisions of weights and noise."""
         fixed = self.noise_precision
         if isinstance(likelihood, Categorical):
             fixed = 1.0  # multiplies the log likelihood
@@ -134,7 +135,7 @@ def scaled_network(problem: Problem) -> ScaledNetwork:
 
 
 def van_der_corput(number: int) -> float:
-    """Return the binary digits of the number mirrored behind the point: evenly spread in (0, 1).
+    """Return the number's binary digits, mirrored at the point: evenly spread in (0, 1).
 
     Trajectories of such lengths avoid the resonances of a fixed one (Hoffman, Radul and
     Sountsov, 2021, "An Adaptive-MCMC Scheme for Setting Trajectory Lengths").

@@ -1,4 +1,4 @@
-"""What the chains leave: weight vectors that predict, and what their traces say."""
+"""Posteriors of chains: weight vectors that predict, and diagnostics of the traces."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from bnnbench.methods.predictions.predictive import (
 )
 
 CONVERGED = 1.05
-"""The largest split R-hat of predictions that passes."""
+"""Largest split R-hat of predictions that counts as converged."""
 LARGEST = 1000.0
 """Stands for the infinite R-hat of chains that never move."""
 
@@ -48,7 +48,7 @@ class HmcPosterior:
 
 
 class Traces:
-    """What chains pass through after warm-up."""
+    """Quantities of the chains after warm-up."""
 
     def __init__(self, chains: Chains) -> None:
         self._chains = chains
@@ -57,11 +57,11 @@ class Traces:
 
     @property
     def changing(self) -> list[Part]:
-        """What `follow` changes, for checkpoints."""
+        """The parts that `follow` changes, for checkpoints."""
         return [self._kept, self._followed]
 
     def follow(self, transition: Transition, keep: bool) -> None:
-        """Take note of a move, and keep the weights if so told."""
+        """Record a move, and keep the weights if `keep`."""
         chains = self._chains
         self._followed.append(
             (
@@ -85,18 +85,18 @@ class Traces:
         """Return the posterior of each problem, or `InferenceDiverged` in its place."""
         states, precision = (self._by_problem(column) for column in zip(*self._kept, strict=True))
         followed = [self._by_problem(column) for column in zip(*self._followed, strict=True)]
-        found: list[Posterior | InferenceDiverged] = []
+        outcomes: list[Posterior | InferenceDiverged] = []
         for problem, step in enumerate(step_size.tolist()):
-            own = [values[problem].cpu().numpy() for values in followed]
-            if own[-1].all() or not np.isfinite(own[1]).all():
-                found.append(InferenceDiverged("every trajectory diverged"))
+            traces = [values[problem].cpu().numpy() for values in followed]
+            if traces[-1].all() or not np.isfinite(traces[1]).all():
+                outcomes.append(InferenceDiverged("every trajectory diverged"))
                 continue
             draws = states[problem].flatten(0, 1), precision[problem].flatten()
-            diagnostics = diagnose(*own) | {"step_size": step}
+            diagnostics = diagnose(*traces) | {"step_size": step}
             if isinstance(likelihood, Categorical):
                 del diagnostics["noise_std"]
-            found.append(HmcPosterior(network, likelihood, *draws, diagnostics))
-        return found
+            outcomes.append(HmcPosterior(network, likelihood, *draws, diagnostics))
+        return outcomes
 
     def _by_problem(self, column: tuple[Tensor, ...]) -> Shaped[Tensor, "problems chains draws *_"]:
         problems, chains, _ = self._chains.shape

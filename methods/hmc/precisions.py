@@ -28,7 +28,7 @@ class GammaPrior:
 
 
 class PrecisionDraws:
-    """Draws of the precision of `count` numbers; every stream serves so many chains.
+    """Draws of the precision of `count` numbers; every stream serves several chains.
 
     All randomness is drawn at once, as standard Gamma variables, which the rate then divides.
     """

@@ -1,13 +1,13 @@
-r"""Networks in the scale in which all weights have one prior.
+r"""Networks scaled so that all weights have the same prior.
 
 The weights w of a layer act as w / √(fan_in + 1), the bias among them, so that w ~ N(0, 1/λ) in
 every layer gives activations of one size: the model of Hernández-Lobato and Adams (2015),
 "Probabilistic Backpropagation for Scalable Learning of Bayesian Neural Networks", section 2. A
 layer without bias acts by 1 / √fan_in.
 
-A state is a vector of such weights with padding behind or between, which stays 0 for a sampler
-that gives it no variance. Padding puts every member's numbers on the boundaries that decide how
-they are rounded, so that its results are the same in any company.
+A state is a vector of such weights with padding behind or between, which stays 0 for a sampler that
+gives it no variance. Padding aligns every member's numbers in memory, which decides how they are
+rounded, so that its results do not depend on other members.
 """
 
 from typing import Protocol, runtime_checkable
@@ -31,30 +31,26 @@ from bnnbench.methods.networks.shapes import parameter_slices, walk
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 STATE_MULTIPLE = 32
-"""States are as long as a multiple of it: two vector registers of the widest processors."""
+"""The length of a state is a multiple of this: two vector registers of the widest processors."""
 
 
 @runtime_checkable
 class Loss(Protocol):
-    """What the data say about the states of some members, bound to the memory of both.
-
-    Half the sum of squared errors for a Gaussian likelihood, to be multiplied by the noise
-    precision; the negative log likelihood in nats for a categorical one.
-    """
+    """The likelihood of some members as a function of their states, with memory for both."""
 
     states: Float[Tensor, "members size"]
     gradients: Float[Tensor, "members size"]
 
     def differentiate(self) -> None:
-        """Write the gradients of the losses at the states; those of padding mean nothing."""
+        """Write the gradients of the losses at the states; those of padding are arbitrary."""
         ...
 
     def value(self) -> Float[Tensor, " members"]:
-        """Return the losses, in float64, where they were differentiated last."""
+        """Return the losses, in float64, at the states that were differentiated last."""
         ...
 
     def outputs(self, points: int) -> Float[Tensor, "members probes outputs"]:
-        """Return the means or log probabilities of the first points, there too."""
+        """Return the means or log probabilities of the first points, at the same states."""
         ...
 
 
@@ -63,9 +59,9 @@ class ScaledNetwork(Protocol):
     """A network as a function of states."""
 
     free: Bool[Tensor, " size"]
-    """Which numbers of a state are weights."""
+    """Mask of the numbers of a state that are weights."""
     groups: list[Int[Tensor, " places"]]
-    """Where a state has the weights of each parameter."""
+    """Positions of each parameter's weights in a state."""
 
     def outputs(
         self, states: Float[Tensor, "draws size"], inputs: Float[Tensor, "points *features"]
@@ -78,7 +74,7 @@ class ScaledNetwork(Protocol):
         ...
 
     def members_at_once(self, points: int) -> int:
-        """Return of how many members a loss works fastest."""
+        """Return the number of members for which a loss is fastest."""
         ...
 
     def loss(
@@ -87,7 +83,7 @@ class ScaledNetwork(Protocol):
         targets: Shaped[Tensor, "members points *target"],
         likelihood: Likelihood,
     ) -> Loss:
-        """Return the loss of members that have these data."""
+        """Return the loss of members with these data."""
         ...
 
 
@@ -98,7 +94,7 @@ NO_FUNCTIONS = BatchNorm | AnalyticNorm | Dropout | GaussianNoise | LogisticBern
 class AnyScaledNetwork:
     """Any deterministic architecture, by automatic differentiation.
 
-    Raises `Unsupported` for a layer under which a data set has no one likelihood.
+    Raises `Unsupported` for a layer under which a data set has no unique likelihood.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -127,7 +123,7 @@ class AnyScaledNetwork:
         return outputs(self.network, self.weights(states), inputs, states[:, :0])
 
     def members_at_once(self, points: int) -> int:
-        """Return of how many members a loss works fastest: all."""
+        """Return the number of members for which a loss is fastest: all."""
         return 2**30
 
     def loss(
@@ -136,7 +132,7 @@ class AnyScaledNetwork:
         targets: Shaped[Tensor, "members points *target"],
         likelihood: Likelihood,
     ) -> "AutogradLoss":
-        """Return the loss of members that have these data."""
+        """Return the loss of members with these data."""
         return AutogradLoss(self, inputs, targets, isinstance(likelihood, Categorical))
 
 
@@ -159,27 +155,28 @@ class AutogradLoss:
         """Write the gradients of the losses at the states."""
         states = self.states.detach().requires_grad_()
         with torch.enable_grad():
-            found = self.network.network(self.network.weights(states), self.inputs)
-            losses = (log_loss if self.categorical else squared_error)(found, self.targets)
+            outputs = self.network.network(self.network.weights(states), self.inputs)
+            losses = (log_loss if self.categorical else squared_error)(outputs, self.targets)
             (gradients,) = torch.autograd.grad(losses.sum(), states)
         self.gradients.copy_(gradients)
-        self._losses, self._found = losses.detach(), found.detach()
+        self._losses, self._found = losses.detach(), outputs.detach()
 
     def value(self) -> Float[Tensor, " members"]:
-        """Return the losses, in float64, where they were differentiated last."""
+        """Return the losses, in float64, at the states that were differentiated last."""
         return self._losses
 
     def outputs(self, points: int) -> Float[Tensor, "members probes outputs"]:
-        """Return the means or log probabilities of the first points, there too."""
+        """Return the means or log probabilities of the first points, at the same states."""
         first = self._found[:, :points]
         return first.log_softmax(-1) if self.categorical else first
 
 
 def squared_error(
-    found: Float[Tensor, "members points outputs"], targets: Float[Tensor, "members points outputs"]
+    outputs: Float[Tensor, "members points outputs"],
+    targets: Float[Tensor, "members points outputs"],
 ) -> Float[Tensor, " members"]:
     """Return half the sum of squared errors, in float64."""
-    return (found - targets).double().square().flatten(1).sum(1) / 2
+    return (outputs - targets).double().square().flatten(1).sum(1) / 2
 
 
 def log_loss(
@@ -204,5 +201,5 @@ def scales(architecture: Architecture, input_shape: tuple[int, ...]) -> Float[Te
 
 
 def padded(count: int, multiple: int) -> int:
-    """Return the least multiple that is not smaller."""
+    """Return the least multiple that is not smaller than the size."""
     return -(-count // multiple) * multiple

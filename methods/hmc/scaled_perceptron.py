@@ -1,4 +1,4 @@
-"""A perceptron and its gradient written out: a few batched products into memory that is kept."""
+"""A perceptron with its gradient written out: a few batched products into reused memory."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -16,17 +16,18 @@ from bnnbench.methods.networks.architectures import Layer, LeakyReLU, ReLU, Tanh
 from bnnbench.methods.networks.perceptron import as_perceptron
 
 ALIGNMENT = 4
-"""Rows and columns of all matrices, so that members lie on boundaries of 16 bytes."""
+"""Rows and columns of all matrices are multiples of it, so that members lie on 16-byte boundaries.
+"""
 BYTES_AT_ONCE = 2**20
-"""Of activations: what stays in the cache of one core."""
+"""Bytes of activations that stay in the cache of one core."""
 POINTS_AT_ONCE = 512
-"""When predicting."""
+"""Number of points in one pass when predicting."""
 
 aten = torch.ops.aten
 
 
 class Dense(NamedTuple):
-    """One layer's matrix in a state: a row per output; behind the inputs' columns the bias."""
+    """One layer's matrix in a state: a row per output; the bias is after the inputs' columns."""
 
     inputs: int
     outputs: int
@@ -41,7 +42,7 @@ class Dense(NamedTuple):
 
     @property
     def stop(self) -> int:
-        """The offset behind the matrix."""
+        """The offset after the matrix."""
         return self.offset + self.rows * self.columns
 
     def of(
@@ -52,28 +53,28 @@ class Dense(NamedTuple):
         return flat.unflatten(1, (self.rows, self.columns))
 
     def places(self) -> list[Tensor]:
-        """Return where a state has the weights, and where the biases."""
+        """Return the positions of weights, and of biases, in a state."""
         rows = self.offset + self.columns * torch.arange(self.outputs)[:, None]
         return [(rows + torch.arange(self.inputs)).flatten(), rows[:, 0] + self.inputs]
 
 
 class Activation(NamedTuple):
-    """An activation that keeps 0, where padding lies, at 0."""
+    """An activation that maps 0 to 0, so that padding stays 0."""
 
     forward: Callable[..., object]
-    """Of pre-activations, into `out`."""
+    """Function of pre-activations, into `out`."""
     backward: Callable[[Tensor, Tensor], object]
     """Turns gradients of activations (the second) into those of pre-activations, in place."""
 
 
 def activation_of(layer: Layer | None) -> Activation:
-    """Return how a perceptron's activation and its derivative are computed."""
+    """Return the functions of a perceptron's activation and its derivative."""
     match layer:
         case Tanh():
             return Activation(
                 torch.tanh, lambda g, z: aten.tanh_backward.grad_input(g, z, grad_input=g)
             )
-        case LeakyReLU(slope) if slope >= 0:  # then activations have the signs of their arguments
+        case LeakyReLU(slope) if slope >= 0:  # activations then have the signs of their arguments
             return Activation(
                 lambda a, out: aten.leaky_relu.out(a, slope, out=out),
                 lambda g, z: aten.leaky_relu_backward.grad_input(g, z, slope, True, grad_input=g),
@@ -97,17 +98,19 @@ class ScaledPerceptron:
         perceptron = as_perceptron(problem.architecture, problem.input_shape, ReLU, Tanh, LeakyReLU)
         self.activation = activation_of(perceptron.activation)
         self.layers = _placed(perceptron.widths)
-        like = problem.train.inputs
-        self.groups = [own.to(like.device) for layer in self.layers for own in layer.places()]
+        reference = problem.train.inputs
+        self.groups = [
+            positions.to(reference.device) for layer in self.layers for positions in layer.places()
+        ]
         self._places = torch.cat(self.groups)
         self._scale = torch.cat(
             [
-                like.new_full((layer.outputs * (layer.inputs + 1),), layer.scale)
+                reference.new_full((layer.outputs * (layer.inputs + 1),), layer.scale)
                 for layer in self.layers
             ]
         )
         size = padded(self.layers[-1].stop, STATE_MULTIPLE)
-        self.free = torch.zeros(size, dtype=torch.bool, device=like.device)
+        self.free = torch.zeros(size, dtype=torch.bool, device=reference.device)
         self.free[self._places] = True
 
     def weights(self, states: Float[Tensor, "draws size"]) -> Float[Tensor, "draws parameters"]:
@@ -139,7 +142,7 @@ class ScaledPerceptron:
         return columns
 
     def members_at_once(self, points: int) -> int:
-        """Return of how many members the activations stay in cache."""
+        """Return the number of members whose activations stay in cache."""
         values = 2 * padded(points, ALIGNMENT) * sum(layer.rows for layer in self.layers)
         return max(1, BYTES_AT_ONCE // (values * self._scale.element_size()))
 
@@ -149,12 +152,12 @@ class ScaledPerceptron:
         targets: Shaped[Tensor, "members points *target"],
         likelihood: Likelihood,
     ) -> "PerceptronLoss":
-        """Return the loss of members that have these data."""
+        """Return the loss of members with these data."""
         return PerceptronLoss(self, inputs, targets, likelihood)
 
 
 class Forward:
-    """The way from points to outputs, in memory of its own."""
+    """The forward pass from points to outputs, in its own memory."""
 
     def __init__(
         self,
@@ -173,7 +176,7 @@ class Forward:
         for layer, after in zip(self.layers, hidden, strict=False):
             after[:, layer.outputs, :points] = 1
         self.inputs = [x.expand(members, -1, -1), *hidden]
-        """What each layer multiplies."""
+        """Inputs of each layer's product."""
         units = [slice(0, layer.outputs) for layer in self.layers]
         self._before = [values[:, own] for values, own in zip(self.before, units, strict=True)]
         self._after = [values[:, own] for values, own in zip(hidden, units, strict=False)]
@@ -213,24 +216,24 @@ class PerceptronLoss:
 
     def differentiate(self) -> None:
         """Write the gradients of the losses at the states."""
-        found = self._found = self._forward.run()
+        residuals = self._residuals = self._forward.run()
         if self._categorical:
-            self._log_probs = found.log_softmax(1)
-            torch.exp(self._log_probs, out=found)
-        found.sub_(self._targets)
+            self._log_probs = residuals.log_softmax(1)
+            torch.exp(self._log_probs, out=residuals)
+        residuals.sub_(self._targets)
         self._backward()
 
     def value(self) -> Float[Tensor, " members"]:
-        """Return the losses, in float64, where they were differentiated last."""
+        """Return the losses, in float64, at the states that were differentiated last."""
         if self._categorical:
             return -(self._log_probs * self._targets).double().flatten(1).sum(1)
-        return self._found.double().square().flatten(1).sum(1) / 2
+        return self._residuals.double().square().flatten(1).sum(1) / 2
 
     def outputs(self, points: int) -> Float[Tensor, "members probes outputs"]:
-        """Return the means or log probabilities of the first points, there too."""
+        """Return the means or log probabilities of the first points, at the same states."""
         if self._categorical:
             return self._log_probs[..., :points].mT
-        return (self._found + self._targets)[..., :points].mT
+        return (self._residuals + self._targets)[..., :points].mT
 
     def _backward(self) -> None:
         forward = self._forward

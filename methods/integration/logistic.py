@@ -8,7 +8,7 @@ from torch.nn.functional import logsigmoid
 
 NARROW = 2.0
 NODES = 16
-"""Of Gauss and Legendre: exact to rounding on intervals up to `NARROW`."""
+"""Number of Gauss-Legendre nodes: exact to rounding on intervals up to `NARROW`."""
 FAR = -36.0
 """Below, softplus(x) is exp(x) to rounding."""
 

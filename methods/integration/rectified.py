@@ -1,4 +1,4 @@
-"""Sums of rectified sums of uniforms: what a network with ReLUs makes of a box of weights.
+"""Sums of rectified sums of uniforms: outputs of a network with ReLUs over a box of weights.
 
 A unit of one uniform is a mixture of 0 and of a uniform. One of several is integrated in closed
 form where that is accurate, or between breakpoints, where the integrand is a polynomial and few

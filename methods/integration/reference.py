@@ -20,7 +20,7 @@ from bnnbench.methods.integration.kernels.uniform_sums import (
 
 HARMONICS = 128
 FEW = 8
-"""Of so many uniforms, differences of all five levels magnify rounding errors little."""
+"""For this many uniforms, differences of all five levels magnify rounding errors little."""
 
 
 class _Tail(NamedTuple):
@@ -28,7 +28,7 @@ class _Tail(NamedTuple):
 
     reach: Tensor
     moments: tuple[Tensor, Tensor, Tensor]
-    """The second, fourth and sixth."""
+    """The second, fourth and sixth central moments."""
 
     def beyond(self, x: Tensor, order: int) -> Tensor:
         """Return E[(x - X)^(order - 1)] / (order - 1)!, the antiderivative beyond the support."""

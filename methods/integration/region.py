@@ -60,7 +60,7 @@ class Rectified:
     offset: Float[Tensor, "*#batch"]
     outgoing: Float[Tensor, "*#batch units"]
     inner: Affine
-    """Of each unit: `*batch units` offsets and `*batch units weights` slopes."""
+    """Inputs of each unit: `*batch units` offsets and `*batch units weights` slopes."""
 
     def __post_init__(self) -> None:
         if ((self.inner.slopes != 0).sum(-2) > 1).any():

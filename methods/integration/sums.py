@@ -18,7 +18,7 @@ from bnnbench.methods.integration.kernels import uniform_sums
 
 MOST_ORDERS = 4
 KEPT_BYTES = 2**27
-"""So much a distribution may keep, to be asked for its cdf again."""
+"""Largest size of intermediate results that a distribution keeps for further cdf calls."""
 
 
 def antiderivative(
@@ -40,14 +40,14 @@ def antiderivative(
         return reference.antiderivative(
             x.expand(shape), widths.expand(*shape, widths.shape[-1]), order
         )
-    # Points that share their widths stand side by side, and what these cost is paid once.
+    # Points that share their widths are side by side, so that these are prepared once.
     shares = len(shape) > 0 and (widths.ndim == 1 or widths.shape[-2] == 1)
     rows = widths[..., 0, :] if shares and widths.ndim > 1 else widths
     leading, columns = (shape[:-1], shape[-1]) if shares else (shape, 1)
     count, uniforms = math.prod(leading), widths.shape[-1]
     points = x.expand(shape).reshape(count, columns).contiguous().detach().numpy()
-    given = rows.expand(*leading, uniforms).reshape(count, uniforms).contiguous()
-    values = uniform_sums.antiderivatives(points, given.detach().numpy(), order)
+    widths_of_rows = rows.expand(*leading, uniforms).reshape(count, uniforms).contiguous()
+    values = uniform_sums.antiderivatives(points, widths_of_rows.detach().numpy(), order)
     return torch.from_numpy(values).view(shape)
 
 
@@ -95,6 +95,6 @@ class SumOfUniforms:
 
     @cached_property
     def _series(self) -> np.ndarray:
-        """What evaluating the cdf has to know of the widths."""
+        """The intermediate results of the widths for evaluating the cdf."""
         widths = self.widths.detach().double()
         return uniform_sums.prepare(widths.reshape(-1, widths.shape[-1]).contiguous().numpy(), 1)

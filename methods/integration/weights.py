@@ -34,7 +34,7 @@ def triangle(half_base: float, centre: float = 0.0) -> PiecewisePolynomial:
 
 
 SMOOTHSTEP_REACH = 3.522769163721558
-"""Of the smoothstep cubic that is nearest to the logistic function in L2."""
+"""Reach of the smoothstep cubic that is nearest to the logistic function in L2."""
 
 
 def smoothstep(reach: float = SMOOTHSTEP_REACH) -> PiecewisePolynomial:

@@ -22,14 +22,14 @@ from jaxtyping import Float64
 from scipy.optimize import minimize
 
 PRECISIONS = 1e-6, 1e8
-"""The least and the largest of both, in standardised units."""
+"""Least and largest value of both precisions, in standardised units."""
 STARTS = 1e-2, 1.0, 1e2
-"""Of the prior's precision: the evidence may have more than one maximum."""
+"""Initial precisions of the prior: the evidence may have more than one maximum."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the evidence depends on besides the precisions."""
+    """All quantities besides the precisions that the evidence depends on."""
 
     eigenvalues: Float64[np.ndarray, " directions"]
     squared_norm: float
@@ -61,13 +61,13 @@ class Evidence:
         return value, (slope_of_prior, slope_of_noise)
 
     def effective_parameters(self, prior: float, noise: float) -> float:
-        """Return how many weights the data determine, $\\sum_i βh_i / (βh_i + δ)$."""
+        """Return the number of weights that the data determine, $\\sum_i βh_i / (βh_i + δ)$."""
         return float((noise * self.eigenvalues / (noise * self.eigenvalues + prior)).sum())
 
 
 @dataclass(frozen=True)
 class Precisions:
-    """Of the prior and of the noise; the latter is 1 for a classifier."""
+    """Precisions of the prior and of the noise; the latter is 1 for a classifier."""
 
     prior: float
     noise: float
@@ -96,7 +96,7 @@ def most_evident(evidence: Evidence, noise: float, learns_noise: bool) -> Precis
             )
             for start in STARTS
         ),
-        key=lambda found: found.fun,
+        key=lambda optimum: optimum.fun,
     )
     inside = bool(((best.x > low + 1e-6) & (best.x < high - 1e-6)).all())
     prior, *learned = (math.exp(float(x)) for x in best.x)

@@ -1,4 +1,4 @@
-r"""What every approximation of the Gauss-Newton matrix is made from, and what it gives back.
+r"""The common interface of approximations of the Gauss-Newton matrix.
 
 $H = \sum_n J_n^T \Lambda_n J_n$, with J the Jacobian of a network's outputs in its weights and
 Λ the Hessian of the negative log likelihood in the outputs: also the Fisher information matrix,
@@ -25,7 +25,7 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 Layers = Literal["all", "last"]
 POINTS_AT_ONCE = 250
 VALUES_AT_ONCE = 2**23
-"""To bound memory; a few times as many are held at once."""
+"""Number of values in a chunk, to bound memory; a few times as many are held at once."""
 
 
 @runtime_checkable
@@ -36,7 +36,7 @@ class Spectrum(Protocol):
     """
 
     @property
-    def tape(self) -> LayerRecorder: ...
+    def recorder(self) -> LayerRecorder: ...
 
     @property
     def eigenvalues(self) -> Float64[Tensor, " directions"]: ...
@@ -64,10 +64,10 @@ class Spectrum(Protocol):
 
 @runtime_checkable
 class Structure(Protocol):
-    """An approximation of the Gauss-Newton matrix: which weights, and how they depend."""
+    """An approximation of the Gauss-Newton matrix: its weights, and their dependence."""
 
-    def tape(self, network: TorchNetwork) -> LayerRecorder:
-        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
+    def recorder(self, network: TorchNetwork) -> LayerRecorder:
+        """Return the recorder of the layers; raises `Unsupported` for a network not covered."""
         ...
 
     def spectrum(
@@ -86,31 +86,31 @@ class OfLayers:
     def __post_init__(self) -> None:
         require_choice(self, "layers", get_args(Layers))
 
-    def tape(self, network: TorchNetwork) -> LayerRecorder:
-        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
+    def recorder(self, network: TorchNetwork) -> LayerRecorder:
+        """Return the recorder of the layers; raises `Unsupported` for a network not covered."""
         return LayerRecorder(network, self.layers == "last")
 
 
-def values_per_point(tape: LayerRecorder, outputs: int) -> int:
-    """Return how many numbers the tape's Jacobian and its factors of one point have."""
+def values_per_point(recorder: LayerRecorder, outputs: int) -> int:
+    """Return the number of values in the recorder's Jacobian and its factors, per point."""
     return sum(
-        b.positions * (b.features + outputs * b.units) + outputs * b.size for b in tape.blocks
+        b.positions * (b.features + outputs * b.units) + outputs * b.size for b in recorder.blocks
     )
 
 
-def points_at_once(tape: LayerRecorder, outputs: int) -> int:
+def points_at_once(recorder: LayerRecorder, outputs: int) -> int:
     """Return the number of points to take together."""
-    return min(POINTS_AT_ONCE, max(1, VALUES_AT_ONCE // values_per_point(tape, outputs)))
+    return min(POINTS_AT_ONCE, max(1, VALUES_AT_ONCE // values_per_point(recorder, outputs)))
 
 
 def gauss_newton_entries(
-    tape: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+    recorder: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
 ) -> Iterator[list[Entry]]:
     r"""Yield entries, of some points at a time, whose Jacobians G give $H = \sum G^T G$."""
-    for points in inputs.split(points_at_once(tape, mode.network.output_shape[0])):
-        outputs = tape.outputs(mode.weights, mode.buffers, points)
+    for points in inputs.split(points_at_once(recorder, mode.network.output_shape[0])):
+        outputs = recorder.outputs(mode.weights, mode.buffers, points)
         directions = hessian_root(mode.likelihood, outputs.detach())
-        yield tape.entries(outputs, directions)
+        yield recorder.entries(outputs, directions)
 
 
 def eigensystem(
@@ -131,10 +131,10 @@ def require_finite(curvature: Tensor) -> None:
         raise InferenceDiverged("the curvature is not of finite numbers")
 
 
-def require_at_most(most: int, found: int) -> None:
+def require_at_most(most: int, size: int) -> None:
     """Raise `Unsupported` for a square matrix of too many rows."""
-    if found > most:
+    if size > most:
         raise Unsupported(
-            f"needed at most {most} weights for a matrix with a row for each; got {found}: take "
+            f"needed at most {most} weights for a matrix with a row for each; got {size}: take "
             'the last layer alone (layers="last"), a Subnetwork, Kfac or Diagonal'
         )

@@ -39,21 +39,23 @@ class Kfac(OfLayers):
         self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
     ) -> Spectrum:
         """Return the factors' eigenvectors at a point estimate, over training inputs."""
-        tape = self.tape(mode.network)
-        of_inputs, of_gradients = kronecker_factors(tape, mode, inputs)
+        recorder = self.recorder(mode.network)
+        of_inputs, of_gradients = kronecker_factors(recorder, mode, inputs)
         left = [eigensystem(factor) for factor in of_gradients]
         right = [eigensystem(factor) for factor in of_inputs]
         eigenvalues = torch.cat([
             torch.outer(b, a).flatten() for (b, _), (a, _) in zip(left, right, strict=True)
         ])  # fmt: skip
-        return Kronecker(tape, eigenvalues, tuple(v for _, v in left), tuple(v for _, v in right))
+        return Kronecker(
+            recorder, eigenvalues, tuple(v for _, v in left), tuple(v for _, v in right)
+        )
 
 
 @dataclass(frozen=True)
 class Kronecker:
     """Eigenvectors of every layer's matrix, as products of those of its factors."""
 
-    tape: LayerRecorder
+    recorder: LayerRecorder
     eigenvalues: Float64[Tensor, " directions"]
     of_units: tuple[Float64[Tensor, "_ _"], ...]
     of_features: tuple[Float64[Tensor, "_ _"], ...]
@@ -66,7 +68,7 @@ class Kronecker:
         self, entries: Sequence[Entry], variances: Float[Tensor, " directions"]
     ) -> Float[Tensor, "points outputs"]:
         """Return the outputs' variances, for these of coordinates along the eigenvectors."""
-        blocks = self.tape.blocks
+        blocks = self.recorder.blocks
         parts = variances.split([block.size for block in blocks])
         return torch.stack([
             entry.weighted_squares(part.unflatten(0, (block.units, block.features)))
@@ -85,33 +87,33 @@ class Kronecker:
         self, coordinates: Float[Tensor, "draws directions"], total: int
     ) -> Float[Tensor, "draws parameters"]:
         """Return coordinates along the eigenvectors as changes of all `total` weights."""
-        everything = coordinates.new_zeros(len(coordinates), total)
-        blocks = self.tape.blocks
+        all_weights = coordinates.new_zeros(len(coordinates), total)
+        blocks = self.recorder.blocks
         parts = coordinates.split([block.size for block in blocks], 1)
         for block, part, left, right in zip(
             blocks, parts, self.of_units, self.of_features, strict=True
         ):
             matrices = part.unflatten(1, (block.units, block.features))
             changes = left.to(part.dtype) @ matrices @ right.mT.to(part.dtype)
-            everything[:, block.start : block.stop] = block.flat(changes)
-        return everything
+            all_weights[:, block.start : block.stop] = block.flat(changes)
+        return all_weights
 
     def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
         """Return the weights that are not fixed, out of all."""
-        return weights[self.tape.indices(weights.device)]
+        return weights[self.recorder.indices(weights.device)]
 
 
 def kronecker_factors(
-    tape: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+    recorder: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
 ) -> tuple[list[Float64[Tensor, "_ _"]], list[Float64[Tensor, "_ _"]]]:
-    """Return each layer's mean product of what units see, and its sum of gradients' products."""
-    of_inputs = [inputs.new_zeros(b.features, b.features).double() for b in tape.blocks]
-    of_gradients = [inputs.new_zeros(b.units, b.units).double() for b in tape.blocks]
-    for entries in gauss_newton_entries(tape, mode, inputs):
-        for place, entry in enumerate(entries):
-            seen, gradients = entry.inputs.flatten(0, 1), entry.gradients.flatten(0, 2)
-            of_inputs[place] += (seen.mT @ seen).double()
-            of_gradients[place] += (gradients.mT @ gradients).double()
-    for block, factor in zip(tape.blocks, of_inputs, strict=True):
+    """Return each layer's mean product of inputs of units, and its sum of products of gradients."""
+    of_inputs = [inputs.new_zeros(b.features, b.features).double() for b in recorder.blocks]
+    of_gradients = [inputs.new_zeros(b.units, b.units).double() for b in recorder.blocks]
+    for entries in gauss_newton_entries(recorder, mode, inputs):
+        for layer, entry in enumerate(entries):
+            unit_inputs, gradients = entry.inputs.flatten(0, 1), entry.gradients.flatten(0, 2)
+            of_inputs[layer] += (unit_inputs.mT @ unit_inputs).double()
+            of_gradients[layer] += (gradients.mT @ gradients).double()
+    for block, factor in zip(recorder.blocks, of_inputs, strict=True):
         factor /= len(inputs) * block.positions
     return of_inputs, of_gradients

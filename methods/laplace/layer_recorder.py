@@ -1,7 +1,7 @@
-"""What enters a network's dense and convolutional layers, and how its outputs depend on them.
+"""Inputs of a network's dense and convolutional layers, and the outputs' gradients in them.
 
-The Jacobian of an output in a layer's weights is the sum over positions of a gradient in what
-leaves the layer times what enters it; a dense layer has one position.
+The Jacobian of an output in a layer's weights is the sum over positions of a gradient in the
+layer's output times the layer's input; a dense layer has one position.
 """
 
 import math
@@ -21,15 +21,15 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 class Block(NamedTuple):
-    """The weights of one layer, and where they lie in a flat vector: kernel, then bias."""
+    """The weights of one layer, and their place in a flat vector: kernel, then bias."""
 
     layer: Linear | Conv2d
     units: int
     features: int
-    """Of one unit, and 1 for its bias."""
+    """Number of inputs of one unit, and 1 for its bias."""
     start: int
     positions: int
-    """Of its outputs; 1 for a dense layer."""
+    """Number of positions of its outputs; 1 for a dense layer."""
 
     @property
     def size(self) -> int:
@@ -38,30 +38,30 @@ class Block(NamedTuple):
 
     @property
     def stop(self) -> int:
-        """The offset behind the last weight."""
+        """The offset after the last weight."""
         return self.start + self.size
 
     def matrix(self, flat: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch units features"]:
-        """Return what lies as in flat vectors as a matrix, the bias in its last column."""
+        """Return values in the order of flat vectors as a matrix, the bias in its last column."""
         if not self.layer.bias:
             return flat.unflatten(-1, (self.units, self.features))
         kernel, bias = flat.split([self.size - self.units, self.units], -1)
         return torch.cat([kernel.unflatten(-1, (self.units, -1)), bias[..., None]], -1)
 
     def flat(self, matrix: Float[Tensor, "*batch units features"]) -> Float[Tensor, "*batch size"]:
-        """Return a matrix of all weights, the bias in its last column, as in flat vectors."""
+        """Return a matrix of weights, the bias in its last column, in the order of flat vectors."""
         if not self.layer.bias:
             return matrix.flatten(-2)
         return torch.cat([matrix[..., :-1].flatten(-2), matrix[..., -1]], -1)
 
 
 class Entry(NamedTuple):
-    """What a tape knows of one layer."""
+    """A recorder's values of one layer."""
 
     inputs: Float[Tensor, "points positions features"]
-    """What every unit sees at every position, and 1 for its bias."""
+    """Inputs of every unit at every position, and 1 for its bias."""
     gradients: Float[Tensor, "points directions positions units"]
-    """Of combinations of the network's outputs, in what leaves the layer."""
+    """Gradients of combinations of the network's outputs, in the layer's output."""
 
     def jacobian(self) -> Float[Tensor, "points directions units features"]:
         """Return the gradients in the layer's weights."""
@@ -71,7 +71,7 @@ class Entry(NamedTuple):
         """Return the sum of the Jacobian's squares over points and directions."""
         if self.inputs.shape[1] > 1:
             return self.jacobian().square().sum((0, 1))
-        # Of one position, the Jacobian is a product that need not be written down.
+        # For one position, the Jacobian is a product that need not be computed.
         return self.gradients[:, :, 0].square().sum(1).mT @ self.inputs[:, 0].square()
 
     def weighted_squares(
@@ -85,14 +85,14 @@ class Entry(NamedTuple):
 
 
 class LayerRecorder:
-    """A network that keeps what its layers see: all of them, or the last.
+    """A network that records the inputs of its layers: all of them, or the last.
 
     Other weights, those of norms, are not covered. Raises `Unsupported` for a network whose
     norms are functions of its weights, and if the last layer alone is covered and not dense.
     """
 
     def __init__(self, network: TorchNetwork, last_only: bool = False) -> None:
-        layers = [place.layer for place in walk(network.architecture, network.input_shape)]
+        layers = [placed.layer for placed in walk(network.architecture, network.input_shape)]
         if any(isinstance(layer, AnalyticNorm) for layer in layers):
             raise Unsupported(
                 "needed a network without AnalyticNorm, through which outputs depend on all "
@@ -102,9 +102,9 @@ class LayerRecorder:
             raise Unsupported(
                 f"needed a network that ends in a linear layer; got {network.architecture[-1]}"
             )
-        everything = blocks(network)
-        self.blocks = everything[-1 if last_only else 0 :]
-        self._skipped = len(everything) - len(self.blocks)
+        all_blocks = blocks(network)
+        self.blocks = all_blocks[-1 if last_only else 0 :]
+        self._skipped = len(all_blocks) - len(self.blocks)
         rules = {Linear: self._linear, Conv2d: self._convolution}
         self._network = TorchNetwork(network.architecture, network.input_shape, rules)
         self._seen: list[tuple[Tensor, Tensor]] = []
@@ -130,7 +130,7 @@ class LayerRecorder:
         buffers: Float[Tensor, "1 buffers"],
         inputs: Float[Tensor, "points *features"],
     ) -> Float[Tensor, "points outputs"]:
-        """Return the outputs, and remember what one call of `entries` needs."""
+        """Return the outputs, and record the values that one call of `entries` needs."""
         self._seen, self._passed = [], 0
         with torch.enable_grad():
             return self._network(weights, inputs[None], buffers=buffers)[0]
@@ -146,30 +146,32 @@ class LayerRecorder:
 
         `differentiable` ones can be followed back to the network's inputs.
         """
-        seen, self._seen = self._seen, []  # a graph lives no longer than its entries
-        left = [after for _, after in seen]
+        recorded, self._seen = self._seen, []  # a graph lives no longer than its entries
+        outputs_of_layers = [after for _, after in recorded]
         columns = [
             torch.autograd.grad(
-                outputs, left, column, retain_graph=True, create_graph=differentiable
+                outputs, outputs_of_layers, column, retain_graph=True, create_graph=differentiable
             )
             for column in directions.unbind(-1)
         ]
         entries = []
         for block, (before, _), gradients in zip(
-            self.blocks, seen, zip(*columns, strict=True), strict=True
+            self.blocks, recorded, zip(*columns, strict=True), strict=True
         ):
             before = before if differentiable else before.detach()
             stacked = _positions(torch.cat(gradients, 0).transpose(0, 1))
             entries.append(Entry(_rows(block.layer, before), stacked))
         return entries
 
-    def _linear(self, layer: Linear, own: Sequence[Parameters], x: Tensor, now: Pass) -> Tensor:
-        return self._remembered(x, linear(layer, own, x, now))
+    def _linear(
+        self, layer: Linear, stacks: Sequence[Parameters], x: Tensor, context: Pass
+    ) -> Tensor:
+        return self._remembered(x, linear(layer, stacks, x, context))
 
     def _convolution(
-        self, layer: Conv2d, own: Sequence[Parameters], x: Tensor, now: Pass
+        self, layer: Conv2d, stacks: Sequence[Parameters], x: Tensor, context: Pass
     ) -> Tensor:
-        return self._remembered(x, convolution(layer, own, x, now))
+        return self._remembered(x, convolution(layer, stacks, x, context))
 
     def _remembered(self, before: Tensor, after: Tensor) -> Tensor:
         self._passed += 1
@@ -199,7 +201,7 @@ def blocks(network: TorchNetwork) -> list[Block]:
 def _rows(
     layer: Linear | Conv2d, x: Float[Tensor, "points *sides"]
 ) -> Float[Tensor, "points positions features"]:
-    """Return what the units of a layer see of its input."""
+    """Return the parts of a layer's input that its units see."""
     if isinstance(layer, Conv2d):
         rows = functional.unfold(pad(x, layer), layer.kernel, stride=layer.stride).mT
     else:

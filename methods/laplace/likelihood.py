@@ -1,4 +1,4 @@
-"""The curvature of a likelihood in a network's outputs, and how well the outputs fit."""
+"""The curvature of a likelihood in a network's outputs, and the misfit of outputs."""
 
 import torch
 from jaxtyping import Float, Shaped

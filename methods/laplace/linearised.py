@@ -37,9 +37,9 @@ class LinearisedPosterior:
     mode: NetworkPosterior
     spectrum: Spectrum
     std: Float[Tensor, " directions"]
-    """Of the posterior along the eigenvectors of the spectrum."""
+    """Standard deviations of the posterior along the eigenvectors of the spectrum."""
     draws: int
-    """Of a classifier's functions; 0 for probits."""
+    """Number of draws of a classifier's functions; 0 for probits."""
     diagnostics: dict[str, float]
 
     def predict(
@@ -78,7 +78,9 @@ class LinearisedPosterior:
         return logits.double().log_softmax(-1).logsumexp(0) - math.log(len(logits))
 
     def _chunks(self, inputs: Tensor) -> tuple[Tensor, ...]:
-        return inputs.split(points_at_once(self.spectrum.tape, self.mode.network.output_shape[0]))
+        return inputs.split(
+            points_at_once(self.spectrum.recorder, self.mode.network.output_shape[0])
+        )
 
     def _noise(self, rng: torch.Generator) -> Float[Tensor, "draws directions"]:
         """Return draws of the posterior along the eigenvectors, around 0."""
@@ -89,10 +91,10 @@ class LinearisedPosterior:
         self, inputs: Tensor, noise: Tensor | None, differentiable: bool
     ) -> tuple[Float[Tensor, "points outputs"], Float[Tensor, "*draws points outputs"]]:
         """Return the outputs at the mode, and their variances or, given draws, their changes."""
-        tape = self.spectrum.tape
-        outputs = tape.outputs(self.mode.weights, self.mode.buffers, inputs)
+        recorder = self.spectrum.recorder
+        outputs = recorder.outputs(self.mode.weights, self.mode.buffers, inputs)
         identity = torch.eye(outputs.shape[1], dtype=outputs.dtype, device=outputs.device)
-        entries = tape.entries(
+        entries = recorder.entries(
             outputs, identity.expand(len(outputs), -1, -1), differentiable=differentiable
         )
         if not differentiable:

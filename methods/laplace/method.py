@@ -1,8 +1,8 @@
 r"""Laplace's approximation: a Gaussian at a trained network's weights.
 
-Its covariance is $T (\beta H + \delta I)^{-1}$, with H the Gauss-Newton matrix or what stands
-for it, β the precision of a regression's noise, δ that of the prior and T a temperature. The
-network is trained first, as any training says, and stays: δ and β are chosen afterwards.
+Its covariance is $T (\beta H + \delta I)^{-1}$, with H the Gauss-Newton matrix or an approximation
+of it, β the precision of a regression's noise, δ that of the prior and T a temperature. The
+network is trained first, by any method, and then stays: δ and β are chosen afterwards.
 
 Sources: MacKay (1992), "A Practical Bayesian Framework for Backpropagation Networks"; Daxberger
 et al. (2021), "Laplace Redux: Effortless Bayesian Deep Learning".
@@ -53,13 +53,13 @@ class Laplace(Batched):
     training: BatchedMethod = field(default_factory=AdamW)
     structure: Structure = Kfac()
     prior_precisions: tuple[float, ...] = ()
-    """Of which held-out rows choose one if there are several. None: that of most evidence, and
-    a regression's noise as well, which otherwise is that of the training."""
+    """Candidates, of which held-out rows choose one if there are several. None: the precision of
+    most evidence, for a regression's noise as well, which otherwise is that of the training."""
     prediction: Prediction = "glm"
     draws: int = 30
     temperature: float = 1.0
     validation_share: float = 0.1
-    """Of the training rows, held out where there are several precisions."""
+    """Share of training rows held out where there are several precisions."""
 
     def __post_init__(self) -> None:
         require_choice(self, "prediction", get_args(Prediction))
@@ -77,12 +77,12 @@ class Laplace(Batched):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem; point estimates are trained side by side."""
         first = problems[0]
-        self.structure.tape(TorchNetwork(first.architecture, first.input_shape))
+        self.structure.recorder(TorchNetwork(first.architecture, first.input_shape))
         choices = self._choices(problems, rngs)
         modes = self.training.fit_many(problems, rngs)
         return [
-            _outcome(self._posterior, *each)
-            for each in zip(modes, choices, problems, rngs, strict=True)
+            _outcome(self._posterior, *arguments)
+            for arguments in zip(modes, choices, problems, rngs, strict=True)
         ]
 
     def _choices(
@@ -166,7 +166,7 @@ class Laplace(Batched):
 
 @dataclass(frozen=True)
 class Approximation:
-    """A point estimate, the curvature around it, and how much evidence there is for precisions."""
+    """A point estimate, the curvature around it, and the evidence for precisions."""
 
     mode: NetworkPosterior
     spectrum: Spectrum
@@ -179,7 +179,7 @@ class Approximation:
         Raises `Unsupported` for another posterior than that, `InferenceDiverged` where outputs
         or curvature are not of finite numbers.
         """
-        mode = _alone(mode)
+        mode = _with_own_memory(mode)
         train = problem.train
         at_mode = outputs(mode.network, mode.weights, train.inputs, mode.buffers)[0]
         loss = misfit(mode.likelihood, at_mode, train.targets)
@@ -201,7 +201,7 @@ class Approximation:
         return 1.0 if self.mode.noise_variance is None else 1 / self.mode.noise_variance
 
 
-def _alone(mode: Posterior) -> NetworkPosterior:
+def _with_own_memory(mode: Posterior) -> NetworkPosterior:
     """Return a point estimate with memory of its own, where products round as if fitted alone."""
     if (
         not isinstance(mode, NetworkPosterior)

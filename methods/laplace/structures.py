@@ -23,18 +23,18 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 
 @dataclass(frozen=True)
 class Diagonal(OfLayers):
-    """Its diagonal: weights are independent."""
+    """The diagonal of the matrix: weights are independent."""
 
     def spectrum(
         self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
     ) -> Spectrum:
         """Return the diagonal at a point estimate, over training inputs."""
-        tape = self.tape(mode.network)
-        total = torch.zeros(tape.size, dtype=torch.float64, device=inputs.device)
-        for entries in gauss_newton_entries(tape, mode, inputs):
-            total += tape.flat([entry.squares() for entry in entries]).double()
+        recorder = self.recorder(mode.network)
+        total = torch.zeros(recorder.size, dtype=torch.float64, device=inputs.device)
+        for entries in gauss_newton_entries(recorder, mode, inputs):
+            total += recorder.flat([entry.squares() for entry in entries]).double()
         require_finite(total)
-        return SomeWeights(tape, total, tape.indices(inputs.device), None)
+        return SomeWeights(recorder, total, recorder.indices(inputs.device), None)
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ class Full(OfLayers):
         super().__post_init__()
         require_count(self, "most")
 
-    def tape(self, network: TorchNetwork) -> LayerRecorder:
-        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
-        tape = super().tape(network)
-        require_at_most(self.most, tape.size)
-        return tape
+    def recorder(self, network: TorchNetwork) -> LayerRecorder:
+        """Return the recorder of the layers; raises `Unsupported` for a network not covered."""
+        recorder = super().recorder(network)
+        require_at_most(self.most, recorder.size)
+        return recorder
 
     def spectrum(
         self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
     ) -> Spectrum:
         """Return the matrix at a point estimate, over training inputs."""
-        return _among(self.tape(mode.network), mode, inputs, None)
+        return _among(self.recorder(mode.network), mode, inputs, None)
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class Subnetwork:
     def __post_init__(self) -> None:
         require_count(self, "size")
 
-    def tape(self, network: TorchNetwork) -> LayerRecorder:
-        """Return the tape of the layers; raises `Unsupported` for a network not covered."""
+    def recorder(self, network: TorchNetwork) -> LayerRecorder:
+        """Return the recorder of the layers; raises `Unsupported` for a network not covered."""
         return LayerRecorder(network)
 
     def spectrum(
@@ -86,25 +86,25 @@ class Subnetwork:
         diagonal = Diagonal().spectrum(mode, inputs)
         curvature = diagonal.eigenvalues
         order = curvature.masked_fill(curvature == 0, torch.inf).sort(stable=True).indices
-        return _among(diagonal.tape, mode, inputs, order[: self.size].sort().values)
+        return _among(diagonal.recorder, mode, inputs, order[: self.size].sort().values)
 
 
 @dataclass(frozen=True)
 class SomeWeights:
-    """A symmetric matrix over some of the tape's weights."""
+    """A symmetric matrix over some of the recorder's weights."""
 
-    tape: LayerRecorder
+    recorder: LayerRecorder
     eigenvalues: Float64[Tensor, " directions"]
     places: Int[Tensor, " directions"]
-    """Of the weights in flat vectors of all."""
+    """Positions of the weights in flat vectors of all."""
     vectors: Float64[Tensor, "directions directions"] | None
-    """Eigenvectors in columns; None for a diagonal of all of the tape's weights."""
+    """Eigenvectors in columns; None for a diagonal of all of the recorder's weights."""
     chosen: Int[Tensor, " directions"] | None = None
-    """Out of the tape's weights; None for all."""
+    """Selection of the recorder's weights; None for all."""
 
     def jacobian(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs directions"]:
         """Return the slopes of outputs along the eigenvectors."""
-        slopes = _jacobian(self.tape, entries)
+        slopes = _jacobian(self.recorder, entries)
         if self.chosen is not None:
             slopes = slopes[..., self.chosen]
         return slopes if self.vectors is None else slopes @ self.vectors.to(slopes.dtype)
@@ -115,7 +115,7 @@ class SomeWeights:
         """Return the outputs' variances, for these of coordinates along the eigenvectors."""
         if self.vectors is not None:
             return (self.jacobian(entries).square() * variances).sum(-1)
-        blocks = self.tape.blocks
+        blocks = self.recorder.blocks
         parts = variances.split([block.size for block in blocks])
         return torch.stack([
             entry.weighted_squares(block.matrix(part))
@@ -126,11 +126,11 @@ class SomeWeights:
         self, coordinates: Float[Tensor, "draws directions"], total: int
     ) -> Float[Tensor, "draws parameters"]:
         """Return coordinates along the eigenvectors as changes of all `total` weights."""
-        own = self.vectors
-        changes = coordinates if own is None else coordinates @ own.mT.to(coordinates.dtype)
-        everything = coordinates.new_zeros(len(coordinates), total)
-        everything[:, self.places] = changes
-        return everything
+        vectors = self.vectors
+        changes = coordinates if vectors is None else coordinates @ vectors.mT.to(coordinates.dtype)
+        all_weights = coordinates.new_zeros(len(coordinates), total)
+        all_weights[:, self.places] = changes
+        return all_weights
 
     def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
         """Return the weights that are not fixed, out of all."""
@@ -138,28 +138,28 @@ class SomeWeights:
 
 
 def _among(
-    tape: LayerRecorder,
+    recorder: LayerRecorder,
     mode: NetworkPosterior,
     inputs: Float[Tensor, "points *features"],
     chosen: Int[Tensor, " directions"] | None,
 ) -> SomeWeights:
-    """Return the matrix of the chosen of the tape's weights, None meaning all."""
-    places = tape.indices(inputs.device)
+    """Return the matrix of the chosen of the recorder's weights, None meaning all."""
+    places = recorder.indices(inputs.device)
     places = places if chosen is None else places[chosen]
     total = torch.zeros(len(places), len(places), dtype=torch.float64, device=inputs.device)
-    for entries in gauss_newton_entries(tape, mode, inputs):
-        rows = _rows(tape, entries)
+    for entries in gauss_newton_entries(recorder, mode, inputs):
+        rows = _rows(recorder, entries)
         rows = (rows if chosen is None else rows[:, chosen]).double()
         total += rows.mT @ rows
     eigenvalues, vectors = eigensystem(total)
-    return SomeWeights(tape, eigenvalues, places, vectors, chosen)
+    return SomeWeights(recorder, eigenvalues, places, vectors, chosen)
 
 
 def _jacobian(
-    tape: LayerRecorder, entries: Sequence[Entry]
+    recorder: LayerRecorder, entries: Sequence[Entry]
 ) -> Float[Tensor, "points directions weights"]:
-    return tape.flat([entry.jacobian() for entry in entries])
+    return recorder.flat([entry.jacobian() for entry in entries])
 
 
-def _rows(tape: LayerRecorder, entries: Sequence[Entry]) -> Float[Tensor, "rows weights"]:
-    return _jacobian(tape, entries).flatten(0, 1)
+def _rows(recorder: LayerRecorder, entries: Sequence[Entry]) -> Float[Tensor, "rows weights"]:
+    return _jacobian(recorder, entries).flatten(0, 1)

@@ -187,8 +187,8 @@ class Regression:
 
     def of_members(self, index: Tensor) -> "Regression":
         """Return the head of some members."""
-        known = None if self.variance is None else self.variance[index]
-        return Regression(known, None if self.prior is None else self.prior[index])
+        variance = None if self.variance is None else self.variance[index]
+        return Regression(variance, None if self.prior is None else self.prior[index])
 
     def predictive(self, z: Gaussian, learned: Noise | None) -> Predictive:
         """Return the distribution of the targets, noise included."""

@@ -37,6 +37,12 @@ from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.predictions.predictive import Predictive
 
 Backend = Literal["compiled", "reference"]
+KERNELS = {
+    "reference": "bnnbench.methods.message_passing.kernels.reference",
+    "compiled": "bnnbench.methods.message_passing.kernels.compiled",
+    "cuda": "bnnbench.methods.message_passing.kernels.cuda",
+}
+"""Module of each backend, imported on use; `cuda` takes the place of `compiled` on a GPU."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 POINTS_AT_ONCE = 500
 HELD_OUT = 0.2
@@ -86,13 +92,13 @@ class MessagePassingPosterior:
             torch.cat([values.flatten() for values in column])
             for column in zip(*((part.mean, part.variance) for part in parts), strict=True)
         )
-        inputs, at_once, drawn = inputs.to(mean.dtype), draws_at_once(network), []
+        inputs, at_once, outputs_of_draws = inputs.to(mean.dtype), draws_at_once(network), []
         for start in range(0, self.draws, at_once):
             draws = min(at_once, self.draws - start)
             (noise,) = normal([rng], draws, len(mean), dtype=mean.dtype)
             weights = mean + variance.sqrt() * noise
-            drawn.append(outputs(network, weights, inputs, weights.new_empty(draws, 0)))
-        return self.head.predictive_of_draws(torch.cat(drawn), self.learned)
+            outputs_of_draws.append(outputs(network, weights, inputs, weights.new_empty(draws, 0)))
+        return self.head.predictive_of_draws(torch.cat(outputs_of_draws), self.learned)
 
 
 @dataclass(frozen=True)
@@ -188,7 +194,7 @@ class MessagePassing(Stacked):
         for epoch in checkpoint.epochs(epochs, trainer, *rngs):
             loss = trainer.epoch(epoch + 1, self.iterations[epoch], rngs)
             progress.report(epoch + 1, epochs, loss)
-        trainer.give_up()
+        trainer.drop_hopeless()
         return [self._posterior(trainer, problem, k) for k, problem in enumerate(problems)]
 
     def _trainer(self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]) -> Trainer:
@@ -242,7 +248,7 @@ class MessagePassing(Stacked):
         if trainer.lost[member] or not bool(all_proper(weights)):
             return InferenceDiverged("no calmer schedule keeps messages finite and plausible")
         noise_std = getattr(problem.likelihood, "noise_std", None)
-        known = {} if noise_std is None else {"noise_std": noise_std}
+        known_noise = {} if noise_std is None else {"noise_std": noise_std}
         return MessagePassingPosterior(
             problem.architecture,
             problem.likelihood,
@@ -252,7 +258,7 @@ class MessagePassing(Stacked):
             None if trainer.noise is None else trainer.noise[index],
             self.backend,
             self.predictive_draws,
-            trainer.diagnostics(member) | known,
+            trainer.diagnostics(member) | known_noise,
         )
 
     def _with_chosen_noise(
@@ -319,4 +325,4 @@ def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float
 def kernels_for(backend: Backend, device: torch.device) -> ModuleType:
     """Return the module of kernels for data on a device."""
     name = backend if backend == "reference" or device.type == "cpu" else "cuda"
-    return importlib.import_module(f"bnnbench.methods.message_passing.kernels.{name}")
+    return importlib.import_module(KERNELS[name])

@@ -144,17 +144,21 @@ class Trainer:
         new: list[Weights] | None = None
         added = self._noise_like(batch)
         schedules = (self.schedule, *calmer(self.schedule))
-        left = (~self.lost).nonzero().squeeze(1)
+        remaining = (~self.lost).nonzero().squeeze(1)
         for level, schedule in enumerate(schedules):
-            now = left[self.calm[left] <= level]
-            if not len(now):
+            calm_members = remaining[self.calm[remaining] <= level]
+            if not len(calm_members):
                 continue
-            some = list(members(cavity, now))
-            tried = self._attempt(some, now, batch, order, iterations, schedule)
+            cavity_of_members = list(members(cavity, calm_members))
+            tried = self._attempt(
+                cavity_of_members, calm_members, batch, order, iterations, schedule
+            )
             sound = tried.sound
             if watched and not isinstance(schedule, Sequential):
-                sound = sound & ~self.watch.worse(now, self._known(tried, now, batch), sound)
-            good, rows = now[sound], sound.nonzero().squeeze(1)
+                sound = sound & ~self.watch.worse(
+                    calm_members, self._known(tried, calm_members, batch), sound
+                )
+            good, rows = calm_members[sound], sound.nonzero().squeeze(1)
             aggregates = list(members(tried.aggregates, rows))
             if len(good) == len(self.lost):
                 new = aggregates
@@ -164,12 +168,12 @@ class Trainer:
             if added is not None and tried.noise is not None:
                 added[good] = tried.noise[sound]
             self.loss[good] += tried.loss[sound]
-            self.tally.guard_events[now[~sound]] += 1
-            self.calm[now[~sound]] = level + 1
+            self.tally.guard_events[calm_members[~sound]] += 1
+            self.calm[calm_members[~sound]] = level + 1
             if level + 2 == len(schedules):
-                self.calm[now[tried.sound & ~sound]] = level
-            left = left[self.calm[left] > level]
-        self.lost[left] = True
+                self.calm[calm_members[tried.sound & ~sound]] = level
+            remaining = remaining[self.calm[remaining] > level]
+        self.lost[remaining] = True
         self._store(batch, cavity, old, new or self._like(old, cavity), added, step)
 
     def recompute(self) -> None:
@@ -182,7 +186,7 @@ class Trainer:
                     total = total * converted(aggregate[layer], rho.dtype, str(rho.device))
             self.marginal[layer] = converted(total, prior.weight.rho.dtype, None)
 
-    def give_up(self) -> None:
+    def drop_hopeless(self) -> None:
         """Lose the members that predict absurdly."""
         self.lost |= self.watch.hopeless(self.marginal, self.noise)
 
@@ -270,11 +274,11 @@ class Trainer:
         rows = self.batches[batch][index].gather(1, order[index])
         inputs, targets = _rows(self.inputs, rows), _rows(self.targets, rows)
         head = self.head.of_members(index)
-        rest = self._noise_without(batch)
-        rest = None if rest is None else rest[index]
+        noise_without_batch = self._noise_without(batch)
+        noise_without_batch = None if noise_without_batch is None else noise_without_batch[index]
         self.network.start_from(cavity)
         self.network.open(visit)
-        head.open(targets, rest, self.network.kernels)
+        head.open(targets, noise_without_batch, self.network.kernels)
         sound = torch.ones_like(index, dtype=torch.bool)
         loss = self.loss.new_zeros(len(index))
         aggregates: list[Weights] = []

@@ -1,7 +1,7 @@
-"""Ways to propagate through one and the same trained network, to be compared with samples.
+"""Ways of propagation through the same trained network, for comparison with samples.
 
-Training does not depend on the way, so that equal streams give equal weights. Source: paper
-001, section 4.
+Training does not depend on the way, so that equal streams give equal weights. Source: paper 001,
+section 4.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,6 +36,10 @@ Propagation = Literal["ap1", "ap2"]
 """Means alone; means and variances."""
 
 
+POINTS_WITH_COVARIANCES = 2
+"""Points in one pass where all covariances take units² numbers each, to bound memory."""
+
+
 @dataclass(frozen=True)
 class ApproximatePosterior:
     """A trained classifier that predicts by one way of propagation."""
@@ -49,7 +53,7 @@ class ApproximatePosterior:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself."""
+        """Diagnostics of the fit."""
         return self.trained.diagnostics
 
     def predict(
@@ -62,25 +66,25 @@ class ApproximatePosterior:
 
     @torch.no_grad()
     def layers(self, inputs: Float[Tensor, "points *features"]) -> list[Moments]:
-        """Return the moments behind every layer, points first; of "ap1" the means alone."""
+        """Return the moments after every layer, points first; for "ap1" the means alone."""
         trained = self.trained
         network = Layerwise(self.architecture, trained.network.input_shape, self._rules())
         parts = []
         for points in self._parts(inputs):
             x = points[None] if self.propagation == "ap1" else Moments(points[None])
-            found = network(trained.weights, x, buffers=trained.buffers, noise="off")
-            parts.append([_of_points(layer) for layer in found])
+            layers = network(trained.weights, x, buffers=trained.buffers, noise="off")
+            parts.append([_of_points(layer) for layer in layers])
         return [_joined(pieces) for pieces in zip(*parts, strict=True)]
 
     @torch.no_grad()
     def samples(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> list[Float[Tensor, "points *units"]]:
-        """Return a draw behind every layer, an independent one for each point."""
+        """Return a draw after every layer, an independent one for each point."""
         network = Layerwise(self.architecture, self.trained.network.input_shape)
         options = {"buffers": self.trained.buffers, "noise": "per_example", "rngs": [rng]}
-        found = network(self.trained.weights, inputs[None], **options)
-        return [layer[0] for layer in found]
+        layers = network(self.trained.weights, inputs[None], **options)
+        return [layer[0] for layer in layers]
 
     def _rules(self) -> Mapping[type[Layer], Rule] | None:
         if self.propagation == "ap1":
@@ -90,8 +94,7 @@ class ApproximatePosterior:
         return covariance_rules(self.covariances, self.formulas)
 
     def _parts(self, inputs: Tensor) -> Sequence[Tensor]:
-        many = self.covariances.points_at_once if self.covariances else POINTS_AT_ONCE
-        return inputs.split(many)
+        return inputs.split(POINTS_WITH_COVARIANCES if self.covariances else POINTS_AT_ONCE)
 
 
 def _of_points(layer: Any) -> Moments:
@@ -113,14 +116,14 @@ class Approximation:
     """A network trained with its own noise, but not with that of its inputs.
 
     Noise is sampled in training; logistic Bernoulli units, whose samples have no gradient, are
-    trained through their moments. In one process, methods that differ in what they carry alone
+    trained through their moments. In one process, methods that differ only in what they propagate
     train a network once: the fit of the first takes all the time.
     """
 
     propagation: Propagation = "ap2"
     formulas: Formulas = Formulas()
     covariances: Covariances | None = None
-    """Of "ap2": which are carried beside the variances."""
+    """Covariances that "ap2" propagates beside the variances."""
     training: MomentPropagation = MomentPropagation(dropout=0.0)
 
     def __post_init__(self) -> None:
@@ -139,13 +142,13 @@ class Approximation:
 
     def fit(self, problem: Problem, rng: torch.Generator) -> ApproximatePosterior:
         """Return the posterior; raises `InferenceDiverged` if weights overflow."""
-        own = problem.architecture
-        bernoulli = any(isinstance(layer, LogisticBernoulli) for layer in own)
+        architecture = problem.architecture
+        bernoulli = any(isinstance(layer, LogisticBernoulli) for layer in architecture)
         method = replace(self.training, training="ap2" if bernoulli else "sample")
-        still = tuple(layer for layer in own if not isinstance(layer, GaussianNoise))
+        still = tuple(layer for layer in architecture if not isinstance(layer, GaussianNoise))
         trained = _trained(method, replace(problem, architecture=still), rng)
         carried = self.propagation, self.formulas, self.covariances
-        return ApproximatePosterior(trained, own, *carried)
+        return ApproximatePosterior(trained, architecture, *carried)
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
@@ -158,7 +161,7 @@ _last: Memo[NetworkPosterior] = Memo()
 
 
 def _trained(method: MomentPropagation, problem: Problem, rng: torch.Generator) -> NetworkPosterior:
-    """Return the trained network; the one trained last need not be trained again."""
+    """Return the trained network; the latest one is not trained again."""
     train = problem.train
     data = content(train.inputs, train.targets, rng.get_state())
 

@@ -28,15 +28,15 @@ from bnnbench.methods.networks.torch_layers import (
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Rescaling = Literal["none", "bn", "ap2"]
-"""By what statistics weights are rescaled before training: by none, by those of a batch
-without noise, or by that of a single pixel."""
+"""Statistics by which weights are rescaled before training: none, those of a batch without noise,
+or those of a single pixel."""
 
 Statistic = Callable[[Any], tuple[Tensor, Tensor]]
 """Output of a layer -> mean and variance of each member's channels."""
 
 
 LARGE_BATCH = 1000
-"""Rows by which weights are rescaled before training."""
+"""Number of rows by which weights are rescaled before training."""
 
 
 def rescale(
@@ -86,15 +86,15 @@ def _rules(rules: dict[type[Layer], Rule], statistic: Statistic) -> dict[type[La
 
 
 def _rescaling(rule: Rule, statistic: Statistic) -> Rule:
-    def rescale(layer: Any, stacks: Sequence[Parameters], x: Any, now: Pass) -> Any:
-        (own,) = stacks
-        mean, variance = statistic(rule(layer, stacks, x, now))
+    def rescale(layer: Any, stacks: Sequence[Parameters], x: Any, context: Pass) -> Any:
+        (parameters,) = stacks
+        mean, variance = statistic(rule(layer, stacks, x, context))
         std = torch.where(variance > 0, variance, 1).sqrt()  # a constant channel has no scale
-        weight = own["weight"]
+        weight = parameters["weight"]
         weight.div_(std.view(*std.shape, *(1,) * (weight.dim() - 2)))
-        if "bias" in own:
-            own["bias"].sub_(mean).div_(std)
-        return rule(layer, stacks, x, now)
+        if "bias" in parameters:
+            parameters["bias"].sub_(mean).div_(std)
+        return rule(layer, stacks, x, context)
 
     return rescale
 

@@ -29,12 +29,12 @@ from bnnbench.methods.networks.architectures import Architecture, LogisticBernou
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Mode = Literal["ap2", "sample", "ap1"]
-"""What flows through the network: moments, samples, or means alone."""
+"""Propagated quantities: moments, samples, or means alone."""
 
 
 @dataclass(frozen=True)
 class MomentPropagation(Stacked):
-    """One weight vector by Adam; of a regression, with learned noise variance."""
+    """One weight vector by Adam; for regression, with learned noise variance."""
 
     learning_rate: float = 1e-3
     epochs: int = 25
@@ -43,11 +43,11 @@ class MomentPropagation(Stacked):
     training: Mode = "ap2"
     prediction: Literal["ap2", "ap1"] = "ap2"
     dropout: float = 0.2
-    """After every activation; 0 leaves the network as it is."""
+    """Dropout rate after every activation; 0 leaves the network as it is."""
     input_variance: float = 0.0
-    """Of independent noise that is assumed at every input, in training and prediction."""
+    """Variance of independent noise that is assumed at every input, in training and prediction."""
     norm: Literal["none", "ap2"] = "none"
-    """"ap2" puts an AnalyticNorm behind every layer with weights, in place of its bias."""
+    """"ap2" puts an AnalyticNorm after every layer with weights, in place of its bias."""
     initialisation: Rescaling = "none"
     formulas: Formulas = Formulas()
 

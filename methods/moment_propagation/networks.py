@@ -26,17 +26,17 @@ NORMS = (BatchNorm, FeatureResponseNorm, AnalyticNorm)
 
 
 def with_dropout(architecture: Architecture, rate: float) -> Architecture:
-    """Return the network with dropout behind every activation."""
+    """Return the network with dropout after every activation."""
     if contains(architecture, Dropout):
         raise Unsupported("needed a network without Dropout, or dropout=0: one dropout, not two")
-    return _behind(architecture, ACTIVATIONS, Dropout(rate))
+    return _with_layer_after(architecture, ACTIVATIONS, Dropout(rate))
 
 
 def with_analytic_norms(architecture: Architecture) -> Architecture:
-    """Return the network with an AnalyticNorm behind all weights, in place of their bias."""
+    """Return the network with an AnalyticNorm after all weights, in place of their bias."""
     if contains(architecture, *NORMS):
         raise Unsupported('needed a network without norms, or norm="none": one norm, not two')
-    return _behind(architecture, (Linear, Conv2d), AnalyticNorm())
+    return _with_layer_after(architecture, (Linear, Conv2d), AnalyticNorm())
 
 
 def contains(architecture: Architecture, *kinds: type[Layer]) -> bool:
@@ -48,15 +48,15 @@ def contains(architecture: Architecture, *kinds: type[Layer]) -> bool:
     )
 
 
-def _behind(
+def _with_layer_after(
     architecture: Architecture, kinds: tuple[type[Layer], ...], addition: Layer
 ) -> Architecture:
-    """Return the network with a layer more behind each of these kinds, inside branches too."""
+    """Return the network with another layer after each of these kinds, inside branches too."""
     layers: list[Layer] = []
     for layer in architecture:
         if isinstance(layer, Residual):
             branches = (layer.body, layer.shortcut)
-            layer = Residual(*(_behind(branch, kinds, addition) for branch in branches))
+            layer = Residual(*(_with_layer_after(branch, kinds, addition) for branch in branches))
         if isinstance(layer, Linear | Conv2d) and isinstance(addition, AnalyticNorm):
             layer = replace(layer, bias=False)
         layers += (layer, addition) if isinstance(layer, kinds) else (layer,)

@@ -1,4 +1,4 @@
-"""Predictions by one pass of moments, of certain weights and of Gaussian ones."""
+"""Predictions by one pass of moments, with certain or Gaussian weights."""
 
 from dataclasses import dataclass, field
 
@@ -26,7 +26,7 @@ class MomentPosterior:
 
     at_mean: NetworkPosterior
     std: Float[Tensor, " parameters"] | None = None
-    """Of every weight; None: the weights are certain."""
+    """Standard deviation of every weight; None: the weights are certain."""
     formulas: Formulas = Formulas()
     input_variance: float = 0.0
     diagnostics: dict[str, float] = field(default_factory=dict)

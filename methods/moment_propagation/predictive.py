@@ -20,8 +20,8 @@ from bnnbench.methods.row_by_row.graves_vi import GravesVi
 class MomentPrediction(Batched):
     """A method with an independent Gaussian for every weight, predicting in one pass.
 
-    The prediction is deterministic, and what units have in common, the weights first of all,
-    counts as independent.
+    The prediction is deterministic; dependence between units, such as by common weights, is
+    neglected.
     """
 
     method: Mfvi | Ivon | GravesVi = field(default_factory=Mfvi)

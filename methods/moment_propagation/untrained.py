@@ -1,4 +1,4 @@
-"""Networks as they are initialised: what normalisation starts from. Source: paper 001, table 4."""
+"""Networks as they are initialised, before training. Source: paper 001, table 4."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ class Untrained:
     def fit(self, problem: Problem, rng: torch.Generator) -> ApproximatePosterior:
         """Return the network; training targets are not used."""
         stack = Stack([problem], [rng], batch_size=1)
-        how = self.initialisation, self.formulas
-        rescale(stack.network, stack.weights, [problem], [rng], *how)
+        settings = self.initialisation, self.formulas
+        rescale(stack.network, stack.weights, [problem], [rng], *settings)
         return ApproximatePosterior(stack.posterior(0), problem.architecture, "ap2", self.formulas)
 
     def fit_many(

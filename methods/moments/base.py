@@ -1,4 +1,4 @@
-"""What flows through a network instead of numbers: a mean and a variance per unit."""
+"""Random units that flow through a network in place of numbers: a mean and a variance each."""
 
 from dataclasses import dataclass
 
@@ -23,8 +23,10 @@ class Moments:
         """Return the moments of the sum of two independent quantities."""
         if not isinstance(other, Moments):
             return NotImplemented
-        known = [m.variance for m in (self, other) if m.variance is not None]
-        return Moments(self.mean + other.mean, sum(known[1:], known[0]) if known else None)
+        variances = [m.variance for m in (self, other) if m.variance is not None]
+        return Moments(
+            self.mean + other.mean, sum(variances[1:], variances[0]) if variances else None
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:

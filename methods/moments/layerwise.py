@@ -1,7 +1,7 @@
-"""What a network computes layer by layer, whatever flows through it, and names for the layers."""
+"""Outputs of a network layer by layer, whatever flows through it, and names for the layers."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -29,13 +29,13 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 WEIGHTED = (Conv2d, Linear)
 POOLING = (MaxPool2d, AvgPool2d, GlobalAvgPool2d)
 JOINED = (BatchNorm, AnalyticNorm, FeatureResponseNorm, Dropout)
-"""Count as part of the layer in front of them."""
+"""Layers that count as part of the layer in front of them."""
 SILENT = (Flatten, GaussianNoise)
-"""Have no name."""
+"""Layers without a name."""
 
 
 class Layerwise:
-    """A network as a function that returns what flows behind every layer, in their order.
+    """A network as a function that returns the output of every layer, in order.
 
     Raises `Unsupported` for a network with branches.
     """
@@ -67,24 +67,31 @@ class Layerwise:
         return seen
 
 
-def layer_names(architecture: Architecture, merge_first: bool = False) -> dict[str, int]:
-    """Return names such as "3_A" and the place of the last layer each stands for.
+class LayerName(NamedTuple):
+    """A layer by its number, from 1, and letters for its operations."""
+
+    number: int
+    kind: str
+
+
+def layer_names(architecture: Architecture, merge_first: bool = False) -> dict[LayerName, int]:
+    """Return names such as (3, "A") and the place of the last layer each stands for.
 
     C is a layer with weights, F the last of them where no pooling follows, A an activation, P
-    pooling. Norms and dropout belong to what is in front of them. `merge_first` takes the first
-    C and its activation together, as CA. Source: paper 001, tables 2 to 4.
+    pooling. Norms and dropout belong to the layer in front of them. `merge_first` takes the first C
+    and its activation together, as CA. Source: paper 001, tables 2 to 4.
     """
     kinds: list[tuple[str, int]] = []
-    for place, layer in enumerate(architecture):
+    for index, layer in enumerate(architecture):
         if isinstance(layer, SILENT):
             continue
         if isinstance(layer, JOINED) and kinds:
-            kinds[-1] = (kinds[-1][0], place)
+            kinds[-1] = (kinds[-1][0], index)
         elif not isinstance(layer, JOINED):
             weighted, pooling = isinstance(layer, WEIGHTED), isinstance(layer, POOLING)
-            kinds.append(("C" if weighted else "P" if pooling else "A", place))
+            kinds.append(("C" if weighted else "P" if pooling else "A", index))
     if kinds and kinds[-1][0] == "C":
         kinds[-1] = ("F", kinds[-1][1])
     if merge_first and [kind for kind, _ in kinds[:2]] == ["C", "A"]:
         kinds[:2] = [("CA", kinds[1][1])]
-    return {f"{number}_{kind}": place for number, (kind, place) in enumerate(kinds, 1)}
+    return {LayerName(number, kind): index for number, (kind, index) in enumerate(kinds, 1)}

@@ -1,4 +1,4 @@
-r"""How each layer carries means and variances, as rules of a `TorchNetwork`.
+r"""Rules by which each layer of a `TorchNetwork` propagates means and variances.
 
 Units count as independent of each other, and as normal where they enter a nonlinear layer. The
 noise of Dropout and LogisticBernoulli is part of the moments, in training and in prediction, so
@@ -27,7 +27,7 @@ from bnnbench.methods.moments.units.maximum import max_pool
 from bnnbench.methods.moments.units.quadrature import swish, tanh
 from bnnbench.methods.moments.units.rectified import Variance, leaky_relu, relu
 from bnnbench.methods.moments.units.softmax import Softmax
-from bnnbench.methods.networks import architectures as words
+from bnnbench.methods.networks import architectures as vocabulary
 from bnnbench.methods.networks.torch_layers import (
     RULES,
     Parameters,
@@ -43,10 +43,10 @@ from bnnbench.methods.networks.torch_layers import (
 
 @dataclass(frozen=True)
 class Formulas:
-    """Which formulas moments are computed by, where there are several."""
+    """The choice of formulas for moments, where there are several."""
 
     variance: Variance = "exact"
-    """Of ReLU, LeakyReLU and maxima."""
+    """Formula for the variance of ReLU, LeakyReLU and maxima."""
     bernoulli: Bernoulli = "ap2b"
     softmax: Softmax = "simplified"
 
@@ -56,32 +56,37 @@ class Formulas:
         require_choice(self, "softmax", get_args(Softmax))
 
 
-def moment_rules(formulas: Formulas = Formulas()) -> dict[type[words.Layer], Rule]:
+def moment_rules(formulas: Formulas = Formulas()) -> dict[type[vocabulary.Layer], Rule]:
     """Return the rules by which `Moments` pass through a network."""
     variance = formulas.variance
     return {
-        words.Linear: linear_in_weights,
-        words.Conv2d: linear_in_weights,
-        words.ReLU: lambda layer, _, x, now: relu(x, variance),
-        words.LeakyReLU: lambda layer, _, x, now: leaky_relu(x, layer.slope, variance),
-        words.Swish: unitwise(lambda _, x: swish(x)),
-        words.Tanh: unitwise(lambda _, x: tanh(x)),
-        words.Sigmoid: unitwise(lambda _, x: logistic_transform(x)),
-        words.LogisticBernoulli: unitwise(lambda _, x: logistic_bernoulli(x, formulas.bernoulli)),
-        words.MaxPool2d: unitwise(lambda layer, x: max_pool(x, layer.size, variance)),
-        words.AvgPool2d: averaged(lambda layer, _: layer.size**2),
-        words.GlobalAvgPool2d: averaged(lambda _, x: x.shape[-2] * x.shape[-1]),
-        words.Flatten: lambda layer, _, x, now: of_both(x, lambda t: t.flatten(2)),
-        words.Dropout: lambda layer, _, x, now: dropout(x, layer.rate),
-        words.GaussianNoise: lambda layer, _, x, now: gaussian_noise(x, layer.variance),
-        words.BatchNorm: batch_norm,
-        words.AnalyticNorm: analytic_norm,
-        words.FeatureResponseNorm: refusal("BatchNorm or AnalyticNorm"),
+        vocabulary.Linear: linear_in_weights,
+        vocabulary.Conv2d: linear_in_weights,
+        vocabulary.ReLU: lambda layer, _, x, context: relu(x, variance),
+        vocabulary.LeakyReLU: lambda layer, _, x, context: leaky_relu(x, layer.slope, variance),
+        vocabulary.Swish: unitwise(lambda _, x: swish(x)),
+        vocabulary.Tanh: unitwise(lambda _, x: tanh(x)),
+        vocabulary.Sigmoid: unitwise(lambda _, x: logistic_transform(x)),
+        vocabulary.LogisticBernoulli: unitwise(
+            lambda _, x: logistic_bernoulli(x, formulas.bernoulli)
+        ),
+        vocabulary.MaxPool2d: unitwise(lambda layer, x: max_pool(x, layer.size, variance)),
+        vocabulary.AvgPool2d: averaged(lambda layer, _: layer.size**2),
+        vocabulary.GlobalAvgPool2d: averaged(lambda _, x: x.shape[-2] * x.shape[-1]),
+        vocabulary.Flatten: lambda layer, _, x, context: of_both(x, lambda t: t.flatten(2)),
+        vocabulary.Dropout: lambda layer, _, x, context: dropout(x, layer.rate),
+        vocabulary.GaussianNoise: lambda layer, _, x, context: gaussian_noise(x, layer.variance),
+        vocabulary.BatchNorm: batch_norm,
+        vocabulary.AnalyticNorm: analytic_norm,
+        vocabulary.FeatureResponseNorm: refusal("BatchNorm or AnalyticNorm"),
     }
 
 
 def linear_in_weights(
-    layer: words.Linear | words.Conv2d, stacks: Sequence[Parameters], x: Moments, now: Pass
+    layer: vocabulary.Linear | vocabulary.Conv2d,
+    stacks: Sequence[Parameters],
+    x: Moments,
+    context: Pass,
 ) -> Moments:
     r"""Return the moments behind a dense layer or a convolution of weights w, or N(w, s²).
 
@@ -89,22 +94,28 @@ def linear_in_weights(
 
     exactly for independent inputs.
     """
-    own, *uncertain = stacks
-    rule = partial(_shared_once, RULES[type(layer)], layer, now)
-    parts = [] if x.variance is None else [rule({"weight": own["weight"].square()}, x.variance)]
+    mean_parameters, *uncertain = stacks
+    rule = partial(_shared_once, RULES[type(layer)], layer, context)
+    parts = (
+        []
+        if x.variance is None
+        else [rule({"weight": mean_parameters["weight"].square()}, x.variance)]
+    )
     for std in uncertain:
         squares = {name: value.square() for name, value in std.items()}
         parts.append(rule(squares, second_moment(x)))
-    return Moments(rule(own, x.mean), sum(parts[1:], parts[0]) if parts else None)
+    return Moments(rule(mean_parameters, x.mean), sum(parts[1:], parts[0]) if parts else None)
 
 
-def _shared_once(rule: Rule, layer: Any, now: Pass, own: Parameters, x: Tensor) -> Tensor:
+def _shared_once(
+    rule: Rule, layer: Any, context: Pass, parameters: Parameters, x: Tensor
+) -> Tensor:
     """Return the rule's output; that of a tensor which all points share is computed once."""
     points = x.shape[1]
     if points == 1 or x.stride(1):
-        return rule(layer, [own], x, now)
+        return rule(layer, [parameters], x, context)
     # Channels lie last in memory: the sum over points that is the gradient is fast in this order.
-    y = rule(layer, [own], x[:, :1], now).movedim(2, -1)
+    y = rule(layer, [parameters], x[:, :1], context).movedim(2, -1)
     return y.expand(-1, points, *y.shape[2:]).movedim(-1, 2)
 
 
@@ -115,7 +126,7 @@ def second_moment(x: Moments) -> Tensor:
 
 def unitwise(function: Callable[[Any, Moments], Moments]) -> Rule:
     """Return the rule that applies `function` of layer and moments to each member."""
-    return lambda layer, _, x, now: member_by_member(partial(function, layer), x)
+    return lambda layer, _, x, context: member_by_member(partial(function, layer), x)
 
 
 def member_by_member(function: Callable[[Moments], Moments], x: Moments) -> Moments:
@@ -123,8 +134,10 @@ def member_by_member(function: Callable[[Moments], Moments], x: Moments) -> Mome
     if len(x) == 1:
         return function(x)
     rows = [function(row) for row in alone(x)]
-    known = [row.variance for row in rows if row.variance is not None]
-    return Moments(torch.cat([row.mean for row in rows]), torch.cat(known) if known else None)
+    variances = [row.variance for row in rows if row.variance is not None]
+    return Moments(
+        torch.cat([row.mean for row in rows]), torch.cat(variances) if variances else None
+    )
 
 
 def alone(x: Moments) -> list[Moments]:
@@ -142,8 +155,8 @@ def of_both(x: Moments, function: Callable[[Tensor], Tensor]) -> Moments:
 def averaged(count: Callable[[Any, Moments], int]) -> Rule:
     """Return the rule of an average of `count` independent units."""
 
-    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments, now: Pass) -> Moments:
-        y = of_both(x, lambda t: RULES[type(layer)](layer, stacks, t, now))
+    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments, context: Pass) -> Moments:
+        y = of_both(x, lambda t: RULES[type(layer)](layer, stacks, t, context))
         return y if y.variance is None else replace(y, variance=y.variance / count(layer, x))
 
     return rule
@@ -164,27 +177,27 @@ def with_variance(mean: Tensor, variance: float) -> Moments:
 
 
 def batch_norm(
-    layer: words.BatchNorm, stacks: Sequence[Parameters], x: Moments, now: Pass
+    layer: vocabulary.BatchNorm, stacks: Sequence[Parameters], x: Moments, context: Pass
 ) -> Moments:
     """Return the moments behind an affine map per channel.
 
     In training its statistics are those of all units of a channel, mean(m) and, by the law of
     total variance, mean(v) + variance(m). The paper does not define them; this is our choice.
     """
-    own = stacks[0]
+    parameters = stacks[0]
     if x.variance is None and len(stacks) == 1:
-        return Moments(RULES[words.BatchNorm](layer, stacks, x.mean, now))
-    if now.training:
-        momentum = layer.momentum if now.momentum is None else now.momentum
-        statistic = batch_statistic(own, x, momentum)
-    elif "running_mean" in own:
-        statistic = {"mean": own["running_mean"], "variance": own["running_variance"]}
+        return Moments(RULES[vocabulary.BatchNorm](layer, stacks, x.mean, context))
+    if context.training:
+        momentum = layer.momentum if context.momentum is None else context.momentum
+        statistic = batch_statistic(parameters, x, momentum)
+    elif "running_mean" in parameters:
+        statistic = {"mean": parameters["running_mean"], "variance": parameters["running_variance"]}
     else:
         raise ValueError("needed buffers: BatchNorm is evaluated with running statistics")
     return normalised(x, stacks, statistic, layer.epsilon)
 
 
-def batch_statistic(own: Parameters, x: Moments, momentum: float) -> dict[str, Tensor]:
+def batch_statistic(parameters: Parameters, x: Moments, momentum: float) -> dict[str, Tensor]:
     """Return mean and variance of each member's channels, and move the running ones."""
     variances = torch.zeros_like(x.mean) if x.variance is None else x.variance
     means, totals = [], []
@@ -193,15 +206,15 @@ def batch_statistic(own: Parameters, x: Moments, momentum: float) -> dict[str, T
         within, count = channel_moments(realigned(v))[0], m[:, 0].numel()
         means.append(mean)
         totals.append(between + within)
-        if "running_mean" in own:
+        if "running_mean" in parameters:
             unbiased = between.detach() * (count / max(1, count - 1)) + within.detach()
-            own["running_mean"][member].lerp_(mean.detach(), momentum)
-            own["running_variance"][member].lerp_(unbiased, momentum)
+            parameters["running_mean"][member].lerp_(mean.detach(), momentum)
+            parameters["running_variance"][member].lerp_(unbiased, momentum)
     return {"mean": torch.stack(means), "variance": torch.stack(totals)}
 
 
 def analytic_norm(
-    layer: words.AnalyticNorm, stacks: Sequence[Parameters], x: Moments, now: Pass
+    layer: vocabulary.AnalyticNorm, stacks: Sequence[Parameters], x: Moments, context: Pass
 ) -> Moments:
     """Return the moments behind an affine map whose statistics follow from the weights."""
     if "mean" not in stacks[0]:
@@ -213,11 +226,15 @@ def normalised(
     x: Moments, stacks: Sequence[Parameters], statistic: Parameters, epsilon: float
 ) -> Moments:
     """Return γ (x - mean)/√(variance + ε) + β per channel, for certain or Gaussian γ and β."""
-    own, *uncertain = stacks
-    own = {**own, **statistic}
-    mean, *parts = _affine(x, *channel_map(own, epsilon))
+    mean_parameters, *uncertain = stacks
+    mean_parameters = {**mean_parameters, **statistic}
+    mean, *parts = _affine(x, *channel_map(mean_parameters, epsilon))
     for std in uncertain:
-        plain = {**own, "weight": torch.ones_like(own["weight"]), "bias": 0 * own["bias"]}
+        plain = {
+            **mean_parameters,
+            "weight": torch.ones_like(mean_parameters["weight"]),
+            "bias": 0 * mean_parameters["bias"],
+        }
         standard = Moments(*_affine(x, *channel_map(plain, epsilon)))
         squares = std["weight"].square(), std["bias"].square()
         parts.append(one_by_one(per_channel, second_moment(standard), *squares))

@@ -29,7 +29,7 @@ from bnnbench.methods.moments.rules import (
     refusal,
 )
 from bnnbench.methods.moments.units.maximum import max_pool
-from bnnbench.methods.networks import architectures as words
+from bnnbench.methods.networks import architectures as vocabulary
 from bnnbench.methods.networks.torch_layers import Parameters, Pass, Rule, affine, channel_moments
 
 
@@ -38,7 +38,7 @@ class Pixel:
     """The moments that all positions of a channel share, and how many positions there are."""
 
     moments: Moments
-    """Of shape `members 1 channels`."""
+    """Moments of shape `members 1 channels`."""
     sides: tuple[int, ...]
     """Height and width of the image; none of a vector."""
 
@@ -82,53 +82,53 @@ class Pixel:
         return {"mean": self.moments.mean[:, 0], "variance": self.moments.variance[:, 0]}
 
 
-def single_pixel_rules(formulas: Formulas) -> dict[type[words.Layer], Rule]:
+def single_pixel_rules(formulas: Formulas) -> dict[type[vocabulary.Layer], Rule]:
     """Return the rules by which a `Pixel` passes through a network."""
-    alone = moment_rules(formulas)
-    rules = {layer: _unchanged_sides(alone[layer]) for layer in UNITWISE}
+    independent_rules = moment_rules(formulas)
+    rules = {layer: _unchanged_sides(independent_rules[layer]) for layer in UNITWISE}
     return rules | {
-        words.Linear: _unchanged_sides(linear_in_weights),
-        words.Conv2d: convolution,
-        words.MaxPool2d: lambda layer, _, x, now: largest(x, layer.size, formulas),
-        words.AvgPool2d: lambda layer, _, x, now: average(
+        vocabulary.Linear: _unchanged_sides(linear_in_weights),
+        vocabulary.Conv2d: convolution,
+        vocabulary.MaxPool2d: lambda layer, _, x, context: largest(x, layer.size, formulas),
+        vocabulary.AvgPool2d: lambda layer, _, x, context: average(
             x, layer.size**2, tuple(side // layer.size for side in x.sides)
         ),
-        words.GlobalAvgPool2d: lambda layer, _, x, now: average(x, prod(x.sides), ()),
-        words.Flatten: flatten,
-        words.AnalyticNorm: analytic_norm,
-        words.BatchNorm: refusal("AnalyticNorm, but no BatchNorm beside AnalyticNorm"),
-        words.FeatureResponseNorm: refusal("AnalyticNorm alone"),
+        vocabulary.GlobalAvgPool2d: lambda layer, _, x, context: average(x, prod(x.sides), ()),
+        vocabulary.Flatten: flatten,
+        vocabulary.AnalyticNorm: analytic_norm,
+        vocabulary.BatchNorm: refusal("AnalyticNorm, but no BatchNorm beside AnalyticNorm"),
+        vocabulary.FeatureResponseNorm: refusal("AnalyticNorm alone"),
     }
 
 
-UNITWISE: tuple[type[words.Layer], ...] = (
-    words.ReLU,
-    words.LeakyReLU,
-    words.Swish,
-    words.Tanh,
-    words.Sigmoid,
-    words.LogisticBernoulli,
-    words.Dropout,
-    words.GaussianNoise,
+UNITWISE: tuple[type[vocabulary.Layer], ...] = (
+    vocabulary.ReLU,
+    vocabulary.LeakyReLU,
+    vocabulary.Swish,
+    vocabulary.Tanh,
+    vocabulary.Sigmoid,
+    vocabulary.LogisticBernoulli,
+    vocabulary.Dropout,
+    vocabulary.GaussianNoise,
 )
 """Layers whose units compute apart from each other and all alike."""
 
 
 def _unchanged_sides(rule: Rule) -> Rule:
-    def of_pixel(layer: Any, stacks: Sequence[Parameters], x: Pixel, now: Pass) -> Pixel:
-        return replace(x, moments=rule(layer, stacks, x.moments, now))
+    def of_pixel(layer: Any, stacks: Sequence[Parameters], x: Pixel, context: Pass) -> Pixel:
+        return replace(x, moments=rule(layer, stacks, x.moments, context))
 
     return of_pixel
 
 
-def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Pixel, _: Pass) -> Pixel:
+def convolution(layer: vocabulary.Conv2d, stacks: Sequence[Parameters], x: Pixel, _: Pass) -> Pixel:
     """Return b + Σ m w and Σ v w², summed over input channels and the whole kernel."""
-    (own,) = stacks
+    (parameters,) = stacks
     mean, variance = x.moments.mean, x.moments.variance
     assert variance is not None
-    kernel = own["weight"].flatten(3)
+    kernel = parameters["weight"].flatten(3)
     moments = Moments(
-        affine(mean, kernel.sum(-1), own.get("bias")),
+        affine(mean, kernel.sum(-1), parameters.get("bias")),
         affine(variance, kernel.square().sum(-1)),
     )
     grown = (side + sum(layer.borders) - layer.kernel for side in x.sides)
@@ -150,13 +150,13 @@ def average(x: Pixel, count: int, sides: tuple[int, ...]) -> Pixel:
     return Pixel(replace(x.moments, variance=variance / count), sides)
 
 
-def flatten(layer: words.Flatten, _: Sequence[Parameters], x: Pixel, __: Pass) -> Pixel:
+def flatten(layer: vocabulary.Flatten, _: Sequence[Parameters], x: Pixel, __: Pass) -> Pixel:
     """Return a vector in which each channel's statistic stands once for every position."""
     return Pixel(of_both(x.moments, lambda t: t.repeat_interleave(prod(x.sides), -1)), ())
 
 
 def analytic_norm(
-    layer: words.AnalyticNorm, stacks: Sequence[Parameters], x: Pixel, _: Pass
+    layer: vocabulary.AnalyticNorm, stacks: Sequence[Parameters], x: Pixel, _: Pass
 ) -> Pixel:
     """Return β and γ² v/(v + ε), the statistic of what the norm gives."""
     return replace(x, moments=normalised(x.moments, stacks, x.statistic, layer.epsilon))

@@ -260,8 +260,8 @@ def _layer(entry: Mapping[str, Any]) -> Layer:
             settings[branch] = from_json(settings[branch])
     if isinstance(settings.get("padding"), list):
         settings["padding"] = tuple(settings["padding"])
-    known = {field.name for field in fields(VOCABULARY[name])}
-    if unknown := settings.keys() - known:
+    field_names = {field.name for field in fields(VOCABULARY[name])}
+    if unknown := settings.keys() - field_names:
         raise ValueError(f"{name} has no field {', '.join(sorted(unknown))}")
     try:
         return VOCABULARY[name](**settings)
@@ -273,9 +273,9 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _require(holds: bool, layer: object, needed: str, came: object) -> None:
+def _require(holds: bool, layer: object, needed: str, given: object) -> None:
     if not holds:
-        raise ValueError(f"{type(layer).__name__} needs {needed}; got {came!r}")
+        raise ValueError(f"{type(layer).__name__} needs {needed}; got {given!r}")
 
 
 def _require_count(layer: object, name: str) -> None:

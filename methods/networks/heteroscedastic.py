@@ -72,5 +72,5 @@ def gaussian_losses(
 ) -> Float[Tensor, "members points"]:
     """Return the negative log likelihood of each row, in nats, under a network's two outputs."""
     means, variances = outputs.chunk(2, -1)
-    each = (targets - means).square() / variances + variances.log() + math.log(2 * math.pi)
-    return 0.5 * each.sum(-1)
+    terms = (targets - means).square() / variances + variances.log() + math.log(2 * math.pi)
+    return 0.5 * terms.sum(-1)

@@ -17,9 +17,9 @@ class NetworkDescription:
     """A network as a record names it."""
 
     name: str
-    """Its class, or whatever it is known by."""
+    """Name of its class, or another name by which it is known."""
     parameters: int
-    """How many numbers are learned."""
+    """Number of learned numbers."""
     structure: str
     """Layers and shapes in any notation; equal texts stand for equal structures."""
 
@@ -35,14 +35,16 @@ def described(network: nn.Module) -> NetworkDescription:
     """Return the description of a torch module.
 
     Its structure is the printed tree of its layers, with name, shape and type of every parameter
-    and buffer; what `forward` does with them is the business of the code's own digest.
+    and buffer; their use in `forward` is covered by the digest of the code.
     """
-    kind = type(network)
+    network_type = type(network)
     tensors = [*network.named_parameters(), *network.named_buffers()]
     lines = [f"{name} {tuple(tensor.shape)} {tensor.dtype}" for name, tensor in tensors]
     learned = sum(tensor.numel() for tensor in network.parameters())
     structure = "\n".join([repr(network), *lines])
-    return NetworkDescription(f"{kind.__module__}:{kind.__qualname__}", learned, structure)
+    return NetworkDescription(
+        f"{network_type.__module__}:{network_type.__qualname__}", learned, structure
+    )
 
 
 def own_network(posterior: object) -> Mapping[str, object] | None:

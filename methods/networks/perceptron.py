@@ -9,11 +9,11 @@ from bnnbench.methods.networks.architectures import Architecture, Flatten, Layer
 
 @dataclass(frozen=True)
 class Perceptron:
-    """Widths from the features to the outputs, and what stands between dense layers."""
+    """Widths from the features to the outputs, and the activation between dense layers."""
 
     widths: tuple[int, ...]
     activation: Layer | None
-    """None without a hidden layer."""
+    """The activation; None without a hidden layer."""
 
 
 def as_perceptron(

@@ -1,4 +1,4 @@
-"""What an architecture says without a tensor: shapes, parameter counts, and a plain table."""
+"""Shapes, parameter counts and a plain table of an architecture, without tensors."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -33,10 +33,10 @@ class Placed(NamedTuple):
 
 
 class ParameterSlice(NamedTuple):
-    """Where one parameter lies in a flat vector of weights (or of running statistics)."""
+    """The place of one parameter in a flat vector of weights (or of running statistics)."""
 
     path: str
-    """Such as "12.body.3.weight"."""
+    """The path, such as "12.body.3.weight"."""
     layer: Layer
     shape: Shape
     offset: int
@@ -60,7 +60,7 @@ class ParameterSlice(NamedTuple):
 
     @property
     def stop(self) -> int:
-        """The offset behind the last weight."""
+        """The offset after the last weight."""
         return self.offset + self.size
 
 
@@ -81,7 +81,7 @@ def walk(architecture: Architecture, input_shape: Shape, prefix: str = "") -> It
 
 
 def output_shapes(architecture: Architecture, input_shape: Shape) -> tuple[Shape, ...]:
-    """Return the shape behind each layer of the outer tuple, for one input."""
+    """Return the shape after each layer of the outer tuple, for one input."""
     inner = walk(architecture, input_shape)
     return tuple(placed.output_shape for placed in inner if placed.path.isdigit())
 
@@ -117,7 +117,7 @@ def running_shapes(layer: Layer, input_shape: Shape) -> dict[str, Shape]:
 
 
 def parameter_slices(architecture: Architecture, input_shape: Shape) -> tuple[ParameterSlice, ...]:
-    """Return where each parameter lies in a flat weight vector.
+    """Return the place of each parameter in a flat weight vector.
 
     Layers in order of appearance, weight before bias, body before shortcut.
     """
@@ -141,7 +141,7 @@ def running_slices(architecture: Architecture, input_shape: Shape) -> tuple[Para
 
 
 def parameter_count(architecture: Architecture, input_shape: Shape) -> int:
-    """Return the number of trained parameters; running statistics are none."""
+    """Return the number of trained parameters, without running statistics."""
     return sum(part.size for part in parameter_slices(architecture, input_shape))
 
 
@@ -182,8 +182,8 @@ def _check_shape(shape: Shape) -> None:
 
 
 def _output_shape(path: str, layer: Layer, shape: Shape) -> Shape:
-    if what := _missing(layer, shape):
-        raise ValueError(f"{_text(layer)} at {path} needs {what}; got shape {shape}")
+    if need := _missing(layer, shape):
+        raise ValueError(f"{_text(layer)} at {path} needs {need}; got shape {shape}")
     match layer:
         case Linear(outputs):
             return (outputs,)
@@ -215,7 +215,7 @@ IMAGE_LAYERS = Conv2d | MaxPool2d | AvgPool2d | GlobalAvgPool2d | Flatten | Feat
 
 
 def _missing(layer: Layer, shape: Shape) -> str | None:
-    """Return what the layer needs and the shape is not, or None."""
+    """Return what the layer needs of a shape that does not fit, or None."""
     if isinstance(layer, Linear) and len(shape) == 3:
         return "a vector: put Flatten or GlobalAvgPool2d before it"
     if isinstance(layer, IMAGE_LAYERS) and len(shape) != 3:
@@ -251,5 +251,5 @@ def _text(layer: Layer) -> str:
     if isinstance(layer, Residual):
         return "Residual"
     values = ((field, getattr(layer, field.name)) for field in fields(layer))
-    shown = (f"{field.name}={value}" for field, value in values if value != field.default)
-    return f"{type(layer).__name__}({', '.join(shown)})"
+    changed_fields = (f"{field.name}={value}" for field, value in values if value != field.default)
+    return f"{type(layer).__name__}({', '.join(changed_fields)})"

@@ -1,4 +1,4 @@
-"""How each layer computes, for several members (networks of different weights) side by side.
+"""Rules by which layers compute, for several members (networks of different weights) at once.
 
 A rule takes a layer, its parameters and its input, both with a leading axis of members, and
 returns the output. No member's result depends on another, to the last bit: products are
@@ -17,10 +17,10 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from bnnbench.methods.networks import architectures as words
+from bnnbench.methods.networks import architectures as vocabulary
 
 Noise = Literal["off", "per_example", "shared"]
-"""What Dropout, GaussianNoise and LogisticBernoulli draw: nothing, one draw per example, or one
+"""Draws of Dropout, GaussianNoise and LogisticBernoulli: none, one draw per example, or one
 draw per member shared by all points, so that a member is the same function at every point."""
 
 Images = Float[Tensor, "members points channels height width"]
@@ -33,19 +33,19 @@ Parameters = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass through a network: what rules must know besides parameters and input."""
+    """One pass through a network: the facts that rules need besides parameters and input."""
 
     training: bool
     noise: Noise
     rngs: Sequence[Generator] | None
     momentum: float | None = None
-    """Replaces the momentum of every BatchNorm."""
+    """The momentum in place of that of every BatchNorm."""
 
     def draw(self, x: Tensor, fill: Callable[[Tensor, Generator], object]) -> Tensor:
         """Return noise that broadcasts against `x`, each member's from its own generator."""
         if self.rngs is None or len(self.rngs) != len(x):
-            came = "none" if self.rngs is None else str(len(self.rngs))
-            raise ValueError(f"needed rngs, one for each of {len(x)} members; got {came}")
+            given = "none" if self.rngs is None else str(len(self.rngs))
+            raise ValueError(f"needed rngs, one for each of {len(x)} members; got {given}")
         points = 1 if self.noise == "shared" else x.shape[1]
         noise = x.new_empty(len(x), points, *x.shape[2:])
         for row, rng in zip(noise, self.rngs, strict=True):
@@ -58,13 +58,15 @@ Rule = Callable[[Any, Sequence[Parameters], Any, Pass], Any]
 
 
 LARGE = 2**16
-"""Weights of a matrix whose transposition costs more than that of the activations."""
+"""Number of weights above which transposing a matrix costs more than transposing activations."""
 
 
-def linear(layer: words.Linear, stacks: Sequence[Parameters], x: Vectors, _: Pass) -> NewVectors:
+def linear(
+    layer: vocabulary.Linear, stacks: Sequence[Parameters], x: Vectors, _: Pass
+) -> NewVectors:
     """Return x Wᵀ + b."""
-    (own,) = stacks
-    return affine(x, own["weight"], own.get("bias"))
+    (parameters,) = stacks
+    return affine(x, parameters["weight"], parameters.get("bias"))
 
 
 def affine(
@@ -101,14 +103,16 @@ def _product(left: Tensor, right: Tensor, bias: Tensor | None, axis: int) -> Ten
     return torch.baddbmm(bias.unsqueeze(axis), left, right)
 
 
-def convolution(layer: words.Conv2d, stacks: Sequence[Parameters], x: Images, _: Pass) -> NewImages:
+def convolution(
+    layer: vocabulary.Conv2d, stacks: Sequence[Parameters], x: Images, _: Pass
+) -> NewImages:
     """Return the cross-correlation of the padded images with the kernels, plus b."""
-    (own,) = stacks
-    return one_by_one(partial(_convolve, layer), x, *own.values())
+    (parameters,) = stacks
+    return one_by_one(partial(_convolve, layer), x, *parameters.values())
 
 
 def _convolve(
-    layer: words.Conv2d, images: Tensor, weight: Tensor, bias: Tensor | None = None
+    layer: vocabulary.Conv2d, images: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     images = images.contiguous(memory_format=torch.channels_last)
     kernels = weight.clone(memory_format=torch.channels_last)
@@ -118,7 +122,7 @@ def _convolve(
     return F.conv2d(pad(images, layer), kernels, bias, layer.stride)
 
 
-def pad(images: Float[Tensor, "points channels height width"], layer: words.Conv2d) -> Tensor:
+def pad(images: Float[Tensor, "points channels height width"], layer: vocabulary.Conv2d) -> Tensor:
     """Return images with the layer's borders around them."""
     before, after = layer.borders
     if layer.padding_mode == "zeros":
@@ -132,15 +136,15 @@ def pad(images: Float[Tensor, "points channels height width"], layer: words.Conv
 
 
 def batch_norm(
-    layer: words.BatchNorm, stacks: Sequence[Parameters], x: Tensor, now: Pass
+    layer: vocabulary.BatchNorm, stacks: Sequence[Parameters], x: Tensor, context: Pass
 ) -> Tensor:
     """Return (x - mean)/√(variance + ε) scaled and shifted; training moves the statistics."""
-    (own,) = stacks
-    if "running_mean" not in own and not now.training:
+    (parameters,) = stacks
+    if "running_mean" not in parameters and not context.training:
         raise ValueError("needed buffers: BatchNorm is evaluated with running statistics")
-    momentum = layer.momentum if now.momentum is None else now.momentum
-    normalise = partial(_normalise, now.training, momentum, layer.epsilon)
-    return one_by_one(normalise, x, *own.values())
+    momentum = layer.momentum if context.momentum is None else context.momentum
+    normalise = partial(_normalise, context.training, momentum, layer.epsilon)
+    return one_by_one(normalise, x, *parameters.values())
 
 
 def _normalise(
@@ -157,19 +161,19 @@ def _normalise(
 
 
 def analytic_norm(
-    layer: words.AnalyticNorm, stacks: Sequence[Parameters], x: Tensor, _: Pass
+    layer: vocabulary.AnalyticNorm, stacks: Sequence[Parameters], x: Tensor, _: Pass
 ) -> Tensor:
     """Return (x - m)/√(v + ε) scaled and shifted, with m and v that follow from the weights."""
-    (own,) = stacks
-    if "mean" not in own:
+    (parameters,) = stacks
+    if "mean" not in parameters:
         raise ValueError("needed buffers: AnalyticNorm starts from the statistics of the inputs")
-    return one_by_one(per_channel, x, *channel_map(own, layer.epsilon))
+    return one_by_one(per_channel, x, *channel_map(parameters, layer.epsilon))
 
 
-def channel_map(own: Parameters, epsilon: float) -> tuple[Tensor, Tensor]:
+def channel_map(parameters: Parameters, epsilon: float) -> tuple[Tensor, Tensor]:
     """Return scale and offset of a norm whose "mean" and "variance" are given."""
-    scale = own["weight"] * (own["variance"] + epsilon).rsqrt()
-    return scale, own["bias"] - own["mean"] * scale
+    scale = parameters["weight"] * (parameters["variance"] + epsilon).rsqrt()
+    return scale, parameters["bias"] - parameters["mean"] * scale
 
 
 def per_channel(x: Tensor, scale: Tensor, offset: Tensor | None = None) -> Tensor:
@@ -183,17 +187,17 @@ def channel_moments(
     x: Float[Tensor, "points channels *sides"],
 ) -> tuple[Float[Tensor, " channels"], Float[Tensor, " channels"]]:
     """Return mean and variance of each channel over points and positions."""
-    others = [axis for axis in range(x.dim()) if axis != 1]
-    variance, mean = torch.var_mean(x, others, correction=0)
+    other_axes = [axis for axis in range(x.dim()) if axis != 1]
+    variance, mean = torch.var_mean(x, other_axes, correction=0)
     return mean, variance
 
 
 def feature_response_norm(
-    layer: words.FeatureResponseNorm, stacks: Sequence[Parameters], x: Images, _: Pass
+    layer: vocabulary.FeatureResponseNorm, stacks: Sequence[Parameters], x: Images, _: Pass
 ) -> Images:
     """Return max(γ x / √(ν² + ε) + β, τ), ν² the mean of x² over one image's positions."""
-    (own,) = stacks
-    return one_by_one(partial(_filter_response, layer.epsilon), x, *own.values())
+    (parameters,) = stacks
+    return one_by_one(partial(_filter_response, layer.epsilon), x, *parameters.values())
 
 
 def _filter_response(epsilon: float, x: Tensor, *own: Tensor) -> Tensor:
@@ -202,35 +206,35 @@ def _filter_response(epsilon: float, x: Tensor, *own: Tensor) -> Tensor:
     return torch.maximum(scale * x + bias, threshold)
 
 
-def dropout(layer: words.Dropout, _: Sequence[Parameters], x: Tensor, now: Pass) -> Tensor:
+def dropout(layer: vocabulary.Dropout, _: Sequence[Parameters], x: Tensor, context: Pass) -> Tensor:
     """Return x times a mask of 0 and 1/(1 - rate), or x itself when noise is off."""
-    if now.noise == "off" or layer.rate == 0:
+    if context.noise == "off" or layer.rate == 0:
         return x
     keep = 1 - layer.rate
-    mask = now.draw(x, lambda row, rng: row.bernoulli_(keep, generator=rng))
+    mask = context.draw(x, lambda row, rng: row.bernoulli_(keep, generator=rng))
     return x * mask.div_(keep)
 
 
 def gaussian_noise(
-    layer: words.GaussianNoise, _: Sequence[Parameters], x: Tensor, now: Pass
+    layer: vocabulary.GaussianNoise, _: Sequence[Parameters], x: Tensor, context: Pass
 ) -> Tensor:
     """Return x plus a normal draw, or x itself when noise is off."""
-    if now.noise == "off" or layer.variance == 0:
+    if context.noise == "off" or layer.variance == 0:
         return x
-    noise = now.draw(x, lambda row, rng: row.normal_(generator=rng))
+    noise = context.draw(x, lambda row, rng: row.normal_(generator=rng))
     return x + noise.mul_(math.sqrt(layer.variance))
 
 
 def logistic_bernoulli(
-    layer: words.LogisticBernoulli, _: Sequence[Parameters], x: Tensor, now: Pass
+    layer: vocabulary.LogisticBernoulli, _: Sequence[Parameters], x: Tensor, context: Pass
 ) -> Tensor:
     """Return 1 where a uniform draw is below sigmoid(x), otherwise 0; no gradient.
 
     With noise "off" it is its mean given x, sigmoid(x), which has one.
     """
-    if now.noise == "off":
+    if context.noise == "off":
         return one_by_one(torch.sigmoid, x)
-    uniform = now.draw(x, lambda row, rng: row.uniform_(generator=rng))
+    uniform = context.draw(x, lambda row, rng: row.uniform_(generator=rng))
     return (uniform < one_by_one(torch.sigmoid, x)).to(x.dtype)
 
 
@@ -240,7 +244,12 @@ def one_by_one(function: Callable[..., Tensor], x: Tensor, *tensors: Tensor) -> 
         # Saves copies. Stacked images stay channels last, but stacking can transpose vectors.
         return function(x.squeeze(0), *(tensor.squeeze(0) for tensor in tensors)).unsqueeze(0)
     rows = zip(*(tensor.unbind() for tensor in (x, *tensors)), strict=True)
-    return torch.stack([realigned(function(realigned(row), *own)) for row, *own in rows])
+    return torch.stack(
+        [
+            realigned(function(realigned(row), *tensors_of_member))
+            for row, *tensors_of_member in rows
+        ]
+    )
 
 
 def realigned(row: Tensor) -> Tensor:
@@ -264,22 +273,22 @@ def _elementwise_one_by_one(function: Callable[[Tensor], Tensor]) -> Rule:
     return lambda layer, _, x, __: one_by_one(function, x)
 
 
-RULES: dict[type[words.Layer], Rule] = {
-    words.Linear: linear,
-    words.Conv2d: convolution,
-    words.ReLU: _elementwise(torch.relu),
-    words.LeakyReLU: lambda layer, _, x, __: F.leaky_relu(x, layer.slope),
-    words.Swish: _elementwise_one_by_one(F.silu),
-    words.Tanh: _elementwise(torch.tanh),
-    words.Sigmoid: _elementwise_one_by_one(torch.sigmoid),
-    words.LogisticBernoulli: logistic_bernoulli,
-    words.MaxPool2d: _pooled(F.max_pool2d),
-    words.AvgPool2d: _pooled(F.avg_pool2d),
-    words.GlobalAvgPool2d: _elementwise(lambda x: x.mean((-2, -1))),
-    words.Flatten: _elementwise(lambda x: x.flatten(2)),
-    words.Dropout: dropout,
-    words.GaussianNoise: gaussian_noise,
-    words.BatchNorm: batch_norm,
-    words.AnalyticNorm: analytic_norm,
-    words.FeatureResponseNorm: feature_response_norm,
+RULES: dict[type[vocabulary.Layer], Rule] = {
+    vocabulary.Linear: linear,
+    vocabulary.Conv2d: convolution,
+    vocabulary.ReLU: _elementwise(torch.relu),
+    vocabulary.LeakyReLU: lambda layer, _, x, __: F.leaky_relu(x, layer.slope),
+    vocabulary.Swish: _elementwise_one_by_one(F.silu),
+    vocabulary.Tanh: _elementwise(torch.tanh),
+    vocabulary.Sigmoid: _elementwise_one_by_one(torch.sigmoid),
+    vocabulary.LogisticBernoulli: logistic_bernoulli,
+    vocabulary.MaxPool2d: _pooled(F.max_pool2d),
+    vocabulary.AvgPool2d: _pooled(F.avg_pool2d),
+    vocabulary.GlobalAvgPool2d: _elementwise(lambda x: x.mean((-2, -1))),
+    vocabulary.Flatten: _elementwise(lambda x: x.flatten(2)),
+    vocabulary.Dropout: dropout,
+    vocabulary.GaussianNoise: gaussian_noise,
+    vocabulary.BatchNorm: batch_norm,
+    vocabulary.AnalyticNorm: analytic_norm,
+    vocabulary.FeatureResponseNorm: feature_response_norm,
 }

@@ -19,7 +19,7 @@ from bnnbench.methods.networks.shapes import (
 )
 from bnnbench.methods.networks.torch_layers import RULES, Noise, Pass, Rule, channel_moments
 
-_Own = tuple[tuple[str, int], ...]
+_Slices = tuple[tuple[str, int], ...]
 """A layer's slices: the name of each, and its number in flat vectors."""
 
 
@@ -30,8 +30,8 @@ class _Step(NamedTuple):
     statistic: Rule | None
     """The rule for the statistic of a single pixel, where an AnalyticNorm further on needs it."""
     layer: Layer
-    parameters: _Own
-    buffers: _Own
+    parameters: _Slices
+    buffers: _Slices
 
 
 class _Fork(NamedTuple):
@@ -46,7 +46,7 @@ _Program = tuple[_Step | _Fork, ...]
 
 @runtime_checkable
 class Activations(Protocol):
-    """What flows through a network: a tensor, or what rules of a method's own understand."""
+    """Values that flow through a network: a tensor, or a type that a method's own rules take."""
 
     def __len__(self) -> int: ...
 
@@ -118,13 +118,13 @@ class TorchNetwork:
             raise ValueError(f"needed buffers of {members} members; got {len(buffers)}")
         if noise not in (None, *get_args(Noise)):
             raise ValueError(f"needed noise out of {get_args(Noise)}; got {noise!r}")
-        now = Pass(training, noise or ("per_example" if training else "off"), rngs, momentum)
+        context = Pass(training, noise or ("per_example" if training else "off"), rngs, momentum)
         views = [_views(_expand(stack, members), self.parameters) for stack in stacks]
         statistics = [] if buffers is None else _views(_expand(buffers, members), self.buffers)
         pixel = None
         if statistics and self._inputs:
             pixel = self._pixel(*(statistics[number].clone() for number in self._inputs))
-        return _run(self._program, _expand(inputs, members), pixel, views, statistics, now)[0]
+        return _run(self._program, _expand(inputs, members), pixel, views, statistics, context)[0]
 
     def _pixel(self, mean: Tensor, variance: Tensor) -> Any:
         from bnnbench.methods.moments.single_pixel import Pixel
@@ -166,8 +166,8 @@ def _compile(
     architecture: Architecture,
     rules: Mapping[type[Layer], Rule],
     pixel_rules: Mapping[type[Layer], Rule],
-    parameters: Mapping[str, _Own],
-    buffers: Mapping[str, _Own],
+    parameters: Mapping[str, _Slices],
+    buffers: Mapping[str, _Slices],
     prefix: str = "",
 ) -> _Program:
     steps: list[_Step | _Fork] = []
@@ -191,13 +191,13 @@ def _run(
     pixel: Any,
     stacks: Sequence[Sequence[Tensor]],
     statistics: Sequence[Tensor],
-    now: Pass,
+    context: Pass,
 ) -> tuple[Any, Any]:
-    """Return what becomes of the inputs, and of the single pixel's statistic if there is one."""
+    """Return the outputs, and the single pixel's statistic after the network if there is one."""
     for step in program:
         if isinstance(step, _Fork):
-            body = _run(step.body, x, pixel, stacks, statistics, now)
-            shortcut = _run(step.shortcut, x, pixel, stacks, statistics, now)
+            body = _run(step.body, x, pixel, stacks, statistics, context)
+            shortcut = _run(step.shortcut, x, pixel, stacks, statistics, context)
             x = body[0] + shortcut[0]
             pixel = None if body[1] is None or shortcut[1] is None else body[1] + shortcut[1]
             continue
@@ -206,9 +206,9 @@ def _run(
             own[0] |= {name: statistics[number] for name, number in step.buffers}
         if pixel is not None and isinstance(step.layer, AnalyticNorm):
             own[0] |= pixel.statistic
-        x = step.rule(step.layer, own, x, now)
+        x = step.rule(step.layer, own, x, context)
         if pixel is not None:
-            pixel = step.statistic and step.statistic(step.layer, own[:1], pixel, now)
+            pixel = step.statistic and step.statistic(step.layer, own[:1], pixel, context)
     return x, pixel
 
 
@@ -227,7 +227,7 @@ def _pixel_rules() -> Mapping[type[Layer], Rule]:
     return SINGLE_PIXEL_RULES
 
 
-def _numbers(slices: Sequence[ParameterSlice]) -> dict[str, _Own]:
+def _numbers(slices: Sequence[ParameterSlice]) -> dict[str, _Slices]:
     """Return every layer's own slices, by its path."""
     groups = groupby(enumerate(slices), key=lambda pair: pair[1].owner)
     return {owner: tuple((part.name, number) for number, part in own) for owner, own in groups}
@@ -236,7 +236,7 @@ def _numbers(slices: Sequence[ParameterSlice]) -> dict[str, _Own]:
 def _views(
     flat: Float[Tensor, "members parameters"], slices: Sequence[ParameterSlice]
 ) -> list[Tensor]:
-    """Return each parameter with its shape behind the axis of members."""
+    """Return each parameter with its shape after the axis of members."""
     parts = flat.split([part.size for part in slices], 1)
     return [
         piece.view(len(flat), *part.shape) if len(part.shape) > 1 else piece

@@ -42,7 +42,7 @@ from bnnbench.methods.predictions.predictive import (
 
 Backend = Literal["compiled", "reference"]
 ROWS_AT_ONCE = 2**14
-"""The compiled filter cannot be interrupted; this many rows take it a second at most."""
+"""Number of rows that the compiled filter takes without interruption, a second at most."""
 
 
 @dataclass(frozen=True)
@@ -57,23 +57,23 @@ class PbpPosterior:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """Parameters of the Gammas, and how often each guard held.
+        """Parameters of the Gammas, and the number of times that each guard acted.
 
         Those of the noise are means over outputs.
         """
         state = self.state
-        found = {
+        values = {
             "prior_shape": float(state.prior[0]),
             "prior_rate": float(state.prior[1]),
             "rejected_updates": float(state.counts[REJECTED_UPDATES]),
             "skipped_refinements": float(state.counts[SKIPPED_REFINEMENTS]),
         }
         if isinstance(self.likelihood, Gaussian):
-            found["noise_std"] = float(state.noise_variance.mean().sqrt())
+            values["noise_std"] = float(state.noise_variance.mean().sqrt())
         if state.learns_noise:
-            found["noise_shape"], found["noise_rate"] = state.noise.mean(0).tolist()
-            found["kept_noise_updates"] = float(state.counts[KEPT_NOISE_UPDATES])
-        return found
+            values["noise_shape"], values["noise_rate"] = state.noise.mean(0).tolist()
+            values["kept_noise_updates"] = float(state.counts[KEPT_NOISE_UPDATES])
+        return values
 
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
@@ -168,12 +168,12 @@ class _Member:
     def epoch(self) -> float:
         """Take every row once, refine the prior factors, and return the mean of -log Z."""
         order = torch.randperm(self.rows, generator=self.rng, device=self.rng.device).cpu()
-        loss = sum(self.filter.take(some) for some in order.split(ROWS_AT_ONCE))
+        loss = sum(self.filter.take(rows) for rows in order.split(ROWS_AT_ONCE))
         self.filter.refine()
         return loss / self.rows
 
     def posterior(self) -> Posterior:
-        """Return the posterior; raises `InferenceDiverged` for one that is improper."""
+        """Return the posterior; raises `InferenceDiverged` for an improper one."""
         if not self.state.is_proper():
             raise InferenceDiverged("weights without a finite mean or a positive variance")
         return PbpPosterior(self.state, self.likelihood)
@@ -190,6 +190,6 @@ def _initial_noise(method: Pbp, likelihood: Likelihood, outputs: int) -> Float[T
     """Return shape and rate of each output's noise precision; known noise has mean rate/1."""
     if isinstance(likelihood, Categorical):
         return torch.empty(0, 2, dtype=torch.float64)
-    known = likelihood.noise_std
-    gamma = (method.noise_shape, method.noise_rate) if known is None else (2.0, known**2)
+    noise_std = likelihood.noise_std
+    gamma = (method.noise_shape, method.noise_rate) if noise_std is None else (2.0, noise_std**2)
     return torch.tensor([gamma] * outputs, dtype=torch.float64)

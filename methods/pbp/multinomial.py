@@ -24,7 +24,7 @@ from bnnbench.methods.pbp.kernels.constants import LOGIT_NOISE_VARIANCE
 
 NODES = 32
 POINTS_AT_ONCE = 2**20
-"""Values of one class's integrand, to bound memory."""
+"""Number of values of one class's integrand at a time, to bound memory."""
 
 
 def quadrature() -> tuple[np.ndarray, np.ndarray]:

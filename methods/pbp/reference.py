@@ -1,8 +1,8 @@
 r"""Probabilistic backpropagation in plain PyTorch, one equation after another.
 
-The oracle of the compiled filter, and its stand-in where numba is not to be had. Names of
-moments are those of paper 004: a layer of k inputs, mean z and variance v, has the sums
-$m^a = M m^z / \sqrt k$ and $v^a = ((M \circ M) v^z + V (m^z \circ m^z) + V v^z) / k$ (eq. 13, 14).
+The oracle of the compiled filter, and its replacement where numba is missing. Names of moments are
+those of paper 004: a layer of k inputs, mean z and variance v, has the sums $m^a = M m^z / \sqrt k$
+and $v^a = ((M \circ M) v^z + V (m^z \circ m^z) + V v^z) / k$ (eq. 13, 14).
 """
 
 import math

@@ -1,8 +1,8 @@
-"""What probabilistic backpropagation knows of a network: a Gaussian for every weight.
+"""The posterior of probabilistic backpropagation: a Gaussian for every weight.
 
-All weights are rows of one matrix of `columns` numbers, a multiple of eight. A hidden layer has
-a row for every input and its bias last, from which the weights go to all units; the last layer
-has a row for every output. What is left of a row is padding, and no unit reads it.
+All weights are rows of one matrix of `columns` numbers, a multiple of eight. A hidden layer has a
+row for every input and its bias last, from which the weights go to all units; the last layer has a
+row for every output. The rest of a row is padding, which no unit reads.
 """
 
 import math
@@ -23,7 +23,7 @@ def padded(units: int) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the weights of a perceptron stand; `widths` go from the features to the outputs."""
+    """Places of the weights of a perceptron; `widths` go from the features to the outputs."""
 
     widths: tuple[int, ...]
 
@@ -73,7 +73,7 @@ class State:
     """Shape and rate of the Gamma of each output's noise precision; no rows for a classifier."""
     learns_noise: bool
     counts: Int[Tensor, "3"] = field(default_factory=lambda: torch.zeros(3, dtype=torch.int64))
-    """Of what the filter left as it was, by the names below."""
+    """Numbers of rejected updates, by the names in `kernels/constants.py`."""
 
     @property
     def noise_variance(self) -> Float[Tensor, " outputs"]:
@@ -82,7 +82,7 @@ class State:
 
     @property
     def changing(self) -> list[Tensor]:
-        """What the filter changes, for checkpoints."""
+        """The tensors that the filter changes, for checkpoints."""
         factors = [self.factor_precision, self.factor_shape, self.factor_rate]
         return [self.mean, self.variance, *factors, self.prior, self.noise, self.counts]
 

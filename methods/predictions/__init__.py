@@ -1,4 +1,4 @@
-"""Predictive distributions, by the names under which predictions are kept."""
+"""Predictive distributions, and the names under which predictions are stored."""
 
 from collections.abc import Mapping
 
@@ -13,5 +13,6 @@ PREDICTIVES: Mapping[str, str] = {
     "affine_box": "bnnbench.methods.ciber.predictive:AffinePredictive",
     "rectified_box": "bnnbench.methods.ciber.predictive:RectifiedPredictive",
 }
-"""Name → "module:Class" of a `base.Predictive`. A class that is not listed is kept under its own
-"module:Class"."""
+"""Name → "module:Class" of a `base.Predictive`. A class that is not listed is stored under its own
+"module:Class".
+"""

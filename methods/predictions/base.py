@@ -1,9 +1,10 @@
-"""The protocols of predictive classes, and the questions that metrics put to one.
+"""The protocols of predictive classes, with the attributes that metrics need.
 
-A class of anybody's is a predictive if it has a length, in points, and packs itself into arrays.
-It answers those questions for which it has a method; metrics that need another answer are "not
-scored". Optional beside them: `of_classes`, whether targets are classes (True) or real numbers
-(False); `summary()`, a smaller predictive that is kept where this one is too large.
+Any class is a predictive if it has a length, in points, and packs itself into arrays. It supports
+the metrics for whose attributes it has a method; others are "not scored". Optional attributes:
+`of_classes`, whether targets are classes (True) or real numbers (False); `summary()`, a smaller
+predictive that is stored where this one is too large; `may_be_infinite`, the names of packed arrays
+in which an infinity is meant, as in the log of a probability of 0.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ Kind = TypeVar("Kind")
 
 
 class CannotAnswer(AttributeError):
-    """A predictive has no answer to a question; names the cause.
+    """A predictive cannot give an attribute's value; the message names the cause.
 
     A property that raises it is an attribute that the object lacks, by `hasattr`.
     """
@@ -26,7 +27,7 @@ class CannotAnswer(AttributeError):
 
 @runtime_checkable
 class Predictive(Protocol):
-    """A predictive distribution, or part of one, of every point that was asked about."""
+    """A predictive distribution, or part of one, of every requested point."""
 
     def __len__(self) -> int: ...
 
@@ -59,21 +60,21 @@ class Packed:
 
 
 def require(prediction: object, *questions: str) -> None:
-    """Raise `CannotAnswer` unless the prediction has an attribute for each question."""
+    """Raise `CannotAnswer` unless the prediction has each of these attributes."""
     if lacking := [name for name in questions if not hasattr(prediction, name)]:
         raise CannotAnswer(f"{type(prediction).__name__} has no {' and no '.join(lacking)}")
 
 
 @runtime_checkable
 class HasLogProb(Protocol):
-    """It knows the log probability, or density, of each target."""
+    """A predictive with the log probability, or density, of each target."""
 
     def log_prob(self, target: Any) -> Float[Tensor, " points"]: ...
 
 
 @runtime_checkable
 class HasMean(Protocol):
-    """It knows the mean of each output."""
+    """A predictive with the mean of each output."""
 
     @property
     def mean(self) -> Float[Tensor, "points outputs"]: ...
@@ -81,7 +82,7 @@ class HasMean(Protocol):
 
 @runtime_checkable
 class HasVariance(Protocol):
-    """It knows the variance of each output."""
+    """A predictive with the variance of each output."""
 
     @property
     def variance(self) -> Float[Tensor, "points outputs"]: ...
@@ -89,19 +90,19 @@ class HasVariance(Protocol):
 
 @runtime_checkable
 class HasCdf(Protocol):
-    """It knows P(y ≤ target) of each output."""
+    """A predictive with P(y ≤ target) of each output."""
 
     def cdf(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, "points outputs"]: ...
 
 
 @runtime_checkable
 class HasMoments(HasMean, HasVariance, Protocol):
-    """It knows mean and variance."""
+    """A predictive with mean and variance."""
 
 
 @runtime_checkable
 class HasProbabilities(Protocol):
-    """It knows the probability of every class."""
+    """A predictive with the probability of every class."""
 
     @property
     def mixture_log_probs(self) -> Float[Tensor, "points classes"]: ...
@@ -111,7 +112,7 @@ class HasProbabilities(Protocol):
 
 @runtime_checkable
 class HasExpectedEntropy(Protocol):
-    """It knows the mean entropy of its draws."""
+    """A predictive with the mean entropy of its draws."""
 
     @property
     def expected_entropy(self) -> Float[Tensor, " points"]: ...
@@ -119,12 +120,12 @@ class HasExpectedEntropy(Protocol):
 
 @runtime_checkable
 class HasDraws(HasProbabilities, HasExpectedEntropy, Protocol):
-    """It knows how much of its uncertainty its draws agree on."""
+    """A predictive whose uncertainty divides into that of draws and that between them."""
 
 
 @runtime_checkable
 class HasSpread(HasProbabilities, Protocol):
-    """It knows how far its draws are from their mean; None where that was not kept."""
+    """A predictive with the distance of its draws from their mean; None where it was not stored."""
 
     @property
     def reverse_mutual_information(self) -> Float[Tensor, " points"] | None: ...
@@ -132,7 +133,7 @@ class HasSpread(HasProbabilities, Protocol):
 
 @runtime_checkable
 class HasQuantiles(Protocol):
-    """It knows quantiles on a grid of levels, and nothing between them."""
+    """A predictive with quantiles on a grid of levels, and nothing between them."""
 
     @property
     def levels(self) -> Float[Tensor, " levels"]: ...
@@ -143,7 +144,7 @@ class HasQuantiles(Protocol):
 
 @runtime_checkable
 class HasInterval(Protocol):
-    """It knows an interval that claims to hold a share `level` of the targets."""
+    """A predictive with an interval that is to hold a share `level` of the targets."""
 
     @property
     def level(self) -> float: ...
@@ -157,7 +158,7 @@ class HasInterval(Protocol):
 
 @runtime_checkable
 class HasSet(Protocol):
-    """It knows a set of classes for each point."""
+    """A predictive with a set of classes for each point."""
 
     @property
     def members(self) -> Tensor: ...

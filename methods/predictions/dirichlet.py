@@ -14,7 +14,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 SMOOTHING = 1e-4
-"""How much of every draw is made uniform before its logarithm is taken. Source: paper 003."""
+"""Share of every draw that is made uniform before its logarithm is taken. Source: paper 003."""
 TOLERANCE = 1e-5
 """Relative change of the precision below which no further step is taken."""
 ITERATIONS = 100
@@ -26,7 +26,7 @@ def smoothed(probs: Float[Tensor, "*points classes"]) -> Float64[Tensor, "*point
 
 
 def mean_of(draws: Float64[Tensor, "draws *points"]) -> Float64[Tensor, "*points"]:
-    """Return the mean over draws, rounded alike for a point in any company."""
+    """Return the mean over draws, rounded alike for a point whatever the other points."""
     return draws[0] if len(draws) == 1 else reduce(torch.add, draws.unbind()) / len(draws)
 
 
@@ -67,12 +67,12 @@ def fitted_precision(
         slope = z.digamma() - (mean * alpha.digamma()).sum(-1) + expected_log
         curvature = _trigamma(z) - (mean.square() * _trigamma(alpha)).sum(-1)
         inverse = 1 / z + slope / (z.square() * curvature)
-        # A step to beyond infinity ends at the highest.
+        # A step beyond infinity ends at the highest precision.
         new = torch.where(inverse > 0, 1 / inverse, highest).clamp(lowest, highest)
-        found = (new - z).abs() <= TOLERANCE * z
-        # A point that has arrived stays, whatever the others need.
+        converged = (new - z).abs() <= TOLERANCE * z
+        # A point that has converged stays, whatever the others need.
         z = torch.where(moving, new, z)
-        moving &= ~found
+        moving &= ~converged
         if not moving.any():
             break
     return z
@@ -142,7 +142,7 @@ def expected_entropy(alpha: Float64[Tensor, "*points classes"]) -> Float64[Tenso
 
 
 def mutual_information(alpha: Float64[Tensor, "*points classes"]) -> Float64[Tensor, "*points"]:
-    """Return entropy less expected entropy: what the probabilities would tell of the class."""
+    """Return entropy less expected entropy: what the probabilities tell about the class."""
     return (entropy(alpha) - expected_entropy(alpha)).clamp_min(0)
 
 

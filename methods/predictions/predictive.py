@@ -1,4 +1,4 @@
-"""Predictive distributions. Metrics know these and nothing of methods."""
+"""Predictive distributions. Metrics know these and no methods."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -56,6 +56,7 @@ class CategoricalPredictive(Packed):
     log_probs: Float[Tensor, "draws points classes"]
 
     of_classes: ClassVar[bool] = True
+    may_be_infinite: ClassVar[tuple[str, ...]] = ("log_probs",)
 
     def __len__(self) -> int:
         return self.log_probs.shape[1]
@@ -76,7 +77,7 @@ class CategoricalPredictive(Packed):
     def reverse_mutual_information(self) -> Float[Tensor, " points"]:
         r"""$\tfrac1S \sum_s KL[p \| p_s]$ of smoothed draws around their mean p, in nats, float64.
 
-        All that a Dirichlet fit needs to know besides the mean.
+        The only number besides the mean that a Dirichlet fit needs.
         """
         points = self.log_probs.shape[1:2]
         return _reduced(self.log_probs, _reverse_mutual_information, points)
@@ -86,7 +87,7 @@ class CategoricalPredictive(Packed):
         return self.mixture_log_probs.gather(1, target.long()[:, None]).squeeze(1)
 
     def summary(self) -> "CategoricalSummary":
-        """Return what remains when the single draws are dropped."""
+        """Return the summary that remains without the single draws."""
         return CategoricalSummary(
             self.mixture_log_probs, self.expected_entropy, self.reverse_mutual_information
         )
@@ -94,14 +95,15 @@ class CategoricalPredictive(Packed):
 
 @dataclass(frozen=True)
 class CategoricalSummary(Packed):
-    """The mixture and how its draws differ: all that scores need, without the draws."""
+    """The mixture and the spread of its draws: all that scores need, without the draws."""
 
     mixture_log_probs: Float[Tensor, "points classes"]
     expected_entropy: Float[Tensor, " points"]
     reverse_mutual_information: Float[Tensor, " points"] | None = None
-    """None in what was kept before it was known of."""
+    """None in predictions that were stored before it existed."""
 
     of_classes: ClassVar[bool] = True
+    may_be_infinite: ClassVar[tuple[str, ...]] = ("mixture_log_probs",)
 
     def __len__(self) -> int:
         return len(self.mixture_log_probs)
@@ -171,13 +173,13 @@ class GaussianPredictive(Packed):
 
     def _pieces(self, target: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Yield targets, means and variances of some points at a time, in float64."""
-        done = 0
+        position = 0
         for means, variances in zip(
             _point_chunks(self.means), _point_chunks(self.variances), strict=True
         ):
-            rows = target[done : done + means.shape[1]]
+            rows = target[position : position + means.shape[1]]
             yield rows.double(), means.double(), variances.double()
-            done += len(rows)
+            position += len(rows)
 
     def rescaled(self, mean: float, std: float) -> "GaussianPredictive":
         """Return the distribution of mean + std * y."""

@@ -1,4 +1,4 @@
-"""Quantiles on a grid of levels: all that quantile regression or a conformal method tells."""
+"""Quantiles on a grid of levels: the whole output of quantile regression or a conformal method."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,6 +24,7 @@ class QuantilePredictive(Packed):
     values: Float[Tensor, "points outputs levels"]
 
     of_classes: ClassVar[bool] = False
+    may_be_infinite: ClassVar[tuple[str, ...]] = ("values",)
 
     def __post_init__(self) -> None:
         shape, count = tuple(self.values.shape), tuple(self.levels.shape)

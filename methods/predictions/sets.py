@@ -1,4 +1,4 @@
-"""Intervals and sets of a stated level, which are all that a conformal method promises."""
+"""Intervals and sets of a stated level: the whole output of a conformal method."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ class IntervalPredictive:
     high: Float[Tensor, "points outputs"]
 
     of_classes: ClassVar[bool] = False
+    may_be_infinite: ClassVar[tuple[str, ...]] = ("low", "high")
 
     def __post_init__(self) -> None:
         _check_level(self.level)

@@ -1,4 +1,4 @@
-"""Student's t as a predictive distribution: a Gaussian whose variance is not known."""
+"""Student's t as a predictive distribution: a Gaussian of unknown variance."""
 
 import math
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class StudentPredictive(Packed):
 
     locations: Float[Tensor, "draws points outputs"]
     scales: Float[Tensor, "draws points outputs"]
-    """In units of the target, positive; not standard deviations."""
+    """Scales in units of the target, positive; not standard deviations."""
     degrees: Float[Tensor, "draws points outputs"]
-    """Of freedom. There is no finite variance for 2 or less."""
+    """Degrees of freedom; the variance is infinite for 2 or less."""
 
     of_classes: ClassVar[bool] = False
 

@@ -38,7 +38,7 @@ RANGES: Mapping[str, Range] = {
     "weight_decay": Range(1e-7, 1e-1, log=True),
 }
 LEAST_VARIANCE = 1e-10
-"""Of the residuals, in standardised units: single precision resolves no less."""
+"""Least variance of the residuals, in standardised units: single precision resolves no less."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Backprop(Batched):
         )
         likelihood, variance = problem.likelihood, None
         if isinstance(likelihood, Gaussian):
-            known = likelihood.noise_std
-            variance = math.exp(best.trial.loss) if known is None else known**2
+            noise_std = likelihood.noise_std
+            variance = math.exp(best.trial.loss) if noise_std is None else noise_std**2
         noise = {} if variance is None else {"noise_std": math.sqrt(variance)}
         return replace(best.fitted, noise_variance=variance, diagnostics=best.diagnostics | noise)
 

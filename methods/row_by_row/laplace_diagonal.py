@@ -40,9 +40,9 @@ from bnnbench.methods.predictions.predictive import (
 from bnnbench.methods.row_by_row.perceptron import RowPerceptron
 
 PRECISIONS = 1e-6, 1e8
-"""The least and the largest of both, in standardised units."""
+"""Least and largest value of both precisions, in standardised units."""
 STAYS = 1e-3
-"""The precisions are settled when none moves by more than this factor of itself."""
+"""The precisions are settled when none changes by more than this factor."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,11 @@ class LaplaceDiagonal(Batched):
     """Full-batch training by L-BFGS between evidence updates; ReLU and tanh perceptrons."""
 
     evidence_updates: int = 100
-    """At most; `converged` says whether the precisions settled before, and within bounds."""
+    """Largest number of updates; `converged` says whether the precisions settled before, and within
+    bounds.
+    """
     iterations: int = 200
-    """Of L-BFGS between two updates, at most."""
+    """Largest number of L-BFGS iterations between two updates."""
     initial_prior_precision: float = 1.0
     initial_noise_precision: float = 1.0
 
@@ -106,9 +108,9 @@ class LaplaceDiagonal(Batched):
         rows, likelihood = RowPerceptron(problem), problem.likelihood
         alpha, beta, learned = self.initial_prior_precision, 1.0, False
         if isinstance(likelihood, Gaussian):
-            known = likelihood.noise_std
-            beta = self.initial_noise_precision if known is None else known**-2
-            learned = known is None
+            noise_std = likelihood.noise_std
+            beta = self.initial_noise_precision if noise_std is None else noise_std**-2
+            learned = noise_std is None
         weights, updates, guarded = rows.initial(rng), 0, 0
         while True:
             weights, loss = most_probable(rows, weights, alpha, beta, self.iterations)
@@ -153,10 +155,10 @@ def better_precisions(
     targets: int | None,
     beta: float,
 ) -> tuple[tuple[float, float], bool]:
-    """Return alpha and beta as the evidence updates them, and whether a bound kept either.
+    """Return alpha and beta after an evidence update, and whether a bound limited either.
 
-    Without a number of targets beta stays. One degree of freedom is left to the noise where
-    the effective parameters take all.
+    Without a number of targets beta stays. One degree of freedom is left to the noise where the
+    effective parameters take all.
     """
     tiny, (low, high) = np.finfo(float).tiny, PRECISIONS
     alpha = effective / max(float(np.square(weights).sum()), tiny)
@@ -186,11 +188,11 @@ def most_probable(
     if not math.isfinite(penalised(start, *arguments)[0]):
         raise InferenceDiverged("the loss is not finite")
     options = {"maxiter": iterations, "maxcor": 20, "ftol": 1e-14, "gtol": 1e-7}
-    found = minimize(penalised, start, arguments, jac=True, method="L-BFGS-B", options=options)
-    loss, _ = total_loss(found.x, *arrays)
-    if not (math.isfinite(loss) and np.isfinite(found.x).all()):
+    optimum = minimize(penalised, start, arguments, jac=True, method="L-BFGS-B", options=options)
+    loss, _ = total_loss(optimum.x, *arrays)
+    if not (math.isfinite(loss) and np.isfinite(optimum.x).all()):
         raise InferenceDiverged("the loss is not finite")
-    return found.x, loss
+    return optimum.x, loss
 
 
 @no_type_check  # called thousands of times

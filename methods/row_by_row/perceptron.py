@@ -21,7 +21,7 @@ from bnnbench.methods.networks.perceptron import Perceptron, as_perceptron
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 EXPLODED = 1e3
-"""A mean loss of so many times that of predicting nothing is not going to recover."""
+"""A mean loss of this many times that of predicting nothing is not going to recover."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RowPerceptron:
 
     @property
     def tanh(self) -> bool:
-        """Whether hidden units are hyperbolic tangents; otherwise they are rectified."""
+        """True if hidden units are hyperbolic tangents; otherwise they are rectified."""
         return isinstance(self.perceptron.activation, Tanh)
 
     @cached_property
@@ -59,7 +59,7 @@ class RowPerceptron:
 
     @property
     def categorical(self) -> bool:
-        """Whether targets are labels."""
+        """True if targets are labels."""
         return isinstance(self.problem.likelihood, Categorical)
 
     @cached_property
@@ -77,7 +77,7 @@ class RowPerceptron:
 
     @cached_property
     def order(self) -> Int[np.ndarray, " parameters"]:
-        """Where each weight of a kernel lies in a torch network's flat vector."""
+        """Position of each weight of a kernel in a torch network's flat vector."""
         parts, offset = [], 0
         for sources, units in zip(self.widths[:-1], self.widths[1:], strict=True):
             weight = offset + np.arange(sources * units).reshape(units, sources)
@@ -100,9 +100,9 @@ class RowPerceptron:
         return weights.numpy()[self.order]
 
     def epochs(self, epochs: int, rng: Generator, *changing: np.ndarray) -> "Iterator[Epoch]":
-        """Yield the epochs, each with an order of the rows; their losses are to be told back.
+        """Yield the epochs, each with an order of the rows; the caller sets their losses.
 
-        `changing` is all that changes from epoch to epoch, for checkpoints.
+        `changing` are the parts that change from epoch to epoch, for checkpoints.
         """
         for number in checkpoint.epochs(epochs, rng, *changing):
             epoch = Epoch(torch.randperm(len(self.inputs), generator=rng).numpy())
@@ -112,11 +112,11 @@ class RowPerceptron:
             progress.report(number + 1, epochs, epoch.loss)
 
     def in_torch(self, values: Float[np.ndarray, " parameters"]) -> Float[Tensor, " parameters"]:
-        """Return weights, or numbers beside them, in torch's order and as the data are."""
-        given = self.problem.train.inputs
+        """Return weights, or numbers beside them, in torch's order, type and device."""
+        reference = self.problem.train.inputs
         flat = torch.empty(len(values), dtype=torch.float64)
         flat[torch.from_numpy(self.order)] = torch.from_numpy(values)
-        return flat.to(given)
+        return flat.to(reference)
 
     def posterior(
         self,
@@ -124,20 +124,20 @@ class RowPerceptron:
         noise_variance: float | None,
         diagnostics: dict[str, float],
     ) -> NetworkPosterior:
-        """Return the posterior that is all on these weights.
+        """Return the point posterior at these weights.
 
         Raises `InferenceDiverged` unless they are finite.
         """
-        given = self.in_torch(weights)[None]
-        if not given.isfinite().all():
+        weights_in_torch = self.in_torch(weights)[None]
+        if not weights_in_torch.isfinite().all():
             raise InferenceDiverged("the weights are no longer finite")
         if noise_variance is not None:
             diagnostics = {"noise_std": math.sqrt(noise_variance)} | diagnostics
         return NetworkPosterior(
             self.network,
             self.problem.likelihood,
-            given,
-            self.network.initial_buffers(given),
+            weights_in_torch,
+            self.network.initial_buffers(weights_in_torch),
             noise_variance,
             diagnostics,
         )
@@ -145,7 +145,7 @@ class RowPerceptron:
 
 @dataclass
 class Epoch:
-    """An order of the rows, and the mean loss that going through them had."""
+    """An order of the rows, and the mean loss in that epoch."""
 
     order: Int[np.ndarray, " points"]
     loss: float = math.nan

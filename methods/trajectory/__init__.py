@@ -1,1 +1,1 @@
-"""What the iterates of stochastic gradient descent say about the posterior."""
+"""Posteriors from the iterates of stochastic gradient descent."""

@@ -1,4 +1,4 @@
-"""What methods that build on the average of the iterates share."""
+"""The base of methods that build on the average of the iterates."""
 
 from collections.abc import Sequence
 from dataclasses import replace

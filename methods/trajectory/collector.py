@@ -29,7 +29,7 @@ from bnnbench.methods.trajectory.schedules import Constant, Plateau, PlateauFact
 
 @dataclass(frozen=True)
 class Descent:
-    """How iterates are made, and which epochs end with one that is kept.
+    """The settings of a descent, and the epochs at whose end an iterate is kept.
 
     Weights decay by an L2 term in the loss, biases too. A regression of unknown noise learns a
     variance that depends on the input, or, if not `heteroscedastic`, one number as `Sgd` does.
@@ -42,11 +42,11 @@ class Descent:
     batch_size: int = 128
     schedule: Schedule = field(default_factory=Constant)
     start: float = 0.5
-    """The share of the epochs before the first that may be kept."""
+    """Share of the epochs before the first iterate that may be kept."""
     every: int = 1
-    """One iterate is kept after this many epochs each."""
+    """Number of epochs per kept iterate."""
     bias_rate: float = 1.0
-    """The learning rate of biases, in those of the other weights."""
+    """Learning rate of biases, relative to that of the other weights."""
     heteroscedastic: bool = True
     initialisation: Initialisation = field(default="torch", metadata=LATER)
 
@@ -59,21 +59,21 @@ class Descent:
 
     @property
     def start_epoch(self) -> int:
-        """How many epochs end before the first that may be kept."""
+        """Number of epochs before the first iterate that may be kept."""
         return round(self.start * self.epochs)
 
     @property
     def kept(self) -> int:
-        """How many epochs end with an iterate that is kept."""
+        """Number of iterates that are kept."""
         return (self.epochs - self.start_epoch) // self.every
 
     def keeps(self, done: int) -> bool:
-        """Return whether an iterate is kept after `done` epochs."""
+        """Return whether an iterate is kept after this many epochs."""
         return done > self.start_epoch and (done - self.start_epoch) % self.every == 0
 
 
 def require_iterates(method: object, descent: Descent, least: int) -> None:
-    """Raise ValueError unless so many iterates are kept."""
+    """Raise ValueError unless at least this number of iterates is kept."""
     if descent.kept < least:
         raise ValueError(
             f"{type(method).__name__} needs at least {least} iterates; epochs={descent.epochs}, "
@@ -83,7 +83,7 @@ def require_iterates(method: object, descent: Descent, least: int) -> None:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Descents of several problems and the iterates that they kept, oldest first."""
+    """Descents of several problems and their kept iterates, oldest first."""
 
     stack: Stack
     """Network, noise and, in `weights`, the last iterate of each member."""
@@ -123,7 +123,7 @@ def follow(
 ) -> Stack:
     """Return the stack at the end of the descent; `visit` sees it at every iterate to be kept.
 
-    `changing` is what `visit` changes; without it there are no checkpoints.
+    `changing` are the parts that `visit` changes; without it there are no checkpoints.
     """
     schedule, validation = descent.schedule, None
     if isinstance(schedule, Plateau):
@@ -195,7 +195,7 @@ def peak_rates(stack: Stack, descent: Descent) -> Float[Tensor, "#members #param
 
 @torch.no_grad()
 def validation_losses(stack: Stack, rows: Sequence[Split]) -> Float[Tensor, " members"]:
-    """Return each member's mean loss of rows of its own, in nats."""
+    """Return each member's mean loss on its own rows, in nats."""
     inputs, targets = (torch.stack([getattr(r, of) for r in rows]) for of in ("inputs", "targets"))
     outputs = stack.network(stack.weights, inputs, buffers=stack.buffers)
     noise = stack.noise.variance if stack.noise else None

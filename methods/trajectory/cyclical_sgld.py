@@ -30,10 +30,10 @@ class CyclicalSgld(Stacked):
     """One chain of several cycles, each of which gives up to `draws_per_cycle` weight vectors."""
 
     learning_rate: float = 0.1
-    """At the beginning of a cycle."""
+    """Learning rate at the beginning of a cycle."""
     cycles: int = 4
     explore: float = 0.8
-    """The share of a cycle without noise, of which nothing is kept."""
+    """Share of a cycle without noise, in which no iterate is kept."""
     prior_std: float = 1.0
     temperature: float = 1.0
     epochs: int = 50

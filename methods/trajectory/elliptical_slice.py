@@ -21,7 +21,7 @@ def elliptical_slices(
     count: int,
     rng: torch.Generator,
 ) -> tuple[Float[Tensor, "draws coordinates"], int]:
-    """Return so many states of the chain behind `start`, and the evaluations that they took.
+    """Return `count` states of the chain after `start`, and the number of evaluations.
 
     The chain leaves exp(log_likelihood(z)) N(z; 0, s² I) as it is. Raises `InferenceDiverged`
     where the log likelihood of the start is not finite.

@@ -10,7 +10,7 @@ from bnnbench.methods.checkpoints.parts import Attributes, Part
 
 
 class Moments:
-    """Mean and variance of what was added, and the last deviations from the running mean.
+    """Mean and variance of the added iterates, and the last deviations from the running mean.
 
     A deviation is that of an iterate from the mean of all so far, itself included.
     """
@@ -22,7 +22,7 @@ class Moments:
         self._deviations: deque[Tensor] = deque(maxlen=rank)
 
     def add(self, weights: Float[Tensor, "members parameters"]) -> None:
-        """Take another iterate into account."""
+        """Add an iterate."""
         self.count += 1
         if self._mean is None or self._squares is None:
             self._mean, self._squares = weights.clone(), torch.zeros_like(weights)
@@ -37,7 +37,7 @@ class Moments:
 
     @property
     def changing(self) -> Part:
-        """What `add` changes, for checkpoints."""
+        """The parts that `add` changes, for checkpoints."""
         return Attributes(self, "count", "_mean", "_squares", "_deviations")
 
     @property

@@ -27,15 +27,15 @@ class PcaSlices(Stacked):
 
     training: Descent = field(default_factory=Descent)
     rank: int = 20
-    """Principal directions, at most."""
+    """Largest number of principal directions."""
     deviations: int = 20
-    """The last iterates, whose deviations span the directions."""
+    """Number of last iterates whose deviations span the directions."""
     temperature: float | None = None
-    """None: a twentieth of the number of training rows."""
+    """Temperature; None: a twentieth of the number of training rows."""
     prior_std: float = math.exp(0.5)
-    """The source's code has exp(1) as the variance."""
+    """Standard deviation of the prior; the source's code has exp(1) as the variance."""
     burn_in: int = 0
-    """States before the first that is kept."""
+    """Number of states before the first that is kept."""
     draws: int = 30
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class PcaSlices(Stacked):
         return in_subspaces(problems, rngs, *settings, self.states)
 
     def states(self, task: Task) -> tuple[Tensor, dict[str, float]]:
-        """Return the states of the chain in the subspace behind the burn-in."""
+        """Return the states of the chain in the subspace after the burn-in."""
         rows = task.problem.train
         temperature = temperature_of(self.temperature, len(rows))
 

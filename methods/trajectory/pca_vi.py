@@ -33,16 +33,16 @@ class PcaVi(Stacked):
 
     training: Descent = field(default_factory=Descent)
     rank: int = 20
-    """Principal directions, at most."""
+    """Largest number of principal directions."""
     deviations: int = 20
-    """The last iterates, whose deviations span the directions."""
+    """Number of last iterates whose deviations span the directions."""
     temperature: float | None = None
-    """None: a twentieth of the number of training rows."""
+    """Temperature; None: a twentieth of the number of training rows."""
     prior_std: float = 1.0
     learning_rate: float = 0.01
-    """Of Adam, on means and raw standard deviations."""
+    """Learning rate of Adam, on means and raw standard deviations."""
     epochs: int = 30
-    """Of inference in the subspace."""
+    """Number of epochs of inference in the subspace."""
     draws: int = 30
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class PcaVi(Stacked):
     ) -> tuple[Float[Tensor, "1 coordinates"], Float[Tensor, "1 coordinates"]]:
         """Return means and standard deviations of the coordinates."""
         mean = task.subspace.origin.new_zeros(1, len(task.subspace.directions)).requires_grad_()
-        raw = torch.full_like(mean, -3.0).requires_grad_()  # the start of the source's code
+        raw = torch.full_like(mean, -3.0).requires_grad_()  # the initial value in the source's code
         optimiser = torch.optim.Adam([mean, raw], lr=self.learning_rate)
         batches = Minibatches([task.problem], [task.rng], self.training.batch_size)
         weight = temperature_of(self.temperature, batches.rows) / batches.rows

@@ -1,4 +1,4 @@
-"""Batch-norm statistics of weights that no training step has seen, such as an average."""
+"""Batch-norm statistics of weights without training steps of their own, such as an average."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""How the learning rate falls from its peak while iterates are made, epoch by epoch."""
+"""Schedules of the learning rate while iterates are made, epoch by epoch."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from bnnbench.methods.fitting.settings import require_between, require_count, re
 
 @dataclass(frozen=True)
 class Constant:
-    """The peak throughout."""
+    """The peak in all epochs."""
 
     def factor(self, epoch: int, start: int, epochs: int) -> float:
         """Return the factor of the peak in epoch 0, 1, ..., of which `start` come first."""
@@ -22,7 +22,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Cosine:
-    """Half a cosine, to 0 behind the last epoch."""
+    """Half a cosine, to 0 after the last epoch."""
 
     def factor(self, epoch: int, start: int, epochs: int) -> float:
         """Return the factor of the peak in an epoch."""
@@ -61,7 +61,7 @@ class Plateau:
     cut: float = 0.8
     patience: int = 40
     validation_share: float = 1 / 9
-    """Of the training rows, which are never trained on."""
+    """Share of training rows held out for the losses; they are never trained on."""
 
     def __post_init__(self) -> None:
         require_positive(self, "cut", "validation_share")
@@ -83,11 +83,11 @@ class PlateauFactors:
 
     @property
     def changing(self) -> Part:
-        """What `update` changes, for checkpoints."""
+        """The parts that `update` changes, for checkpoints."""
         return Attributes(self, "factors", "_best", "_bad")
 
     def update(self, losses: Float[Tensor, " members"]) -> None:
-        """Take the validation losses at the end of an epoch into account."""
+        """Update the factors by the validation losses at the end of an epoch."""
         # As in torch, a loss slightly above a best that is negative counts as better too.
         better = losses < self._best * (1 - 1e-4)
         self._best = torch.where(better, losses, self._best)

@@ -26,7 +26,7 @@ from bnnbench.methods.trajectory.langevin import chains, evenly, outcomes
 
 @dataclass(frozen=True)
 class Sgld(Stacked):
-    """One chain, of which up to `draws` weight vectors are kept behind the burn-in.
+    """One chain, of which up to `draws` weight vectors are kept after the burn-in.
 
     They lie evenly between the end of the burn-in and that of the chain. After t times the steps
     of the burn-in, or of the chain without one, the learning rate is divided by (1 + t)^`decay`.
@@ -37,9 +37,9 @@ class Sgld(Stacked):
     """0.55 is customary; draws weigh alike whatever the rate was."""
     prior_std: float = 1.0
     temperature: float = 1.0
-    """Of the posterior: less than 1 is a cold one, and 0 descends without noise."""
+    """Temperature of the posterior: less than 1 is a cold one, and 0 descends without noise."""
     burn_in: float = 0.5
-    """The share of the steps before any is kept."""
+    """Share of the steps before any is kept."""
     epochs: int = 50
     batch_size: int = 128
     draws: int = 30

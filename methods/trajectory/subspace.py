@@ -55,7 +55,8 @@ class Task:
 
     subspace: Subspace
     average: NetworkPosterior
-    """All on the average of the iterates; its network, likelihood and noise are those to use."""
+    """Point posterior at the average of the iterates; its network, likelihood and noise are used.
+    """
     problem: Problem
     rng: torch.Generator
 

@@ -35,7 +35,7 @@ class Swag(Stacked):
     rank: int = 20
     """The number of deviations; 0 for a diagonal covariance."""
     scale: float = 0.5
-    """Of the covariance. 1 is customary without deviations."""
+    """Scale of the covariance; 1 is customary without deviations."""
     draws: int = 30
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ def gaussian_draws(
     count: int,
     rng: torch.Generator,
 ) -> Float[Tensor, "draws parameters"]:
-    """Return so many draws of SWAG's Gaussian; no deviations, a diagonal one."""
+    """Return draws of SWAG's Gaussian; without deviations, a diagonal one."""
     (noise,) = normal([rng], count, len(mean), dtype=mean.dtype)
     noise.mul_(std)
     if len(deviations):

@@ -45,7 +45,7 @@ class VsdPosterior:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """What the fit says about itself."""
+        """Diagnostics of the fit."""
         return self.trained.diagnostics | self.details
 
     @torch.no_grad()
@@ -82,7 +82,7 @@ class Vsd(Stacked):
     """0 gives Gaussian dropout without structure, of a learned rate for each input."""
     sharing: Sharing = "outputs"
     initial_variance: float = 0.01
-    """Of every factor, about a mean of 1 before the rotation."""
+    """Variance of every factor, about a mean of 1 before the rotation."""
     epochs: int = 40
     batch_size: int = 128
     schedule: Schedule = "cosine"

@@ -17,7 +17,7 @@ from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.vsd.noise import RotatedNoise, noises_of
 
 Sharing = Literal["outputs", "none"]
-"""Whether all outputs of a layer see the same factors of its inputs, or each has its own."""
+"""The outputs of a layer share the factors of its inputs, or each has its own."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class NoisyActivations:
         return self.values.shape
 
     def expand(self, *sizes: int) -> "NoisyActivations":
-        """Return it for so many members, without a copy."""
+        """Return it expanded to this number of members, without a copy."""
         return replace(self, values=self.values.expand(*sizes))
 
 
@@ -49,8 +49,10 @@ class StructuredNetwork(TorchNetwork):
     def __init__(
         self, architecture: Architecture, input_shape: Shape, reflections: int, sharing: Sharing
     ) -> None:
-        rules: dict[type[Layer], Rule] = {kind: _beside_noise(rule) for kind, rule in RULES.items()}
-        rules[Linear] = _shared if sharing == "outputs" else _own
+        rules: dict[type[Layer], Rule] = {
+            layer_type: _beside_noise(rule) for layer_type, rule in RULES.items()
+        }
+        rules[Linear] = _shared if sharing == "outputs" else _separate
         super().__init__(architecture, input_shape, rules)
         self.reflections, self.sharing = reflections, sharing
         self.dense = dense_weights(self)
@@ -70,14 +72,14 @@ class StructuredNetwork(TorchNetwork):
 
 
 def dense_weights(network: TorchNetwork) -> list[ParameterSlice]:
-    """Return where the weights of dense layers are; raises `Unsupported` without any."""
+    """Return the places of the weights of dense layers; raises `Unsupported` without any."""
     if any(isinstance(layer, Residual) for layer in network.architecture):
         raise Unsupported("needed a network without Residual for VSD; got one")
     parts = network.parameters
-    found = [p for p in parts if isinstance(p.layer, Linear) and p.name == "weight"]
-    if not found:
+    dense = [p for p in parts if isinstance(p.layer, Linear) and p.name == "weight"]
+    if not dense:
         raise Unsupported("needed a network with a dense layer for VSD; got none")
-    return found
+    return dense
 
 
 def drawn_weights(
@@ -88,43 +90,45 @@ def drawn_weights(
     draws: int,
     rng: torch.Generator,
 ) -> Float[Tensor, "draws parameters"]:
-    """Return weights times factors, which each draw has of its own."""
-    drawn = weights.repeat(draws, 1)
+    """Return weights times factors, which are separate for each draw."""
+    repeated_weights = weights.repeat(draws, 1)
     for part, noise in zip(parts, noises, strict=True):
         outputs = 1 if sharing == "outputs" else part.shape[0]
         standard = normal([rng], draws, outputs, noise.inputs, dtype=weights.dtype)
         factors = noise.factors(standard)[0].expand(-1, part.shape[0], -1)
-        drawn[:, part.offset : part.stop] *= factors.flatten(1)
-    return drawn
+        repeated_weights[:, part.offset : part.stop] *= factors.flatten(1)
+    return repeated_weights
 
 
 def _beside_noise(rule: Rule) -> Rule:
-    def beside(layer: Any, stacks: Sequence[Parameters], x: NoisyActivations, now: Pass) -> Any:
-        return replace(x, values=rule(layer, stacks, x.values, now))
+    def beside(layer: Any, stacks: Sequence[Parameters], x: NoisyActivations, context: Pass) -> Any:
+        return replace(x, values=rule(layer, stacks, x.values, context))
 
     return beside
 
 
-def _shared(layer: Linear, stacks: Sequence[Parameters], x: NoisyActivations, now: Pass) -> Any:
+def _shared(layer: Linear, stacks: Sequence[Parameters], x: NoisyActivations, context: Pass) -> Any:
     """Return the outputs for drawn factors of the inputs, new ones for every example."""
     noise, *rest = x.noises
-    factors = noise.factors(now.draw(x.values, _standard))
-    values = RULES[Linear](layer, stacks, x.values * factors, now)
+    factors = noise.factors(context.draw(x.values, _standard))
+    values = RULES[Linear](layer, stacks, x.values * factors, context)
     return NoisyActivations(values, tuple(rest))
 
 
-def _own(layer: Linear, stacks: Sequence[Parameters], x: NoisyActivations, now: Pass) -> Any:
+def _separate(
+    layer: Linear, stacks: Sequence[Parameters], x: NoisyActivations, context: Pass
+) -> Any:
     r"""Return drawn outputs: independent, and normal, as each has factors of its own.
 
     That of weights θ has the mean $\sum_i x_i m_i \theta_i + b$ and the variance
     $\sum_k \alpha_k (U^T (x \circ \theta))_k^2$.
     """
     noise, *rest = x.noises
-    mean = RULES[Linear](layer, stacks, x.values * noise.mean().unsqueeze(1), now)
+    mean = RULES[Linear](layer, stacks, x.values * noise.mean().unsqueeze(1), context)
     terms = x.values.unsqueeze(2) * stacks[0]["weight"].unsqueeze(1)
     alpha = noise.log_alpha.exp()[:, None, None]
     variance = (noise.rotated_back(terms).square() * alpha).sum(-1)
-    values = mean + variance.clamp_min(1e-16).sqrt() * now.draw(mean, _standard)
+    values = mean + variance.clamp_min(1e-16).sqrt() * context.draw(mean, _standard)
     return NoisyActivations(values, tuple(rest))
 
 

@@ -36,13 +36,13 @@ class RotatedNoise:
 
     @property
     def inputs(self) -> int:
-        """How many inputs there are."""
+        """Number of inputs."""
         return self.log_alpha.shape[1]
 
     def factors(
         self, standard: Float[Tensor, "members *rows inputs"]
     ) -> Float[Tensor, "members *rows inputs"]:
-        """Return the factors that standard normals stand for."""
+        """Return the factors for these standard normals."""
         std = (self.log_alpha / 2).exp()
         return self.rotated(1 + _beside(std, standard) * standard)
 
@@ -81,7 +81,7 @@ def initial_numbers(
     rngs: Sequence[torch.Generator],
     dtype: torch.dtype,
 ) -> Float[Tensor, "members numbers"]:
-    """Return the numbers of noise at layers of so many inputs: one variance, random planes."""
+    """Return the numbers of noise at layers of these inputs: one variance, random planes."""
     parts = []
     for width in widths:
         planes = normal(rngs, reflections * width, dtype=dtype)

@@ -1,4 +1,4 @@
-"""A small figure, and its SVG made fit to stand inside a page."""
+"""A small figure, and its SVG, prepared for a page."""
 
 import io
 import re
@@ -19,11 +19,11 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 INK, FAINT, PAPER = "#010203", "#040506", "#070809"
-"""Stand for the page's colours, which differ by day and night."""
+"""Placeholders for the page's colours, which differ between the light and the dark theme."""
 PAGE_COLOURS = {INK: "var(--muted)", FAINT: "var(--rule)", PAPER: "var(--paper)"}
 
 WIDTH = 2.3
-"""Inches; the page scales it."""
+"""Width of a figure in inches; the page scales it."""
 
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -52,7 +52,7 @@ SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure on the page: its SVG, the heading above it and what it shows in words."""
+    """A figure on the page: its SVG, its heading and its caption."""
 
     svg: Markup
     heading: str
@@ -63,9 +63,9 @@ class Drawing:
 def drawing(
     height: float, left: float = 0.42, width: float = WIDTH, top: float = 0.06
 ) -> Iterator[Figure]:
-    """Give an empty figure in the page's style; sizes and margins in inches.
+    """Yield an empty figure in the page's style; sizes and margins are in inches.
 
-    Figures of one gallery are equally wide and their margins fixed, so that axes align.
+    Figures of one gallery have the same width and margins, so that their axes align.
     """
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(width, height))
@@ -77,7 +77,7 @@ def drawing(
 
 
 def diagonal(axes: Axes) -> None:
-    """Draw the line of perfect agreement on the unit square, and nothing beyond."""
+    """Draw the diagonal of perfect agreement on the unit square."""
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, zorder=0)
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 
@@ -86,22 +86,30 @@ def dots(
     axes: Axes, x: Shaped[np.ndarray, " points"], y: Shaped[np.ndarray, " points"],
     size: float, alpha: float = 1.0, zorder: float = 2,
 ) -> None:  # fmt: skip
-    """Draw points in the page's ink, as wide as `size`, as one path of dashes without length.
+    """Draw points of diameter `size` in the page's ink, as one path of dashes of length zero.
 
-    Markers would be an element each, ten times as long. Limits of the axes stay as they are.
+    Separate markers would make the file ten times as long. The limits of the axes stay unchanged.
     """
     ends = np.column_stack([x, y]).repeat(2, axis=0)
     path = Path(ends, np.tile([Path.MOVETO, Path.LINETO], len(ends) // 2))
-    path.should_simplify = False  # it would leave such dashes out
+    path.should_simplify = False  # simplification would remove such dashes
     axes.add_artist(PathPatch(path, facecolor="none", edgecolor=INK, linewidth=size,
                               capstyle="round", alpha=alpha, zorder=zorder))  # fmt: skip
 
 
-def svg(figure: Figure, identifier: str, description: str) -> Markup:
-    """Return the figure as an SVG element that scales, speaks and shares no id.
+FARTHEST = 1e100
+"""Values beyond are not drawn: no score is so large, and a damaged record must not cost a page."""
 
-    `identifier` must be unique on the page; `description` is what a screen reader says.
+
+def svg(figure: Figure, identifier: str, description: str) -> Markup:
+    """Return the figure as an SVG element that scales, with a description and its own ids.
+
+    `identifier` must be unique on the page; screen readers speak the `description`.
     """
+    for axes in figure.axes:
+        for limits, limit in ((axes.get_xlim(), axes.set_xlim), (axes.get_ylim(), axes.set_ylim)):
+            if np.abs(limits).max() > FARTHEST:  # ticks would overflow
+                limit(np.clip(limits, -FARTHEST, FARTHEST))
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Coverage of a known function against the mass of the intervals, on either side of the data."""
+"""Coverage of a known function against the mass of the intervals, on both sides of the data."""
 
 from collections.abc import Mapping, Sequence
 
@@ -35,8 +35,8 @@ def draw(
         axes.set(xlabel="mass of the interval", ylabel="coverage", aspect="equal")
         middle = int(np.abs(mass - 0.5).argmin())
         listed = "; ".join(f"{side} x {values[middle]:.2f}" for side, values in coverage.items())
-        said = (
+        description = (
             f"Coverage of the true function by {method} on {where} against the mass of the "
             f"intervals. At mass {mass[middle]:.2f}: {listed}."
         )
-        return Drawing(svg(figure, identifier, said), method, caption)
+        return Drawing(svg(figure, identifier, description), method, caption)

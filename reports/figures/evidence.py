@@ -1,12 +1,13 @@
-"""What the figures show of predictions, gathered run by run so that memory stays bounded."""
+"""Statistics of predictions for figures, gathered run by run so that memory stays bounded."""
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
+from bnnbench.datasets.conditions.condition_names import CLEAN
 from bnnbench.methods.predictions.base import HasCdf, HasProbabilities, Predictive
 from bnnbench.metrics.calibration import BINS, reliability_curve
 from bnnbench.metrics.coverage import CALIBRATION_LEVELS, calibration_curve
@@ -18,12 +19,12 @@ from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
 MOST_BYTES = 2**29
-"""A method's figures pool runs until their predictions exceed this on disk."""
+"""A method's figures pool runs until their predictions exceed this number of bytes on disk."""
 
 ENTROPY_BINS = 30
 FALSE_POSITIVE_RATES = np.linspace(0, 1, 101)
 COVERAGES = np.linspace(0.02, 1, 50)
-"""Shares of points at which the errors among the most confident are known."""
+"""Shares of most confident points for which the share of errors is computed."""
 
 
 @dataclass
@@ -52,7 +53,7 @@ class Separation:
 
 @dataclass
 class Evidence:
-    """What the predictions of one method on one data set show."""
+    """Statistics of the predictions of one method on one data set."""
 
     runs: int = 0
     reliability: Reliability | None = None
@@ -62,24 +63,30 @@ class Evidence:
     observed: list[np.ndarray] = field(default_factory=list)
     """per run, the share of targets below each of `CALIBRATION_LEVELS`"""
     absent: int = 0
-    """How many completed runs the store keeps without predictions."""
+    """The number of completed runs without predictions in the store."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """key and reason of runs whose predictions could not be read"""
     not_imported: list[tuple[str, str]] = field(default_factory=list)
-    """the same of runs whose predictions are of a class that this process has not imported"""
+    """key and reason of runs whose class of predictions this process has not imported"""
 
     def add(
-        self, condition: str, prediction: Predictive, targets: torch.Tensor, main: str = "clean"
+        self,
+        condition: str,
+        prediction: Predictive,
+        targets: torch.Tensor,
+        main: str = CLEAN,
+        outside: Collection[str] = (),
     ) -> None:
-        """Take in a run's predictions under one condition; raises ValueError for a NaN.
+        """Add a run's predictions under one condition; raises ValueError for a NaN.
 
-        `main` is the condition whose calibration is shown. A prediction that is no whole
-        distribution shows nothing.
+        `main` is the condition whose calibration is shown; `outside` are the conditions whose
+        targets are 1 for out-of-distribution data. Predictions without probabilities or a cdf
+        are ignored.
         """
         if isinstance(prediction, HasProbabilities):
             if prediction.mixture_log_probs.isnan().any():
                 raise ValueError(f"NaN among the predictions of {condition}")
-            if condition.startswith("ood_"):
+            if condition in outside:
                 classes = prediction.mixture_log_probs.shape[1]
                 separation = self.separation.setdefault(condition, Separation(classes))
                 _add_separation(separation, entropy(prediction).numpy(), targets.numpy())
@@ -95,8 +102,10 @@ class Evidence:
             self.observed.append(observed)
 
 
-def gather(store: Store, runs: Sequence[Record], main: str = "clean") -> Evidence:
-    """Return what the predictions of a method's completed runs show."""
+def gather(
+    store: Store, runs: Sequence[Record], main: str = CLEAN, outside: Collection[str] = ()
+) -> Evidence:
+    """Return the statistics of the predictions of a method's completed runs."""
     evidence, read = Evidence(), 0
     for record in runs:
         if record.status != "completed" or read > MOST_BYTES:
@@ -104,7 +113,7 @@ def gather(store: Store, runs: Sequence[Record], main: str = "clean") -> Evidenc
         try:
             read += predictions_path(store, record.key).stat().st_size
             for condition, (prediction, targets) in store.predictions(record.key).items():
-                evidence.add(condition, prediction, targets, main)
+                evidence.add(condition, prediction, targets, main, outside)
             evidence.runs += 1
         except FileNotFoundError:
             evidence.absent += 1
@@ -116,7 +125,7 @@ def gather(store: Store, runs: Sequence[Record], main: str = "clean") -> Evidenc
 
 
 def levels() -> np.ndarray:
-    """Return the levels at which `observed` is known."""
+    """Return the levels of the `observed` shares."""
     return CALIBRATION_LEVELS.numpy()
 
 

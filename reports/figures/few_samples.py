@@ -24,21 +24,21 @@ def draw(
         axes = figure.subplots()
         axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
-        said, shown = [], []
+        listed, means = [], []
         for method, values in curves.items():
             style, mean = styles[method], values.mean(0)
             if len(values) > 1:
                 error = values.std(0, ddof=1) / math.sqrt(len(values))
-                least = 1e-3 * mean  # a band that reaches 0 has no lower end on this axis
+                least = 1e-3 * mean  # the logarithmic axis has no place for 0
                 axes.fill_between(counts, np.maximum(mean - error, least), mean + error,
                                   color=style.colour, alpha=0.2, linewidth=0)  # fmt: skip
             axes.plot(counts, mean, color=style.colour, dashes=style.dash or (None, None),
                       linewidth=1.3, marker=style.marker, markersize=2.8)  # fmt: skip
-            shown += [float(value) for value in mean if value > 0]
-            said.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
+            means += [float(value) for value in mean if value > 0]
+            listed.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
         axes.set(xlabel="draws", ylabel=axis)
         logarithmic(axes, counts)
-        logarithmic(axes, shown, "y")
+        logarithmic(axes, means, "y")
         axes.set_xlim(counts[0] / 1.15, counts[-1] * 1.15)
-        text = f"{axis} against the number of draws on {where}: {'; '.join(said)}."
-        return Drawing(svg(figure, identifier, text), f"{axis}, {where}")
+        description = f"{axis} against the number of draws on {where}: {'; '.join(listed)}."
+        return Drawing(svg(figure, identifier, description), f"{axis}, {where}")

@@ -29,10 +29,10 @@ class Band:
 
 def limits(curve: Curve, bands: Iterable[Band]) -> tuple[float, float]:
     """Return the vertical range that shows the points, the truth and these bands."""
-    shown = [curve.train_targets, *(end for band in bands for end in band.ends)]
+    arrays = [curve.train_targets, *(end for band in bands for end in band.ends)]
     if curve.truth is not None:
-        shown.append(curve.truth)
-    values = np.concatenate(shown)
+        arrays.append(curve.truth)
+    values = np.concatenate(arrays)
     values = values[np.isfinite(values)]
     margin = 0.04 * np.ptp(values)
     return float(values.min() - margin), float(values.max() + margin)
@@ -63,11 +63,11 @@ def draw(
         dots(axes, curve.train_inputs, curve.train_targets, 3.2)
         axes.set(xlabel="x", ylabel="y", xlim=(x.min(), x.max()), ylim=ylim)
         axes.locator_params(axis="both", nbins=5)
-        said = (
+        description = (
             f"{method} on {where}: predictive mean and ± {DEVIATIONS} standard deviations over "
             f"{len(curve.train_inputs)} training points. Mean standard deviation "
             f"{band.std.mean():.3g}"
         )
         if reference is not None:
-            said += f", of the reference {reference.std.mean():.3g}"
-        return Drawing(svg(figure, identifier, f"{said}."), method, caption)
+            description += f", of the reference {reference.std.mean():.3g}"
+        return Drawing(svg(figure, identifier, f"{description}."), method, caption)

@@ -12,21 +12,21 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
 CROWDED = 8
-"""From so many layers on, ticks bear the kind of a layer alone."""
+"""With more layers than this, ticks show only the kind of a layer."""
 
 NARROW = 2.2
-"""An axis reaches by this factor below and above its middle at least, to hold several ticks."""
+"""An axis extends at least by this factor below and above its middle, to hold several ticks."""
 
 
 @dataclass(frozen=True)
 class Errors:
-    """One error of several methods behind every layer; None where nothing is known."""
+    """One error of several methods after every layer; None where it is unknown."""
 
     metric: str
     ours: Mapping[str, Sequence[float]]
     printed: Mapping[str, Sequence[float | None]]
     floor: float | None
-    """What exact moments would show."""
+    """The error that exact moments would show."""
 
 
 def draw(
@@ -45,12 +45,12 @@ def draw(
         level = 1.0 if errors.metric == "eps_sigma" else errors.floor
         if level:
             axes.axhline(level, color=INK, linewidth=0.8, dashes=(1, 2))
-        said = []
+        listed = []
         for method, values in errors.ours.items():
             style = styles[method]
             axes.plot(depth, values, color=style.colour, dashes=style.dash or (None, None),
                       linewidth=1.3, marker=style.marker, markersize=2.8)  # fmt: skip
-            said.append(f"{method} from {values[0]:.3g} to {values[-1]:.3g}")
+            listed.append(f"{method} from {values[0]:.3g} to {values[-1]:.3g}")
         for method, printed in errors.printed.items():
             axes.plot(depth, np.array(printed, float), color=styles[method].colour, linestyle="",
                       marker=styles[method].marker, markersize=5, markerfacecolor="none",
@@ -60,9 +60,9 @@ def draw(
         ticks = [kind if crowded else f"{d} {kind}" for d, kind in zip(depth, kinds, strict=True)]
         axes.set_xticks(depth, ticks, fontsize=7)
         _logarithmic(axes)
-        text = f"{name} by layer on {where}: {'; '.join(said)}."
+        description = f"{name} by layer on {where}: {'; '.join(listed)}."
         caption = "marks: printed" if errors.printed else ""
-        return Drawing(svg(figure, identifier, text), f"{name}, {where}", caption)
+        return Drawing(svg(figure, identifier, description), f"{name}, {where}", caption)
 
 
 def _logarithmic(axes: Axes) -> None:

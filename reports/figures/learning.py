@@ -22,7 +22,7 @@ def draw(
         axes = figure.subplots()
         axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
-        said = []
+        listed = []
         for method, values in curves.items():
             style, mean = styles[method], values.mean(0)
             rounds = np.arange(len(mean))
@@ -32,7 +32,7 @@ def draw(
                                   alpha=0.16, linewidth=0)  # fmt: skip
             axes.plot(rounds, mean, color=style.colour, dashes=style.dash or (None, None),
                       linewidth=1.3)  # fmt: skip
-            said.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
+            listed.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
         axes.set(
             xlabel="acquisitions",
             ylabel=axis,
@@ -40,5 +40,5 @@ def draw(
         )
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.locator_params(axis="y", nbins=5)
-        text = f"{axis} after each acquisition on {where}: {'; '.join(said)}."
-        return Drawing(svg(figure, identifier, text), where)
+        description = f"{axis} after each acquisition on {where}: {'; '.join(listed)}."
+        return Drawing(svg(figure, identifier, description), where)

@@ -9,17 +9,17 @@ from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.curves import Curve
 
 PANEL, LEFT, HEIGHT = 1.55, 0.46, 1.75
-"""Inches."""
+"""Sizes in inches."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What a method says on one network; no band where it has no prediction."""
+    """A method's prediction on one network; without a band if there is none."""
 
     title: str
     band: Band | None
     note: str
-    """A score, or why there is no band."""
+    """A score, or the reason why there is no band."""
 
 
 def draw(
@@ -35,7 +35,7 @@ def draw(
     with drawing(HEIGHT, LEFT, LEFT + PANEL * len(panels), top=0.36) as figure:
         row = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
         figure.subplots_adjust(wspace=0.08)
-        said = []
+        listed = []
         for axes, panel in zip(row, panels, strict=True):
             if curve.truth is not None:
                 axes.plot(x, curve.truth, color=INK, linewidth=0.7, zorder=3)
@@ -46,10 +46,10 @@ def draw(
             axes.set_title(f"{panel.title}\n{panel.note}", fontsize=7.5, color=INK, linespacing=1.3)
             axes.set(xlabel="x", xlim=(x.min(), x.max()), ylim=ylim)
             axes.locator_params(axis="both", nbins=5)
-            said.append(f"{panel.title}: {panel.note}")
+            listed.append(f"{panel.title}: {panel.note}")
         row[0].set_ylabel("y")
-        text = (
+        description = (
             f"{method}: predictive mean and ± {DEVIATIONS} standard deviations over "
-            f"{len(curve.train_inputs)} training points. {'; '.join(said)}."
+            f"{len(curve.train_inputs)} training points. {'; '.join(listed)}."
         )
-        return Drawing(svg(figure, identifier, text), method)
+        return Drawing(svg(figure, identifier, description), method)

@@ -24,8 +24,8 @@ def draw(
                       linewidth=1.3, dashes=style.dash or (None, None))  # fmt: skip
             farthest.append(f"{method} {np.abs(observed - expected).max():.2f}")
         axes.set(xlabel="expected share", ylabel="observed share", aspect="equal")
-        said = (
+        description = (
             f"Calibration of predictive quantiles on {where}. Largest distance between observed "
             f"and expected share: {'; '.join(farthest)}."
         )
-        return Drawing(svg(figure, identifier, said), where)
+        return Drawing(svg(figure, identifier, description), where)

@@ -1,7 +1,7 @@
-"""Mean ranks over data sets, and bars that join what cannot be told apart.
+"""Mean ranks over data sets, and bars that join methods that do not differ significantly.
 
-A critical-difference diagram on its side: a row for each method, so that names of twenty methods
-are read as a list, with intervals of the ranks, and bars beside the rows.
+A critical-difference diagram on its side: each method has a row with the interval of its rank, so
+that twenty names read as a list, and the bars are beside the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
 WIDTH, ROW, LETTER = 4.6, 0.2, 0.062
-"""Inches."""
+"""Sizes in inches."""
 LONGEST = 28
 
 
@@ -49,7 +49,7 @@ def draw(ranks: Ranks, styles: Mapping[str, Style], identifier: str) -> Drawing:
 
 
 def described(ranks: Ranks) -> str:
-    """Return the diagram in words."""
+    """Return the description of the diagram."""
     listed = "; ".join(f"{place.method} {place.rank:.2f}" for place in ranks.places)
     bars = [
         " and ".join((ranks.places[bar[0]].method, ranks.places[bar[-1]].method))
@@ -63,7 +63,7 @@ def packed(bars: Sequence[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
     """Return the bars in as few columns as hold them without touching."""
     columns: list[list[tuple[int, ...]]] = []
     for bar in sorted(bars):
-        free = next((own for own in columns if own[-1][-1] < bar[0]), None)
+        free = next((column for column in columns if column[-1][-1] < bar[0]), None)
         if free is None:
             columns.append([bar])
         else:

@@ -1,4 +1,4 @@
-"""Accuracy against confidence, with how many predictions stand behind each point."""
+"""Accuracy against confidence, with the share of predictions at each point."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from bnnbench.reports.style.palette import Style
 
 
 def draw(method: str, pooled: Reliability, style: Style, identifier: str, where: str) -> Drawing:
-    """Return the reliability diagram of a method, counts below."""
+    """Return the reliability diagram of a method, with the shares of predictions below."""
     full = pooled.count > 0
     count = pooled.count[full]
     confidence, accuracy = pooled.confidence[full] / count, pooled.hits[full] / count
@@ -27,14 +27,14 @@ def draw(method: str, pooled: Reliability, style: Style, identifier: str, where:
         bars.set(xlabel="confidence", ylabel="points, %", ylim=(0, max(1.0, shares.max() * 1.1)))
         bars.yaxis.set_major_locator(_two_ticks(shares.max()))
         bars.axhline(0, color=FAINT, linewidth=0.8)
-        said = (
+        description = (
             f"Reliability diagram of {method} on {where}: expected calibration error "
             f"{error:.3f} over {count.sum():.0f} predictions; "
             f"mean confidence {(count * confidence).sum() / count.sum():.3f}, "
             f"accuracy {(count * accuracy).sum() / count.sum():.3f}."
         )
         caption = f"{count.sum():,.0f} predictions, ECE {error:.3f}"
-        return Drawing(svg(figure, identifier, said), method, caption)
+        return Drawing(svg(figure, identifier, description), method, caption)
 
 
 def _two_ticks(highest: float):

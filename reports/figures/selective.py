@@ -1,4 +1,4 @@
-"""The errors that remain when the least confident predictions are refused."""
+"""The errors that remain when the least confident predictions are rejected."""
 
 from collections.abc import Mapping
 
@@ -21,18 +21,18 @@ def draw(
         axes = figure.subplots()
         axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
-        said = []
+        listed = []
         half = int(np.argmin(np.abs(COVERAGES - 0.5)))
         for method, risk in risks.items():
             style = styles[method]
             axes.plot(100 * COVERAGES, 100 * risk, color=style.colour, linewidth=1.3,
                       dashes=style.dash or (None, None))  # fmt: skip
-            said.append(f"{method} {100 * risk[half]:.3g} and {100 * risk[-1]:.3g}")
+            listed.append(f"{method} {100 * risk[half]:.3g} and {100 * risk[-1]:.3g}")
         axes.set(xlabel="accepted, %", ylabel="errors among them, %", xlim=(0, 100))
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="both", nbins=5)
-        text = (
+        description = (
             f"Risk against coverage on {where}. Errors in percent among the most confident half "
-            f"and among all: {'; '.join(said)}."
+            f"and among all: {'; '.join(listed)}."
         )
-        return Drawing(svg(figure, identifier, text), where)
+        return Drawing(svg(figure, identifier, description), where)

@@ -1,4 +1,4 @@
-"""How far entropy tells other data from test data: histograms and ROC curves."""
+"""Separation of other data from test data by entropy: histograms and ROC curves."""
 
 from collections.abc import Mapping
 
@@ -12,9 +12,9 @@ from bnnbench.reports.style.palette import Style
 def draw_histogram(
     method: str, pooled: Separation, style: Style, identifier: str, where: str, top: float
 ) -> Drawing:
-    """Return the entropies of a method inside (outlined) and outside (filled) its data.
+    """Return histograms of a method's entropy inside (outlined) and outside (filled) its data.
 
-    `top` is the height of the axis, shared by the methods so that they compare.
+    `top` is the height of the axis; methods share it so that they can be compared.
     """
     edges = np.linspace(0, np.log(pooled.classes), ENTROPY_BINS + 1)
     inside, outside = densities(pooled)
@@ -25,11 +25,11 @@ def draw_histogram(
         axes.set(xlabel="entropy, nats", ylabel="points, %", xlim=(0, edges[-1]))
         axes.set_ylim(0, 100 * top * 1.05)
         axes.locator_params(axis="both", nbins=4)
-        said = (
+        description = (
             f"Entropy of {method}, {where}: mean about {_mean(inside, edges):.2f} nats on test "
             f"data and {_mean(outside, edges):.2f} nats out of distribution."
         )
-        return Drawing(svg(figure, identifier, said), method)
+        return Drawing(svg(figure, identifier, description), method)
 
 
 def draw_roc(
@@ -48,8 +48,8 @@ def draw_roc(
                       dashes=style.dash or (None, None))  # fmt: skip
         axes.set(xlabel="test data flagged", ylabel="other data flagged", aspect="equal")
         axes.axhline(1, color=FAINT, linewidth=0.8, zorder=0)
-        said = f"ROC curves of predictive entropy, {where}. Areas: {'; '.join(areas)}."
-        return Drawing(svg(figure, identifier, said), "ROC of entropy")
+        description = f"ROC curves of predictive entropy, {where}. Areas: {'; '.join(areas)}."
+        return Drawing(svg(figure, identifier, description), "ROC of entropy")
 
 
 def densities(pooled: Separation) -> tuple[np.ndarray, np.ndarray]:

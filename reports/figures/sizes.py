@@ -1,4 +1,4 @@
-"""A score against the size of what was done to the test inputs."""
+"""A score against the size of a perturbation of the test inputs."""
 
 import math
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ def draw(
     where: str,
     axes_names: tuple[str, str],
 ) -> Drawing:
-    """Return the mean of each method's runs, with its standard error; gaps where one lacks it."""
+    """Return the mean of each method's runs with its standard error; gaps where a run lacks it."""
     across, up = axes_names
     with drawing(2.0, left=0.52) as figure:
         axes = figure.subplots()
         axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
-        said = []
+        listed = []
         for method, values in curves.items():
             style = styles[method]
             finite = np.where(np.isfinite(values), values, np.nan)
@@ -35,9 +35,9 @@ def draw(
                                   alpha=0.16, linewidth=0)  # fmt: skip
             axes.plot(sizes, mean, color=style.colour, dashes=style.dash or (None, None),
                       linewidth=1.3, marker=style.marker, markersize=2.8)  # fmt: skip
-            said.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
+            listed.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
         axes.set(xlabel=across, ylabel=up)
         axes.margins(x=0.02)
         axes.locator_params(axis="both", nbins=5)
-        text = f"{up} against {across} on {where}: {'; '.join(said)}."
-        return Drawing(svg(figure, identifier, text), up)
+        description = f"{up} against {across} on {where}: {'; '.join(listed)}."
+        return Drawing(svg(figure, identifier, description), up)

@@ -1,4 +1,4 @@
-"""What parallel schedules cost in quality: a score against the serial steps of a fit."""
+"""The effect of parallel schedules on quality: a score against the serial steps of a fit."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,27 +20,29 @@ def draw(
     where: str,
     axis: str,
 ) -> Drawing:
-    """Return a scatter of runs, steps logarithmic.
+    """Return a scatter plot of runs against the logarithm of their steps.
 
-    `levels` are the scores of methods that count no steps: a line at their mean.
+    `levels` are scores of methods that count no steps; a line is drawn at their mean.
     """
     with drawing(2.0, left=0.52) as figure:
         axes = figure.subplots()
         axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
-        said = []
+        listed = []
         for method, scores in levels.items():
             style, mean = styles[method], float(np.mean(scores))
             axes.axhline(mean, color=style.colour, dashes=style.dash or (None, None), linewidth=1.3)
-            said.append(f"{method} {mean:.3f} at the line")
+            listed.append(f"{method} {mean:.3f} at the line")
         for method, points in runs.items():
             style, (steps, scores) = styles[method], zip(*points, strict=True)
             axes.plot(steps, scores, style.marker, color=style.colour, markersize=4.5,
                       markeredgewidth=0, alpha=0.75)  # fmt: skip
-            said.append(f"{method} {np.mean(scores):.3f} at {np.mean(steps):,.0f}")
+            listed.append(f"{method} {np.mean(scores):.3f} at {np.mean(steps):,.0f}")
         axes.set(xlabel="serial steps of a fit", ylabel=axis)
         axes.margins(0.12)
         axes.locator_params(axis="y", nbins=5)
         logarithmic(axes, [steps for points in runs.values() for steps, _ in points])
-        text = f"{axis} against serial steps on {where}, means over runs: {'; '.join(said)}."
-        return Drawing(svg(figure, identifier, text), f"{axis}, {where}")
+        description = (
+            f"{axis} against serial steps on {where}, means over runs: {'; '.join(listed)}."
+        )
+        return Drawing(svg(figure, identifier, description), f"{axis}, {where}")

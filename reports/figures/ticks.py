@@ -8,23 +8,24 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 7))
-"""Within a power of ten, from few labels to many."""
+"""Choices of ticks within a power of ten, from few to many."""
 
 
 MOST, CHARACTERS = 5, 20
-"""Labels, and what they hold together across a small figure; of more, every second has one."""
+"""The largest numbers of labels, and of characters in all labels of a horizontal axis; beyond
+them, every second label is dropped."""
 
 
 def logarithmic(
     axes: Axes,
     values: Sequence[float],
     which: Literal["x", "y"] = "x",
-    words: Callable[[float], str] = "{:g}".format,
+    text_of: Callable[[float], str] = "{:g}".format,
 ) -> None:
-    """Make an axis logarithmic, over a factor of 4 or more around positive values.
+    """Make an axis logarithmic, with a range of a factor of 4 or more around positive values.
 
-    It is labelled at the powers of ten and, where these are fewer than three, at steps between,
-    by `words`.
+    Ticks are the powers of ten and, if these are fewer than three, steps between them; `text_of`
+    formats their labels.
     """
     if not values:
         axes.set(**{f"{which}scale": "log"})
@@ -39,14 +40,14 @@ def logarithmic(
         ticks = [tick for tick in every if low <= tick <= high]
         if len(ticks) >= 3:
             break
-    while len(ticks) > 2 and _is_crowded([words(tick) for tick in ticks], which):
+    while len(ticks) > 2 and _is_crowded([text_of(tick) for tick in ticks], which):
         ticks = ticks[::2]
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axes.set(**{f"{which}lim": (low, high)})  # first, lest the scale looks for limits itself
+    axes.set(**{f"{which}lim": (low, high)})  # first, or the scale would choose limits itself
     axes.set(**{f"{which}scale": "log"})
     axis.set_ticks(ticks, minor=False)
     axis.set_ticks([], minor=True)
-    axis.set_major_formatter(FuncFormatter(lambda value, _: words(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text_of(value)))
 
 
 def _is_crowded(labels: Sequence[str], which: Literal["x", "y"]) -> bool:

@@ -8,7 +8,7 @@ from bnnbench.reports.style.numbers import span
 from bnnbench.reports.style.palette import Style
 
 WIDTH, LEFT, LINE = 4.4, 1.45, 0.16
-"""Inches."""
+"""Sizes in inches."""
 
 
 def draw(
@@ -17,7 +17,7 @@ def draw(
     identifier: str,
     where: str,
 ) -> Drawing:
-    """Return a line for each method, fits filled and predictions hollow, in the order given."""
+    """Return a row for each method in the given order; fits are filled, predictions hollow."""
     with drawing(LINE * (len(seconds) + 1) + 0.4, left=LEFT, width=WIDTH) as figure:
         axes = figure.subplots()
         axes.grid(True, axis="x", color=FAINT, linewidth=0.5, alpha=0.6)
@@ -36,9 +36,9 @@ def draw(
         axes.tick_params(axis="y", length=0)
         axes.set(xlabel="time for one example")
         every = [value for phases in seconds.values() for value in phases.values()]
-        logarithmic(axes, every, words=span)
-        said = "; ".join(
+        logarithmic(axes, every, text_of=span)
+        listed = "; ".join(
             f"{m} " + ", ".join(f"{phase} {value:.2g} s" for phase, value in phases.items())
             for m, phases in seconds.items()
         )
-        return Drawing(svg(figure, identifier, f"Time for one example, {where}: {said}."), where)
+        return Drawing(svg(figure, identifier, f"Time for one example, {where}: {listed}."), where)

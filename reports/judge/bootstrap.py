@@ -14,7 +14,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class Nested:
-    """The scores of all methods on one data set, and which folds and seeds there are."""
+    """The scores of all methods on one data set, and the folds and seeds that exist."""
 
     scores: Float[ndarray, "methods folds seeds"]
     """Infinite where a method failed; arbitrary where `present` is false."""
@@ -80,9 +80,10 @@ def mean_rank_intervals(
 ) -> Intervals:
     """Return mean ranks, the lowest score having rank 1, and their bootstrap intervals.
 
-    They say what other data sets, folds and seeds of the same kind might give. The scatter of
-    folds and seeds counts twice, as it is also in that between data sets: intervals are rather
-    too wide than too narrow, but for the overlap of training sets, which they do not know.
+    They show what other data sets, folds and seeds of the same kind might give. The scatter of
+    folds and seeds counts twice, because it is also part of the scatter between data sets: the
+    intervals are too wide rather than too narrow. They ignore the overlap of training sets, which
+    works the other way.
     """
     ranks = stats.rankdata(np.stack([of.means for of in sets]), axis=1).mean(0)
     drawn = stats.rankdata(resampled_means(sets, draws, seed), axis=2).mean(1)
@@ -97,10 +98,11 @@ def standardised_difference_intervals(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Intervals:
-    """Return how far methods are above a reference, and the bootstrap intervals of that.
+    """Return the distance of each method above a reference, with bootstrap intervals.
 
-    In units of the standard deviation between runs on a set (`between_runs`), averaged over the
-    sets. NaN for a method that failed somewhere, and where all runs of a set are alike.
+    The unit is the standard deviation between runs on a set (`between_runs`); distances are
+    averaged over the sets. NaN for a method that failed somewhere, and where all runs of a set
+    are alike.
     """
     scales = np.array([between_runs(of) for of in sets])
     scales[scales == 0] = np.nan
@@ -118,9 +120,9 @@ def standardised_difference_intervals(
 
 
 def between_runs(of: Nested) -> float:
-    """Return the standard deviation between folds, or seeds of the only one, over all methods.
+    """Return the standard deviation between folds, or between the seeds of a single fold.
 
-    The root of the mean variance of the methods that are finite throughout; NaN for one run.
+    It is the root of the mean variance of the methods that are finite throughout; NaN for one run.
     """
     seeds = of.present.sum(1)
     scores = np.where(of.present, of.scores, 0.0)

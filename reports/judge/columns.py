@@ -60,7 +60,7 @@ def cost_column(
 def diagnostic_column(
     benchmark: Benchmark, name: str, methods: Sequence[str]
 ) -> tuple[Column, list[Entry]]:
-    """Return what fits say about themselves as a column, and an entry for each method."""
+    """Return a diagnostic of the fits as a column, and an entry for each method."""
     column = Column(name, name.replace("_", " "), "", None, kind="diagnostic")
     return filled(column, benchmark, methods, lambda r: r.diagnostics.get(name))
 
@@ -93,14 +93,14 @@ def with_decimals(column: Column, cells: Sequence[Entry]) -> Column:
 
 
 def _unconverged(column: Column, benchmark: Benchmark, method: str) -> int:
-    """Return how many of the runs behind a score say that they did not converge."""
+    """Return the number of runs behind a score whose diagnostics say they did not converge."""
     runs = benchmark.runs.get(method, ()) if column.kind == "score" else ()
     return sum(r.status == "completed" and r.diagnostics.get("converged") == 0 for r in runs)
 
 
 def _samples(runs: Sequence[Record], value: Values) -> Samples:
-    found = {(r.fold, r.seed): value(r) for r in runs if r.status == "completed"}
-    return {pair: float(v) for pair, v in found.items() if v is not None}
+    values = {(r.fold, r.seed): value(r) for r in runs if r.status == "completed"}
+    return {pair: float(v) for pair, v in values.items() if v is not None}
 
 
 def _absence(runs: Sequence[Record]) -> str:

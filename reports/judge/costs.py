@@ -1,4 +1,4 @@
-"""What a fit takes beside a fit of AdamW, or of the cheapest method."""
+"""The time of a fit, relative to a fit of AdamW or of the cheapest method."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from bnnbench.suites.engine.store.record import Record
 
 BASE = "AdamW"
 FLOORS = frozenset({"Marginal"})
-"""Classes of methods that do not train: nothing is compared with their cost."""
+"""Classes of methods that do not train; they are left out of comparisons of cost."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Costs:
 
     @property
     def base_is_cheapest(self) -> bool:
-        """Whether no method that trains is cheaper than the base."""
+        """True if no method that trains is cheaper than the base."""
         return min(self.ratios.values()) >= 1
 
     def seconds(self, method: str) -> str:
@@ -36,26 +36,31 @@ class Costs:
     def times(self, method: str) -> str:
         """Return the ratio in words: "2.3 times the fit time"."""
         ratio = self.ratios[method]
-        shown = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
-        return "the fit time" if shown == "1" else f"{shown} times the fit time"
+        text = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
+        return "the fit time" if text == "1" else f"{text} times the fit time"
 
 
 def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
-    """Return what fits take, floors left out; None where no cost was kept."""
+    """Return the costs of fits, without floors; None where no cost was recorded."""
     by_set = [_fit_seconds(b) for b in benchmarks]
-    methods = list(dict.fromkeys(m for own in by_set for m in own))
+    methods = list(dict.fromkeys(m for seconds in by_set for m in seconds))
     if not methods:
         return None
-    counts = {m: sum(m in own for own in by_set) for m in methods}
+    counts = {m: sum(m in seconds for seconds in by_set) for m in methods}
     everywhere = [m for m in methods if counts[m] == max(counts.values())]
-    mean = {m: _geometric([own[m] for own in by_set if m in own]) for m in everywhere}
+    mean = {m: _geometric([seconds[m] for seconds in by_set if m in seconds]) for m in everywhere}
     base = BASE if BASE in methods else min(everywhere, key=lambda m: mean[m])
-    shared = {m: [own for own in by_set if m in own and base in own] for m in methods}
+    shared = {
+        m: [seconds for seconds in by_set if m in seconds and base in seconds] for m in methods
+    }
     shared = {m: sets for m, sets in shared.items() if sets}
     return Costs(
         base,
-        {m: _geometric([own[m] / own[base] for own in sets]) for m, sets in shared.items()},
-        {m: sum(own[m] for own in sets) / len(sets) for m, sets in shared.items()},
+        {
+            m: _geometric([seconds[m] / seconds[base] for seconds in sets])
+            for m, sets in shared.items()
+        },
+        {m: sum(seconds[m] for seconds in sets) / len(sets) for m, sets in shared.items()},
     )
 
 
@@ -65,7 +70,7 @@ def is_floor(runs: Sequence[Record]) -> bool:
 
 
 def _fit_seconds(benchmark: Benchmark) -> dict[str, float]:
-    found = {}
+    mean_seconds = {}
     for method, runs in benchmark.runs.items():
         seconds = [r.cost.fit_seconds for r in runs if r.cost and r.status == "completed"]
         if (
@@ -74,8 +79,8 @@ def _fit_seconds(benchmark: Benchmark) -> dict[str, float]:
             and math.isfinite(value := sum(seconds) / len(seconds))
             and value > 0
         ):
-            found[method] = value
-    return found
+            mean_seconds[method] = value
+    return mean_seconds
 
 
 def _geometric(values: Sequence[float]) -> float:

@@ -1,7 +1,8 @@
 """Coverage far outside: how often intervals of many networks contain a known function.
 
-Computed from the predictions of all seeds of a fold together, where a problem of one input is
-tested far beyond its training inputs; beside it what the message passing paper prints.
+Coverage is computed from the predictions of all seeds of a fold together, where a problem of one
+input is tested far beyond its training inputs. The values that the message passing paper prints
+are shown for comparison.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ WHERE = {"negative": f"x < −{OUTSIDE:g}", "positive": f"x > {OUTSIDE:g}", "bot
 NOMINAL = tuple(high - low for low, high in SIGMA_LEVELS)
 SIGMAS = ("1sigma", "2sigma", "3sigma")
 PRINTED = ("coverage", "coverage_mass_correlation")
-"""Names of the metrics that a paper prints."""
+"""Metrics that the paper prints."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class FoldCoverage:
 
 @dataclass(frozen=True)
 class Covered:
-    """The coverage of every method on one data set, and what is printed of it."""
+    """The coverage of every method on one data set, with the printed values."""
 
     benchmark: Benchmark
     folds: Mapping[str, tuple[FoldCoverage, ...]]
@@ -61,31 +62,35 @@ class Covered:
             for record in self.benchmark.records
             for entry in record.reproduces
         }
-        found = (row for claim in sorted(claims) for row in table(*claim))
-        return tuple(row for row in found if row.metric in PRINTED)
+        rows = (row for claim in sorted(claims) for row in table(*claim))
+        return tuple(row for row in rows if row.metric in PRINTED)
 
     @property
     def departures(self) -> list[str]:
-        """Where the suite knowingly departs from what is printed."""
+        """The known departures of the suite from the printed protocol."""
         entries = (entry for record in self.benchmark.records for entry in record.reproduces)
         return list(dict.fromkeys(str(text) for e in entries for text in e.get("departures", ())))
 
     def printed_score(
         self, method: str, metric: str, side: str, interval: str = ""
     ) -> Published | None:
-        """Return what is printed of a method, a side and an interval; None where nothing is."""
-        wanted = (f"x={side}", f"interval={interval}" if interval else "")
-        mine = (r for r in self.printed if (r.method, r.metric) == (method.casefold(), metric))
-        return next((row for row in mine if all(part in row.protocol for part in wanted)), None)
+        """Return the printed score of a method, a side and an interval; None where none is."""
+        place = {"x": side} | ({"interval": interval} if interval else {})
+        for row in self.printed:
+            if (row.method, row.metric) == (method.casefold(), metric) and (
+                place.items() <= row.protocol.items()
+            ):
+                return row
+        return None
 
     def printed_sigma(self, method: str, side: str) -> list[float]:
         """Return the printed coverages of the 1, 2 and 3 sigma intervals, as many as there are."""
-        found = (self.printed_score(method, "coverage", side, interval) for interval in SIGMAS)
-        return [row.value for row in found if row]
+        scores = (self.printed_score(method, "coverage", side, interval) for interval in SIGMAS)
+        return [row.value for row in scores if row]
 
     @property
     def explanation(self) -> str:
-        """What the figures and the table show, in words."""
+        """The text above the figures and the table."""
         counts = sorted({fold.networks for folds in self.folds.values() for fold in folds})
         span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         repeats = max(map(len, self.folds.values()))
@@ -93,20 +98,21 @@ class Covered:
         return (
             f"The share of {span} networks, which differ in their seed alone, whose central "
             f"interval contains the true function; the median over x < −{OUTSIDE:g} (dashed) and "
-            f"over x > {OUTSIDE:g} (solid){drawn}. Intervals contain the observation noise, "
-            "although the function has none: so the paper scores it. 1, 2 and 3σ intervals hold "
-            "68, 95 and 99.7 %. A method without a posterior has intervals of noise alone."
+            f"over x > {OUTSIDE:g} (solid){drawn}. As in the paper, intervals contain the "
+            "observation noise although the function has none. The 1, 2 and 3σ intervals hold "
+            "68, 95 and 99.7 % of the mass. A method without a posterior has intervals of noise "
+            "alone."
         )
 
 
 def covered(store: Store, benchmarks: Sequence[Benchmark]) -> list[Covered]:
     """Return the coverage on those data sets that are tested far outside, by several seeds."""
-    found = []
+    coverages = []
     for benchmark in benchmarks:
         folds = {method: tuple(_folds(store, runs)) for method, runs in benchmark.runs.items()}
         if any(folds.values()):
-            found.append(Covered(benchmark, {m: f for m, f in folds.items() if f}))
-    return found
+            coverages.append(Covered(benchmark, {m: f for m, f in folds.items() if f}))
+    return coverages
 
 
 def _folds(store: Store, runs: Sequence[Record]) -> Iterator[FoldCoverage]:
@@ -132,11 +138,11 @@ def _coverage(cdf: np.ndarray, position: np.ndarray) -> FoldCoverage:
 
 def _far_points(store: Store, record: Record) -> Curve | None:
     """Return the points of a problem whose truth is known beyond ±10, else None."""
-    found = points_of(store, record)
-    if found is None or found.truth is None:
+    points = points_of(store, record)
+    if points is None or points.truth is None:
         return None
-    far = found.test_inputs.min() < -OUTSIDE and found.test_inputs.max() > OUTSIDE
-    return found if far and np.abs(found.train_inputs).max() < OUTSIDE else None
+    far = points.test_inputs.min() < -OUTSIDE and points.test_inputs.max() > OUTSIDE
+    return points if far and np.abs(points.train_inputs).max() < OUTSIDE else None
 
 
 def _cdf_at_truth(store: Store, record: Record, points: Curve) -> np.ndarray | None:

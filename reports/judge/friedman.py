@@ -94,7 +94,7 @@ def rank_p_values(
 
 
 def least_p_value(sets: int) -> float:
-    """Return the least p-value that `rank_p_values` may give: all flips but two do worse."""
+    """Return the smallest p-value that `rank_p_values` may give: all flips but two do worse."""
     return 2.0 ** (1 - sets) if sets <= _ENUMERATED else 1 / _FLIPS
 
 
@@ -102,7 +102,7 @@ _ENUMERATED, _FLIPS = 13, 8192
 
 
 def _signs(sets: int, seed: int) -> Float[ndarray, "flips sets"]:
-    """Return signs of sets, those observed first; a pattern and its negative count once."""
+    """Return signs of sets, the observed ones first; a pattern and its negative count once."""
     if sets > _ENUMERATED:
         drawn = np.random.default_rng(seed).integers(0, 2, size=(_FLIPS, sets)) * 2.0 - 1
         drawn[0] = 1
@@ -134,10 +134,10 @@ def undivided(
 def complete_block(
     present: Bool[ndarray, "sets methods"],
 ) -> tuple[Int[ndarray, " kept_sets"], Int[ndarray, " kept_methods"]]:
-    """Return which sets and methods to keep so that every method has a score on every set.
+    """Return the sets and methods to keep so that every method has a score on every set.
 
-    What lacks the largest share of its scores is left out, one set or method at a time; between
-    equals the method.
+    The set or method that lacks the largest share of its scores is left out, one at a time; in
+    a tie it is the method.
     """
     sets, methods = (np.arange(count) for count in present.shape)
     while len(sets) and len(methods) and not (block := present[np.ix_(sets, methods)]).all():

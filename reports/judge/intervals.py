@@ -18,7 +18,7 @@ Kind = Literal["t", "percentile", "bca"]
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval of a mean, how it was found, and over what."""
+    """A confidence interval of a mean, its kind, and the units that were resampled."""
 
     low: float
     high: float

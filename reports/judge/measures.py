@@ -1,9 +1,10 @@
-"""The main metrics of a benchmark, and what its runs say by each of them."""
+"""The main metrics of a benchmark, and the verdict on its runs by each of them."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from bnnbench.datasets.conditions import condition_names
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.statistics import Samples, mean, replicates
 from bnnbench.reports.judge.columns import score_column, score_under, standard_error
@@ -12,7 +13,6 @@ from bnnbench.reports.judge.table import Column
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import decimals, number
-from bnnbench.suites.engine.command.summary import in_numbers
 
 MAIN = (
     ("kl_class_posterior", "eps_mu", "kl_to_exact"),
@@ -20,10 +20,10 @@ MAIN = (
     ("nll", "log_likelihood", "crps"),
     ("accuracy", "rmse"),
 )
-"""Of each group the first that is scored; at most two groups are used."""
+"""Groups of metrics: the first scored metric of a group is used, of at most two groups."""
 MOST = 2
-AT = {"kl_to_exact": "samples_5"}
-"""The condition that a metric is judged under, where it is measured there."""
+AT = {"kl_to_exact": condition_names.drawn(5)}
+"""Metric → the condition under which it is judged, if it was measured there."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Judged:
         name = in_text(self.metric)
         if self.condition in (self.benchmark.main, *self.benchmark.rounds):
             return name
-        return f"{name} ({labels.condition(self.condition)})"
+        return f"{name} ({self.benchmark.condition(self.condition)})"
 
     def number(self, method: str) -> str:
         """Return a method's mean ± standard error, with its unit."""
@@ -77,7 +77,7 @@ def in_text(metric: str) -> str:
 
 
 def main_metrics(benchmarks: Sequence[Benchmark]) -> tuple[str, ...]:
-    """Return the metrics that the answer is given by, of the data sets of one profile."""
+    """Return the metrics used for the answer on the data sets of one profile."""
     scored = {m for b in benchmarks for c in _conditions(b) for m in _scored(b, c)}
     chosen = [next((name for name in group if name in scored), None) for group in MAIN]
     return tuple(name for name in chosen if name)[:MOST]
@@ -86,7 +86,7 @@ def main_metrics(benchmarks: Sequence[Benchmark]) -> tuple[str, ...]:
 def judged(benchmark: Benchmark, metric: str) -> Judged | None:
     """Return the methods by a metric, under the main condition; None where none is scored.
 
-    Errors of propagated moments are those behind the last layer that most methods have.
+    Errors of propagated moments are taken after the last layer that most methods have.
     """
     scored = [c for c in reversed(_conditions(benchmark)) if metric in _scored(benchmark, c)]
     scored = [benchmark.main] if benchmark.main in scored else scored
@@ -97,12 +97,12 @@ def judged(benchmark: Benchmark, metric: str) -> Judged | None:
     value, by_fold = score_under(condition, metric), is_by_fold(benchmark)
     samples: dict[str, Samples] = {}
     for method, runs in benchmark.runs.items():
-        found = {(r.fold, r.seed): value(r) for r in runs if r.status == "completed"}
-        if own := {pair: float(v) for pair, v in found.items() if v is not None}:
-            samples[method] = own
-    values = {method: replicates(own, by_fold) for method, own in samples.items()}
-    means = {method: mean(own) for method, own in values.items()}
-    errors = {method: standard_error(own) for method, own in values.items()}
+        scores = {(r.fold, r.seed): value(r) for r in runs if r.status == "completed"}
+        if known := {pair: float(v) for pair, v in scores.items() if v is not None}:
+            samples[method] = known
+    values = {method: replicates(known, by_fold) for method, known in samples.items()}
+    means = {method: mean(numbers) for method, numbers in values.items()}
+    errors = {method: standard_error(numbers) for method, numbers in values.items()}
     column = score_column(benchmark, metric)
     places = decimals(
         [m * column.scale for m in means.values()], [e * column.scale for e in errors.values() if e]
@@ -119,11 +119,14 @@ def is_by_fold(benchmark: Benchmark) -> bool:
 
 
 def _conditions(benchmark: Benchmark) -> list[str]:
-    """Return the main condition, and behind it those that probes measured."""
+    """Return the main condition, followed by those that probes measured."""
     probed = {
         c for r in benchmark.records for c, s in r.scores.items() if s and PROBED.keys() >= set(s)
     }
-    return [benchmark.main, *sorted(probed - {benchmark.main}, key=in_numbers)]
+    return [
+        benchmark.main,
+        *sorted(probed - {benchmark.main}, key=lambda c: benchmark.traits[c].order),
+    ]
 
 
 def _scored(benchmark: Benchmark, condition: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Which methods are as good as the best, as far as runs on the same folds and seeds can tell."""
+"""Tests against the best method on a data set, on runs of the same folds and seeds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ class Verdict:
     adjusted: Mapping[str, float] = field(default_factory=dict)
     """method → p-value of the comparison with the best, by Holm over all pairs of methods"""
     untested: str = ""
-    """Why methods were not tested, or "" """
+    """The reason why methods were not tested, or "" """
     detectable: Mapping[str, float] = field(default_factory=dict)
-    """method → true difference from the best that these runs would find with power 0.8"""
+    """method → true difference from the best that these runs would detect with power 0.8"""
     detectable_in_std: float = math.nan
-    """The same in standard deviations of the differences, the median over methods."""
+    """The median of `detectable` over methods, in standard deviations of the differences."""
 
     @property
     def worse(self) -> frozenset[str]:
@@ -68,9 +68,9 @@ def compare(
     champion = names.index(min(best))
     at = {name: names.index(name) for name in rivals}
     at = {name: i for name, i in at.items() if pairs.tested[i, champion]}
-    few = f"fewer than {FEWEST_PAIRS} pairs of runs on the same folds and seeds"
+    reason = f"fewer than {FEWEST_PAIRS} pairs of runs on the same folds and seeds"
     if not at:
-        return Verdict(best, untested=few)
+        return Verdict(best, untested=reason)
     adjusted = {name: float(pairs.adjusted[i, champion]) for name, i in at.items()}
     level = LEVEL / int(pairs.tests)
     in_std = {
@@ -84,7 +84,7 @@ def compare(
     close = frozenset(
         n for n, i in at.items() if adjusted[n] > LEVEL or sign * pairs.mean[i, champion] > 0
     )
-    some_left = f"{few}: {', '.join(n for n in rivals if n not in at)}"
+    some_left = f"{reason}: {', '.join(n for n in rivals if n not in at)}"
     return Verdict(
         best,
         close,
@@ -98,8 +98,8 @@ def compare(
 def holdout_ratio(records: Sequence[Record]) -> float | None:
     """Return the mean of test rows over train rows, None where the facts lack them.
 
-    It stands for the overlap of training sets. Generated ones are drawn anew for every fold,
-    and repeats of active learning take few rows out of a pool: 0.
+    It measures the overlap of training sets. It is 0 for generated data, which are drawn anew for
+    every fold, and for active learning, whose repeats take few rows out of a pool.
     """
     if records and all("pool_rows" in r.facts or r.origin == "generated" for r in records):
         return 0.0
@@ -115,7 +115,7 @@ def holdout_ratio(records: Sequence[Record]) -> float | None:
 def _arrays(samples: list[Samples], by_fold: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return values and presence of methods x folds x seeds; one fold unless it is by fold.
 
-    Scores that are no number become infinite, which keeps their pairs from being tested.
+    NaN becomes infinite, which keeps such pairs from being tested.
     """
     runs = sorted({pair for of in samples for pair in of})
     if by_fold:

@@ -10,36 +10,36 @@ from scipy import special
 from bnnbench.metrics.statistics import holm
 
 FEWEST = 3
-"""The fewest differences that are tested."""
+"""Fewer differences are not tested."""
 
 FEWEST_METHODS = 6
-"""Of fewer methods too little is known of how variances differ between pairs."""
+"""With fewer methods, too little is known about how variances differ between pairs."""
 
 
 @dataclass(frozen=True)
 class Pairwise:
-    """What is known of the first method of a pair (row) less the second (column)."""
+    """Statistics of the difference between the first method of a pair (row) and the second."""
 
     mean: Float[ndarray, "*batch methods methods"]
     std: Float[ndarray, "*batch methods methods"]
-    """Standard deviation of the differences, drawn towards what is common to all pairs."""
+    """Standard deviation of the differences, shrunk towards the value common to all pairs."""
     freedom: Float[ndarray, "*batch methods methods"]
-    """Degrees of freedom of that, n - 1 or more."""
+    """Degrees of freedom of `std`, n - 1 or more."""
     count: Int[ndarray, "*batch methods methods"]
-    """Differences: folds that both have, or seeds of the only fold."""
+    """Number of differences: folds that both methods have, or seeds of the only fold."""
     p_value: Float[ndarray, "*batch methods methods"]
-    """Two-sided; NaN where a pair is not tested."""
+    """Two-sided p-value; NaN where a pair is not tested."""
     adjusted: Float[ndarray, "*batch methods methods"]
-    """By Holm over all the pairs that are tested."""
+    """p-value adjusted by Holm over all tested pairs."""
 
     @property
     def tested(self) -> Bool[ndarray, "*batch methods methods"]:
-        """Which pairs are tested."""
+        """A mask of the pairs that are tested."""
         return ~np.isnan(self.p_value)
 
     @property
     def tests(self) -> Int[ndarray, "*batch"]:
-        """How many pairs are tested."""
+        """The number of tested pairs."""
         return np.asarray(self.tested.sum((-2, -1)) // 2)
 
 
@@ -50,24 +50,24 @@ def all_pairs(
 ) -> Pairwise:
     """Return the two-sided paired t test of every pair, and its p-values adjusted by Holm.
 
-    With several folds each is one difference, the mean over its seeds, and the variance is
+    With several folds, each fold is one difference, the mean over its seeds, and the variance is
     corrected for the overlap of training sets by `test_to_train` (Nadeau and Bengio 2003, see
-    `corrected_resampled_t`). Holm over all pairs keeps the chance of any false claim at its
-    level also where the claims are about the best method, which the same data have chosen;
-    Holm over the comparisons with that one alone would not. A pair is tested on what both
-    have, three differences at least, all of them finite.
+    `corrected_resampled_t`). Holm over all pairs bounds the chance of any false claim, even where
+    the claims are about the best method, which was chosen by the same data; Holm over the
+    comparisons with that method alone would not. A pair is tested on the runs that both methods
+    have: at least three differences, all of them finite.
 
-    A variance of three differences says little, and t tests on it find next to nothing among
-    many methods. With six methods or more, variances are therefore moderated: drawn towards
+    A variance of three differences is uncertain, and t tests on it detect next to nothing among
+    many methods. With six methods or more, variances are therefore moderated: shrunk towards
     their common value as far as all pairs agree on one, see `_moderated`.
     """
     values = np.where(present, values, 0.0)
-    one, other = (np.s_[..., :, None, :, :], np.s_[..., None, :, :, :])
-    common = present[one] & present[other]
+    rows, columns = (np.s_[..., :, None, :, :], np.s_[..., None, :, :, :])
+    common = present[rows] & present[columns]
     finite = np.isfinite(values)
-    whole = (finite[one] & finite[other] | ~common).all((-1, -2))
+    whole = (finite[rows] & finite[columns] | ~common).all((-1, -2))
     values = np.where(finite, values, 0.0)
-    gaps, seeds = (values[one] - values[other]) * common, common.sum(-1)
+    gaps, seeds = (values[rows] - values[columns]) * common, common.sum(-1)
     if values.shape[-2] > 1:
         gaps, used = gaps.sum(-1) / np.maximum(seeds, 1), seeds > 0
     else:
@@ -88,7 +88,7 @@ def all_pairs(
 
 
 def _moderated(variance: ndarray, freedom: ndarray, tested: ndarray) -> tuple[ndarray, ndarray]:
-    r"""Return variances drawn towards their common value, and their degrees of freedom.
+    r"""Return variances shrunk towards their common value, and their degrees of freedom.
 
     $$ s^2 = (d_0 s_0^2 + d s^2) / (d_0 + d), \quad d + d_0 $$
 
@@ -116,7 +116,7 @@ def _moderated(variance: ndarray, freedom: ndarray, tested: ndarray) -> tuple[nd
 
 
 def _over_pairs(used: ndarray, values: ndarray | float) -> ndarray:
-    """Return the sum over the pairs that are used, each of which is there twice."""
+    """Return the sum over the used pairs, each of which appears twice."""
     return np.where(used, values, 0.0).sum((-2, -1), keepdims=True) / 2
 
 
@@ -133,6 +133,6 @@ def _adjusted(p_value: ndarray) -> ndarray:
     """Return Holm's p-values of the pairs above the diagonal, on both sides of it."""
     first, second = np.triu_indices(p_value.shape[-1], 1)
     adjusted = holm(p_value[..., first, second])
-    found = np.full_like(p_value, np.nan)
-    found[..., first, second] = found[..., second, first] = adjusted
-    return found
+    both_sides = np.full_like(p_value, np.nan)
+    both_sides[..., first, second] = both_sides[..., second, first] = adjusted
+    return both_sides

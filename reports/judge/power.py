@@ -1,4 +1,4 @@
-"""What a comparison could have found: power, and the least difference it is likely to find."""
+"""The power of a comparison, and the smallest difference that it is likely to detect."""
 
 import functools
 import math
@@ -14,7 +14,7 @@ def power(
     r"""Return the chance that the two-sided paired t test finds a true mean difference.
 
     `std` is that of the differences over `count` runs or splits. With `test_to_train` the test
-    is the corrected one, and the differences as correlated as its correction takes them to be:
+    is the corrected one, and the differences are as correlated as its correction assumes:
     the statistic has the noncentral t distribution of n - 1 degrees of freedom and parameter
 
     $$ \delta / \sqrt{(1/n + n_{test}/n_{train}) s^2}. $$
@@ -42,7 +42,9 @@ def minimum_detectable_difference(
     if count < 2 or math.isnan(std):
         return math.nan
     spread = std * math.sqrt(1 / count + test_to_train)
-    tenths = round(count - 1.0 if freedom is None else freedom, 1)  # so that few are computed
+    tenths = round(
+        count - 1.0 if freedom is None else freedom, 1
+    )  # rounded, so that the cache needs few values
     return spread * _noncentrality(tenths, level, power)
 
 
@@ -55,11 +57,11 @@ def _power(noncentrality: float, freedom: float, level: float) -> float:
 
 
 @functools.lru_cache(maxsize=4096)
-def _noncentrality(freedom: float, level: float, wanted: float) -> float:
-    """Return the parameter at which the test of this level has the power that is wanted."""
+def _noncentrality(freedom: float, level: float, power: float) -> float:
+    """Return the parameter at which the test of this level has this power."""
     high = 2.0
-    while _power(high, freedom, level) < wanted:
+    while _power(high, freedom, level) < power:
         high *= 2
-    root = optimize.brentq(lambda at: _power(at, freedom, level) - wanted, 0.0, high, xtol=1e-10)
+    root = optimize.brentq(lambda at: _power(at, freedom, level) - power, 0.0, high, xtol=1e-10)
     assert isinstance(root, float)
     return root

@@ -1,4 +1,4 @@
-"""Methods ranked over data sets: who is ahead, and who cannot be told apart."""
+"""Methods ranked over data sets, with tests of the differences between ranks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from bnnbench.reports.style.words import joined, quoted
 from bnnbench.suites.engine.declare.description import canonical_json
 
 FEWEST_SETS = 4
-"""On fewer data sets only the paired comparisons on each are shown."""
+"""With fewer data sets, only the paired comparisons on each are shown."""
 
 
 @dataclass(frozen=True)
@@ -34,73 +34,74 @@ class Place:
     low: float
     high: float
     behind: float
-    """How much worse than the first, in standard deviations between runs; the mean over sets.
-    NaN where the method failed on a set."""
+    """The distance from the first, in standard deviations between runs, averaged over sets; NaN
+    where the method failed on a set."""
     behind_low: float
     behind_high: float
     p_value: float
-    """That its mean rank is that of the first, adjusted over all pairs; the first has 1."""
+    """The p-value of equal mean ranks with the first, adjusted over all pairs; 1 for the first."""
     failed_on: tuple[str, ...]
     """Data sets on which it completed less than half of its runs, and was ranked last."""
 
     @property
     def worse(self) -> bool:
-        """Whether it is significantly worse than the first."""
+        """True if it is significantly worse than the first."""
         return self.p_value <= LEVEL
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Methods ranked by one metric, and what tests over the data sets say of them."""
+    """Methods ranked by one metric, with tests over the data sets."""
 
     metric: str
     name: str
     places: tuple[Place, ...]
-    """From the best mean rank to the worst."""
+    """The methods from the best mean rank to the worst."""
     sets: tuple[str, ...]
     friedman: Significance
     iman_davenport: Significance
     bars: tuple[tuple[int, ...], ...]
     """Neighbouring places of which no two differ significantly (`rank_p_values`)."""
     least_p_value: float
-    """The least adjusted p-value that so few data sets may give."""
+    """The smallest adjusted p-value that is possible with this number of data sets."""
     critical_difference: float
-    """Nemenyi's, of mean ranks; the bars do not use it."""
+    """Nemenyi's critical difference of mean ranks; the bars do not use it."""
     left_out: Mapping[str, str]
-    """method or data set → why it is not ranked"""
+    """method or data set → the reason why it is not ranked"""
 
     @property
     def can_tell(self) -> bool:
-        """Whether enough data sets are there for any two methods to differ significantly."""
+        """True if there are enough data sets for two methods to differ significantly."""
         return self.least_p_value <= LEVEL
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know of it, in sentences."""
+        """Sentences below the diagram."""
         count, sets = len(self.places), len(self.sets)
         rejected = self.iman_davenport.p_value <= LEVEL
-        found = [
-            f"That all {count} methods are equal is {'' if rejected else 'not '}rejected over the "
-            f"{sets} data sets (Friedman χ² = {self.friedman.statistic:.3g}, "
+        sentences = [
+            f"The hypothesis that all {count} methods are equal is {'' if rejected else 'not '}"
+            f"rejected over the {sets} data sets (Friedman χ² = {self.friedman.statistic:.3g}, "
             f"{_p(self.friedman.p_value)}; Iman and Davenport F = "
             f"{self.iman_davenport.statistic:.3g}, {_p(self.iman_davenport.p_value)})."
         ]
         if not self.can_tell:
-            found.append(
-                f"{sets} data sets are too few to tell any two methods apart by their ranks: the "
-                f"least that may come out is {_p(self.least_p_value)}. The bar therefore joins all."
+            sentences.append(
+                f"{sets} data sets are too few to tell any two methods apart by their ranks: even "
+                f"the clearest result would have {_p(self.least_p_value)}. The bar therefore joins "
+                "all methods."
             )
-        found.append(
-            f"Nemenyi's critical difference would be {self.critical_difference:.2f}; it holds "
-            "only if all methods are equal, and no bar uses it."
+        sentences.append(
+            f"Nemenyi's critical difference would be {self.critical_difference:.2f}. It is valid "
+            "only if all methods are equal, so the bars do not use it."
         )
         reasons: dict[str, list[str]] = {}
-        for what, why in self.left_out.items():
-            reasons.setdefault(why, []).append(quoted(what))
+        for name, why in self.left_out.items():
+            reasons.setdefault(why, []).append(quoted(name))
         for why, names in reasons.items():
             verb = "is" if len(names) == 1 else "are"
-            found.append(f"{labels.sentence(joined(names))} {verb} left out: {why}.")
-        return tuple(found)
+            sentences.append(f"{labels.sentence(joined(names))} {verb} left out: {why}.")
+        return tuple(sentences)
 
 
 def ranks(benchmarks: Sequence[Benchmark], metric: str) -> Ranks | None:
@@ -111,24 +112,26 @@ def ranks(benchmarks: Sequence[Benchmark], metric: str) -> Ranks | None:
     there: a fit that fails is worse than any that succeeds. Where a method was not run or not
     scored, the method or the data set is left out (`complete_block`) and named.
     """
-    found = [j for b in benchmarks if (j := judged(b, metric)) and j.means]
-    if len({_data(j.benchmark) for j in found}) < len(found) or len(found) < FEWEST_SETS:
+    results = [j for b in benchmarks if (j := judged(b, metric)) and j.means]
+    if len({_data(j.benchmark) for j in results}) < len(results) or len(results) < FEWEST_SETS:
         return None
-    methods = list(dict.fromkeys(m for j in found for m in j.benchmark.runs))
-    failed = np.array([[_failed(j, m) for m in methods] for j in found])
-    scored = np.array([[m in j.means for m in methods] for j in found]) & ~failed
-    kept, columns = over_sets.complete_block(scored | failed)
-    nested = {s: _nested(found[s], [methods[m] for m in columns], failed[s, columns]) for s in kept}
-    usable = [s for s in kept if nested[s] is not None]
-    left_out = {
-        methods[m]: _lacks(methods[m], found) for m in set(range(len(methods))) - {*columns}
+    methods = list(dict.fromkeys(m for j in results for m in j.benchmark.runs))
+    failed = np.array([[_failed(j, m) for m in methods] for j in results])
+    scored = np.array([[m in j.means for m in methods] for j in results]) & ~failed
+    rows, columns = over_sets.complete_block(scored | failed)
+    nested = {
+        s: _nested(results[s], [methods[m] for m in columns], failed[s, columns]) for s in rows
     }
-    names = [j.benchmark.title for j in found]
-    for s in range(len(found)):
+    usable = [s for s in rows if nested[s] is not None]
+    left_out = {
+        methods[m]: _lacks(methods[m], results) for m in set(range(len(methods))) - {*columns}
+    }
+    names = [j.benchmark.title for j in results]
+    for s in range(len(results)):
         if s not in usable:
             why = (
                 "no fold and seed was completed by all methods"
-                if s in kept
+                if s in rows
                 else ("not all methods that are ranked have scores on it")
             )
             left_out[names[s]] = why
@@ -141,7 +144,7 @@ def ranks(benchmarks: Sequence[Benchmark], metric: str) -> Ranks | None:
     order = np.argsort(ranking.mean_ranks, kind="stable")
     return Ranks(
         metric,
-        found[0].name,
+        results[0].name,
         _places(
             [methods[columns[m]] for m in order],
             order,
@@ -193,42 +196,42 @@ def _bars(
 
 
 def _data(benchmark: Benchmark) -> str:
-    """Return what data sets share that are cases of the same data, which count as one."""
+    """Return an identity of the underlying data; cases of the same data count as one set."""
     facts = benchmark.records[0].facts
     return canonical_json(facts.get("sha256") or benchmark.records[0].run.get("source"))
 
 
-def _failed(of: Judged, method: str) -> bool:
-    """Return whether most runs diverged or failed, or scores are no number."""
-    ended = successes(of.benchmark, (method,))[method]
+def _failed(result: Judged, method: str) -> bool:
+    """Return whether most runs diverged or failed, or a score is not a finite number."""
+    ended = successes(result.benchmark, (method,))[method]
     if 2 * (ended.diverged + ended.failed) > ended.asked:
         return True
-    sign = -1 if of.column.higher_is_better else 1
-    return any(not sign * value < np.inf for value in of.samples.get(method, {}).values())
+    sign = -1 if result.column.higher_is_better else 1
+    return any(not sign * value < np.inf for value in result.samples.get(method, {}).values())
 
 
-def _nested(of: Judged, methods: Sequence[str], failed: np.ndarray) -> Nested | None:
+def _nested(result: Judged, methods: Sequence[str], failed: np.ndarray) -> Nested | None:
     """Return the scores with lower ones better, None where no run is common to all."""
-    alive = [of.samples[m] for m, gone in zip(methods, failed, strict=True) if not gone]
-    common = sorted(set.intersection(*(set(own) for own in alive))) if alive else []
+    alive = [result.samples[m] for m, gone in zip(methods, failed, strict=True) if not gone]
+    common = sorted(set.intersection(*(set(samples) for samples in alive))) if alive else []
     if not common:
         return None
     folds, seeds = (sorted({pair[axis] for pair in common}) for axis in (0, 1))
     scores = np.full((len(methods), len(folds), len(seeds)), np.inf)
     present = np.zeros((len(folds), len(seeds)), bool)
-    sign = -1 if of.column.higher_is_better else 1
+    sign = -1 if result.column.higher_is_better else 1
     for fold, seed in common:
         at = folds.index(fold), seeds.index(seed)
         present[at] = True
         for k, method in enumerate(methods):
             if not failed[k]:
-                scores[k][at] = sign * of.samples[method][fold, seed]
+                scores[k][at] = sign * result.samples[method][fold, seed]
     return Nested(scores, present)
 
 
-def _lacks(method: str, found: Sequence[Judged]) -> str:
-    lacking = sum(method not in j.means for j in found)
-    return f"no scores on {lacking} of {len(found)} data sets"
+def _lacks(method: str, results: Sequence[Judged]) -> str:
+    lacking = sum(method not in j.means for j in results)
+    return f"no scores on {lacking} of {len(results)} data sets"
 
 
 def _p(value: float) -> str:

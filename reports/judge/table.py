@@ -1,4 +1,4 @@
-"""A table of a report: methods by columns, each with its unit and what may be said of it."""
+"""A table of a report: methods by columns, with units, uncertainties and marks."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Kind = Literal["score", "cost", "diagnostic"]
 
 @dataclass(frozen=True)
 class Column:
-    """A metric on a data set, or what a run cost."""
+    """A metric on a data set, or a cost of the runs."""
 
     name: str
     heading: str
@@ -18,57 +18,57 @@ class Column:
     higher_is_better: bool | None
     decimals: int = 3
     scale: float = 1.0
-    """What a value is multiplied by when it is printed."""
+    """The factor that is applied to a value when it is printed."""
     digits: int | None = None
-    """Significant digits, in place of decimals, where values are of many orders of magnitude."""
+    """Significant digits, instead of decimals, where values span many orders of magnitude."""
     kind: Kind = "score"
     untested: str = ""
-    """Why methods were not compared, or "" """
+    """The reason why methods were not compared, or "" """
     benchmark: tuple[str, ...] = ()
-    """The identity of the benchmark whose runs are behind the cells, () where unknown."""
+    """The identity of the benchmark whose runs the cells summarise, () where unknown."""
     condition: str = ""
     """The condition whose scores are averaged, "" where it is not one."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A method's value: the mean over `runs` runs, and what may be said of it."""
+    """A method's value: the mean over `runs` runs, with its uncertainty and its mark."""
 
     mean: float
     standard_error: float | None
     runs: int
     mark: Mark = ""
     p_value: float | None = None
-    """Of the difference from the best, after Holm's correction."""
+    """The p-value of the difference from the best, after Holm's correction."""
     unconverged: int = 0
-    """How many of the runs say that their fit did not converge."""
+    """The number of runs whose fit did not converge, by their own diagnostics."""
 
 
 Entry = Cell | str
-"""A value, or why there is none: "no run", "diverged", "failed" or "not scored"."""
+"""A value, or the reason for its absence: "no run", "diverged", "failed" or "not scored"."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A method: an entry per column, and how its runs ended."""
+    """A method: an entry per column, and counts of its runs."""
 
     method: str
     cells: tuple[Entry, ...]
     runs: int
     completed: int
     asked: int = 0
-    """Runs that any method was given; 0 where unknown."""
+    """The number of folds and seeds that any method has; 0 where unknown."""
     label: str = ""
-    """The method whose runs are behind the cells, where `method` says more than its name."""
+    """The method whose runs the cells summarise, where `method` is more than its name."""
 
     @property
     def owner(self) -> str:
-        """The method whose runs are behind the cells."""
+        """The method whose runs the cells summarise."""
         return self.label or self.method
 
     @property
     def success(self) -> float:
-        """The share of runs asked for that were completed; NaN where there was none."""
+        """The share of requested runs that were completed; NaN where there was none."""
         return self.completed / max(self.asked, self.runs) if self.runs else math.nan
 
 
@@ -81,19 +81,22 @@ class Table:
     rows: tuple[Row, ...]
     origin: str = "original"
     own_networks: tuple[str, ...] = ()
-    """Methods that have not the network of the other rows, each with its network in words."""
+    """Methods with a network other than that of the other rows, each with its network in words."""
+    unsteady: tuple[str, ...] = ()
+    """Methods whose predictions of a row depend on the other rows, or on the call; a line for
+    each."""
     unanswered: tuple[str, ...] = ()
-    """Why a completed method is "not scored" by a metric: a line for each reason."""
+    """The reasons why a completed method is "not scored" by a metric, a line for each."""
 
     @property
     def benchmark(self) -> tuple[str, ...]:
-        """The benchmark that all columns are about, () where there are several or none."""
-        found = {column.benchmark for column in self.columns}
-        return found.pop() if len(found) == 1 else ()
+        """The identity of the columns' benchmark, () where there are several or none."""
+        identities = {column.benchmark for column in self.columns}
+        return identities.pop() if len(identities) == 1 else ()
 
     @property
     def unconverged(self) -> list[str]:
-        """Which means hold runs that did not converge: a line for each method concerned."""
+        """The means that include runs that did not converge: a line for each such method."""
         lines = []
         for row in self.rows:
             marked = {

@@ -1,4 +1,4 @@
-"""How the source papers came to their numbers, and how our runs came to ours."""
+"""The protocols of the source papers, and those of our runs."""
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +14,14 @@ from bnnbench.methods.networks.catalogue import (
     wideresnet28_10,
 )
 from bnnbench.reports.papers.published import Published
-from bnnbench.reports.style.descriptions import class_name, flatten
+from bnnbench.reports.style.descriptions import class_name
 from bnnbench.suites.engine.declare.description import canonical_json, describe
 from bnnbench.suites.engine.store.record import Record
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What a printed number depends on, in words; "" where the paper does not say."""
+    """The circumstances of a printed number, in words; "" where the paper does not say."""
 
     split: str
     units: str
@@ -29,7 +29,7 @@ class Protocol:
     network: str
     augmentation: str
     spread: str
-    """What stands behind ±, and of how many repeats."""
+    """The meaning of ±, and the number of repeats."""
 
     @property
     def entries(self) -> Mapping[str, str]:
@@ -39,42 +39,42 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Declared:
-    """A paper's protocol in words, and what of it can be checked against runs."""
+    """A paper's protocol in words, and the parts of it that can be checked against runs."""
 
     protocol: Protocol
     epochs: Mapping[str, int]
-    """method in lower case → epochs of training; "" for those not named"""
+    """method in lower case → epochs of training; "" for all others"""
     train_rows: int | None = None
     test_share: float | None = None
-    """Test rows of all rows, where rows are split at random."""
+    """The share of test rows among all rows, where rows are split at random."""
     augmented: bool | None = None
 
     def differences(self, printed: Published, runs: Sequence[Record]) -> Iterator[str]:
-        """Yield in which points our runs of a method departed from the paper's protocol."""
+        """Yield the departures of our runs of a method from the paper's protocol."""
         epochs = self.epochs.get(printed.method, self.epochs.get(""))
-        trained = {found for run in runs if (found := epochs_of(run)) is not None}
+        trained = {count for run in runs if (count := epochs_of(run)) is not None}
         if epochs and trained - {epochs}:
             yield f"{', '.join(map(str, sorted(trained)))} epochs, not {epochs}"
         rows = {run.facts.get("train_rows") for run in runs} - {None}
         if self.train_rows and rows - {self.train_rows}:
-            yield f"{', '.join(map(str, rows))} rows to train on, not {self.train_rows}"
+            yield f"{', '.join(map(str, rows))} training rows, not {self.train_rows}"
         shares = [share for run in runs if (share := _test_share(run)) is not None]
         if self.test_share and any(abs(share - self.test_share) > 0.01 for share in shares):
-            tested, wanted = (f"{100 * share:.0f} %" for share in (shares[0], self.test_share))
-            yield f"{tested} of the rows for testing, not {wanted}"
+            tested, required = (f"{100 * share:.0f} %" for share in (shares[0], self.test_share))
+            yield f"{tested} of the rows for testing, not {required}"
         if self.augmented is not None and any(_augmented(r) != self.augmented for r in runs):
-            yield "no augmentation" if self.augmented else "images are augmented"
+            yield "images are not augmented" if self.augmented else "images are augmented"
         if any(has_network(run, printed.model) is False for run in runs):
-            yield f"another network than the paper's ({printed.model.replace('_', ' ')})"
+            yield f"a network other than the paper's ({printed.model.replace('_', ' ')})"
 
 
 def declared(printed: Published) -> Declared | None:
-    """Return the protocol of the table that a number is printed in; None where none is known."""
+    """Return the protocol of the table that a number is printed in; None where it is unknown."""
     return DECLARED.get((printed.paper, printed.table.lower()))
 
 
 def ours(runs: Sequence[Record]) -> Protocol:
-    """Return how runs of one method on one data set were made, by their records."""
+    """Return the protocol of the runs of one method on one data set, from their records."""
     rows = [(r.facts.get("train_rows"), r.facts.get("test_rows")) for r in runs]
     rows = [pair for pair in rows if None not in pair]
     folds, seeds = len({r.fold for r in runs}), len({r.seed for r in runs})
@@ -82,10 +82,10 @@ def ours(runs: Sequence[Record]) -> Protocol:
     split = (
         f"{folds} folds of {size}" if folds > 1 and size else f"one split of {size}" if size else ""
     )
-    epochs = sorted({found for r in runs if (found := epochs_of(r)) is not None})
+    epochs = sorted({count for r in runs if (count := epochs_of(r)) is not None})
     layers = runs[0].run.get("architecture")
-    shown = layers if isinstance(layers, Sequence) and not isinstance(layers, str) else ()
-    kinds = [_layer(layer) for layer in shown]
+    described = layers if isinstance(layers, Sequence) and not isinstance(layers, str) else ()
+    kinds = [_layer(layer) for layer in described]
     spread = (
         f"standard error over {folds} folds" if folds > 1 else f"standard error over {seeds} seeds"
     )
@@ -100,10 +100,20 @@ def ours(runs: Sequence[Record]) -> Protocol:
 
 
 def epochs_of(run: Record) -> int | None:
-    """Return the epochs of training that the settings of a method name; None for none."""
-    settings = flatten(run.run.get("method"))
-    named = [text for name, text in settings.items() if name.rpartition(".")[2] == "epochs"]
-    return max((int(text) for text in named if text.isdigit()), default=None)
+    """Return the number of epochs in the settings of a method; None where they name none."""
+    return max(_all_epochs(run.run.get("method")), default=None)
+
+
+def _all_epochs(described: object) -> Iterator[int]:
+    """Yield every setting named "epochs", of inner methods too."""
+    if isinstance(described, Mapping):
+        for name, value in described.items():
+            if name == "epochs" and isinstance(value, int):
+                yield value
+            yield from _all_epochs(value)
+    elif isinstance(described, (list, tuple)):
+        for item in described:
+            yield from _all_epochs(item)
 
 
 def _test_share(run: Record) -> float | None:
@@ -131,13 +141,13 @@ def _layer(layer: object) -> str:
 
 
 def has_network(run: Record, model: str) -> bool | None:
-    """Return whether a run has a network of a paper; None for one that is not here."""
+    """Return whether a run has a paper's network; None for a network that is not known here."""
     known = _networks().get(model)
     return None if known is None else run.own_network is None and _network(run) in known
 
 
 def _network(run: Record) -> str:
-    """Return a run's layers but for dropout, which some methods add."""
+    """Return a run's layers without dropout, which some methods add."""
     layers = run.run.get("architecture")
     return canonical_json(_without_dropout(layers))
 
@@ -152,7 +162,7 @@ def _without_dropout(part: object) -> object:
 
 @functools.cache
 def _networks() -> Mapping[str, frozenset[str]]:
-    """Return a paper's network → descriptions of it; networks that are not here go unchecked."""
+    """Return a paper's network → its descriptions; networks that are not listed go unchecked."""
     by_name: dict[str, Sequence[Architecture]] = {
         "cnn_6layer_890k": (cnn_000(),),
         "mlp_1x50_relu": (mlp([50], 1),),

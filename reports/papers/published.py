@@ -2,12 +2,13 @@
 
 import csv
 import functools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
+from bnnbench.datasets.conditions import condition_names
 from bnnbench.metrics import PROBED
-from bnnbench.suites.engine.declare.attacks import Fgsm
 
 FOLDER = Path(__file__).parent / "published"
 
@@ -15,25 +16,25 @@ METHODS = {"mp": "message passing"}
 """A paper's name of a method → ours, both in lower case, where they differ."""
 
 SIMPLEX_ECE = ("000", "ece")
-"""Marked as doubtful for not being an ECE, which it is not; it is our `ece_paper000`."""
+"""A number marked as doubtful because it is not an ECE; it is our `ece_paper000`."""
 
 SMOOTHED = ("003", "rotated_mnist", "log_likelihood")
-"""Sure models far from the data have printed likelihoods that only smoothed probabilities give."""
+"""Confident models far from the data: their printed likelihoods require smoothed probabilities."""
 
 PROTOCOL = frozenset(
     {"epochs", "batch", "test_samples", "train_frac", "strategy", "init_train", "test"}
 )
-"""Parts of a printed condition that say how a model was trained, not what it was tested on."""
+"""Parts of a printed condition that describe the training of a model, not its test data."""
 
 
 CASE = {"activation": "", "input_noise_var": "noise", "dropout": "dropout"}
-"""Parts of a printed condition that tell networks apart → what our names put before the value."""
+"""Parts of a printed condition that distinguish networks → the prefix of the value in our names."""
 
 APPROXIMATIONS = {"ap2": "ap2 paper"}
-"""A paper's way of propagation → ours by the same formulas, both in lower case."""
+"""A paper's approximation → our method with the same formulas, both in lower case."""
 
 ARMS = {"active": "-a", "random": "-r"}
-"""A printed strategy of active learning → what our label of a method ends with, in lower case."""
+"""A printed strategy of active learning → the ending of our method's label, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -47,30 +48,36 @@ class Published:
     """Our name of the test condition, None where we have no such condition."""
     metric: str
     method: str
-    """In lower case, in our words."""
+    """Our name of the method, in lower case."""
     model: str
-    protocol: str
+    protocol: Mapping[str, str] = field(hash=False)
+    """Printed circumstances of training and testing, by name."""
     value: float
     spread: float | None
     spread_kind: str
     repeats: int | None
     decimals: int
-    """How many decimals the paper prints, of a value in our units."""
+    """The number of printed decimals of a value in our units."""
     note: str
     doubtful: bool
-    """Whether the number should not be compared, for the reason in `note`."""
+    """True if the number should not be compared, for the reason in `note`."""
 
 
 @functools.cache
 def table(paper: str, number: str) -> tuple[Published, ...]:
     """Return the printed scores of one table of one paper; empty where there is none."""
-    number = number.lower().removeprefix("table").strip()
+    claim = paper, table_number(number)
     return tuple(
         _published(row)
         for path in sorted(FOLDER.glob("*.csv"))
         for row in _rows(path)
-        if (row["paper"], row["table"].lower()) == (paper, number)
+        if (row["paper"], table_number(row["table"])) == claim
     )
+
+
+def table_number(text: str) -> str:
+    """Return the number of a table: "3" of "Table 3"."""
+    return text.lower().removeprefix("table").strip()
 
 
 @functools.cache
@@ -87,20 +94,21 @@ def _published(row: dict[str, str]) -> Published:
     method = row["method"].casefold()
     if row["metric"] in PROBED:
         return _measured(row)
-    arm = ARMS.get(_parts(row["condition"]).get("strategy", ""), "")
+    parts = _parts(row["condition"])
+    arm = ARMS.get(parts.get("strategy", ""), "")
     return Published(
         paper=row["paper"],
         table=row["table"],
         dataset=dataset,
-        condition=f"ood_{outlier}"
+        condition=condition_names.out_of_distribution(outlier)
         if outlier
-        else f"transfer_{elsewhere}"
+        else condition_names.transfer(elsewhere)
         if elsewhere
-        else _condition(row["condition"]),
+        else _condition(parts),
         metric=_metric(row),
         method=METHODS.get(method, method) + arm,
         model=row["model"],
-        protocol=row["condition"],
+        protocol=parts,
         value=scale * float(row["value"]),
         spread=scale * float(row["stderr"]) if row["stderr"] else None,
         spread_kind=row["spread_kind"],
@@ -112,11 +120,12 @@ def _published(row: dict[str, str]) -> Published:
 
 
 def _measured(row: dict[str, str]) -> Published:
-    """Return a printed error of moments: its case is a data set of ours, its layer a condition."""
+    """Return a printed error of moments; its layer is a condition of one of our data sets."""
     parts = _parts(row["condition"])
     named = [f"{short}{parts[name]}" for name, short in CASE.items() if name in parts]
     statistics = ["statistics"] if "dataset_statistics" in parts else []
-    layer = parts["variant"] if parts["layer"] == "softmax" else f"layer_{parts['layer']}"
+    softmax = parts["layer"] == "softmax"
+    layer = parts["variant"] if softmax else condition_names.layer(parts["layer"])
     method = APPROXIMATIONS.get(row["method"].casefold(), row["method"].casefold())
     return Published(
         paper=row["paper"],
@@ -126,7 +135,7 @@ def _measured(row: dict[str, str]) -> Published:
         metric=row["metric"],
         method=f"{method}, init {parts['init']}" if statistics else method,
         model=row["model"],
-        protocol=row["condition"],
+        protocol=parts,
         value=float(row["value"]),
         spread=None,
         spread_kind=row["spread_kind"],
@@ -138,7 +147,7 @@ def _measured(row: dict[str, str]) -> Published:
 
 
 def _decimals(printed: str) -> int:
-    """Return how many decimals a number is printed with: 2 of "0.02", 7 of "1.4e-6"."""
+    """Return the number of printed decimals: 2 for "0.02", 7 for "1.4e-6"."""
     exponent = Decimal(printed).as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
@@ -153,26 +162,26 @@ def _metric(row: dict[str, str]) -> str:
     return row["metric"]
 
 
-def _condition(printed: str) -> str | None:
-    """Return our name of a printed condition, None where nothing of ours is the same."""
-    tested = {name: value for name, value in _parts(printed).items() if name not in PROTOCOL}
+def _condition(parts: Mapping[str, str]) -> str | None:
+    """Return our name of a printed condition, None where we have no such condition."""
+    tested = {name: value for name, value in parts.items() if name not in PROTOCOL}
     if not tested:
-        return "clean"
+        return condition_names.CLEAN
     if set(tested) == {"acquired"}:
-        return f"acquired_{tested['acquired']}"
+        return condition_names.acquired(tested["acquired"])
     if set(tested) <= {"angle", "severity", "epsilon"}:
         if not any(float(value) for value in tested.values()):
-            return "clean"
+            return condition_names.CLEAN
         if set(tested) == {"angle"}:
-            return f"rotated_{tested['angle']}"
+            return condition_names.rotated(float(tested["angle"]))
         if set(tested) == {"severity"}:
-            return f"corrupted_{tested['severity']}"
+            return condition_names.mean_over_corruptions(tested["severity"])
         if set(tested) == {"epsilon"}:
-            return Fgsm(float(tested["epsilon"])).name
+            return condition_names.perturbed("fgsm", float(tested["epsilon"]))
     return None
 
 
 def _parts(printed: str) -> dict[str, str]:
-    """Return name → value of a printed condition such as "angle=30;epochs=40"."""
+    """Return name → value for a printed condition such as "angle=30;epochs=40"."""
     pairs = (part.partition("=") for part in printed.split(";") if part)
     return {name: value for name, _, value in pairs}

@@ -1,7 +1,8 @@
 """The rules for setting a printed score beside one of ours.
 
-It stands beside ours only where runs followed the paper's protocol, to the end, on the original
-data. Where they departed, it may be shown apart, with what differs. Beside a stand-in, never.
+It is set beside ours only where runs followed the paper's protocol, to the end, on the original
+data. Where they departed from it, the score may be shown in a table of its own that names the
+differences. It is never set beside results on stand-in data.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,104 +13,107 @@ import numpy as np
 from bnnbench.metrics.statistics import mean, replicates, summary
 from bnnbench.reports.judge.columns import standard_error
 from bnnbench.reports.papers.protocols import Protocol, declared, has_network, ours
-from bnnbench.reports.papers.published import Published, table
+from bnnbench.reports.papers.published import Published, table, table_number
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import class_name
 from bnnbench.suites.engine.store.record import Record
 
 FEWEST = 3
-"""Repeats (folds, or seeds of the only one) whose mean stands beside that of more."""
+"""Repeats (folds, or seeds of a single fold) from which on our mean may be set beside one of more
+repeats."""
 
 NEGATIVE = {"nll": "log_likelihood", "log_likelihood": "nll"}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A printed score and ours; `differs` says why the two do not compare, if they do not."""
+    """A printed score and ours; `differs` holds the reasons why they cannot be compared, if any."""
 
     published: Published
     dataset: str
-    """The name on pages."""
+    """The title of the data set on pages."""
     method: str
     condition: str
     mean: float
     standard_error: float | None
     runs: int
     repeats: int
-    """Of ours: folds, or seeds of the only one."""
+    """The number of our folds, or of the seeds of a single fold."""
     departures: tuple[str, ...]
     differs: tuple[str, ...]
     unconverged: int = 0
-    """How many of our runs did not converge, by their own diagnostics."""
+    """The number of our runs that did not converge, by their own diagnostics."""
     std: float | None = None
     """Standard deviation of our repeats."""
+    condition_title: str = ""
+    """The condition in running text; "" for the test split as it is."""
     protocol: Protocol | None = None
-    """How our runs were made."""
+    """The protocol of our runs."""
 
     @property
     def difference(self) -> float:
-        """Ours less theirs."""
+        """Our score minus the printed one."""
         return self.mean - self.published.value
 
     @property
     def decimals(self) -> int:
-        """How many decimals to show: as many as the paper prints."""
+        """The number of decimals to show, which is that of the paper."""
         return self.published.decimals
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All comparisons with one table of one paper that compare, or all that do not."""
+    """The comparisons with one table of a paper: those under its protocol, or all others."""
 
     paper: str
     table: str
     departures: tuple[str, ...]
-    """Where the suite knowingly departs from the paper."""
+    """The known departures of the suite from the paper."""
     comparisons: tuple[Comparison, ...]
 
     @property
     def same_protocol(self) -> bool:
-        """Whether the printed numbers may stand beside ours."""
+        """True if the printed numbers may be set beside ours."""
         return not any(c.differs for c in self.comparisons)
 
     @property
     def notes(self) -> list[str]:
-        """What to know of single comparisons, each text once."""
+        """The remarks on single comparisons, each text once."""
         return list(dict.fromkeys(note for c in self.comparisons for note in remarks(c)))
 
     def numbered(self, comparison: Comparison) -> list[int]:
-        """Return which of `notes` belong to a comparison, counted from 1."""
+        """Return the numbers, from 1, of the `notes` on a comparison."""
         return [self.notes.index(note) + 1 for note in remarks(comparison)]
 
 
 def remarks(comparison: Comparison) -> tuple[str, ...]:
-    """Return why two numbers do not compare, and the doubts of the source and of ours."""
-    found = list(comparison.differs)
+    """Return the reasons why two numbers cannot be compared, and doubts about either of them."""
+    reasons = list(comparison.differs)
     noted = comparison.published.note
-    if noted and not any(noted in text for text in found):
-        found.append(noted)
-    wanted = comparison.published.repeats
-    if wanted and FEWEST <= comparison.repeats < wanted:
-        found.append(f"{comparison.repeats} repeats, not {wanted}")
+    if noted and not any(noted in text for text in reasons):
+        reasons.append(noted)
+    printed_repeats = comparison.published.repeats
+    if printed_repeats and FEWEST <= comparison.repeats < printed_repeats:
+        reasons.append(f"{comparison.repeats} repeats, not {printed_repeats}")
     if comparison.unconverged:
-        found.append(f"{comparison.unconverged} of our {comparison.runs} runs did not converge")
-    return tuple(found)
+        reasons.append(f"{comparison.unconverged} of our {comparison.runs} runs did not converge")
+    return tuple(reasons)
 
 
 def reproductions(benchmarks: Iterable[Benchmark]) -> list[Reproduction]:
     """Return the printed scores with ours, by table, those of the same protocol first."""
     groups: dict[tuple[bool, str, str, tuple[str, ...]], list[Comparison]] = {}
     for benchmark in benchmarks:
-        for found in comparisons(benchmark):
-            theirs = found.published
-            place = (bool(found.differs), theirs.paper, theirs.table, found.departures)
-            groups.setdefault(place, []).append(found)
+        for comparison in comparisons(benchmark):
+            theirs = comparison.published
+            place = (bool(comparison.differs), theirs.paper, theirs.table, comparison.departures)
+            groups.setdefault(place, []).append(comparison)
     return [Reproduction(*place[1:], tuple(groups[place])) for place in sorted(groups, key=_order)]
 
 
 def _order(place: tuple[bool, str, str, tuple[str, ...]]) -> tuple[object, ...]:
-    """Return what sorts table 2 before table 10."""
+    """Return a key that sorts table 2 before table 10."""
     differs, paper, number, departures = place
     return differs, paper, len(number), number, departures
 
@@ -132,14 +136,14 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
 
 
 def _columns(models: set[str], runs: Sequence[Record]) -> set[str]:
-    """Return those of a table's networks that our runs have or may have, all where none is theirs.
+    """Return the networks of a table that our runs have or may have; all where they have none.
 
-    A paper need not say which network a number is of.
+    A paper need not name the network of a number.
     """
     known = {model: {has_network(run, model) for run in runs} for model in models}
     if {True} not in known.values():
         return models
-    return {model for model, found in known.items() if found in ({True}, {None})}
+    return {model for model, answers in known.items() if answers in ({True}, {None})}
 
 
 def _compared(
@@ -154,7 +158,7 @@ def _compared(
             if (value := _ours(r, condition, printed.metric)) is not None
         }
         origins = {o for r in followers for o in (r.origin, r.condition_origins.get(condition))}
-        if not samples or not _is(condition, printed) or "stand-in" in origins:
+        if not samples or not _is(condition, printed, followers[0]) or "stand-in" in origins:
             continue
         values = replicates(samples, by_fold=len({fold for fold, _ in samples}) > 1)
         differs = (
@@ -174,26 +178,31 @@ def _compared(
             differs,
             sum(r.diagnostics.get("converged") == 0 for r in followers),
             summary(np.array(values)).std if standard_error(values) is not None else None,
+            _title(condition, followers[0]),
             ours(followers),
         )
 
 
-def _is(condition: str, printed: Published) -> bool:
+def _is(condition: str, printed: Published, run: Record) -> bool:
     """Return whether a condition is the printed one, or the same on a subset of its data."""
-    wanted = printed.condition
-    return wanted is not None and (condition == wanted or condition.startswith(f"{wanted}_"))
+    variant_of = run.condition_traits.get(condition, {}).get("variant_of")
+    return printed.condition is not None and printed.condition in (condition, variant_of)
+
+
+def _title(condition: str, run: Record) -> str:
+    traits = run.condition_traits.get(condition, {})
+    return "" if traits.get("clean") else str(traits.get("title", condition))
 
 
 def _differences(
     printed: Published, condition: str, runs: Sequence[Record], origins: set[str | None]
 ) -> Iterator[str]:
-    for profile in sorted({r.profile for r in runs}):
-        if not profile.startswith("paper"):
-            yield f"profile {profile}, not paper"
+    for profile in sorted({r.profile for r in runs if not _carries_out(r, printed)}):
+        yield f"profile {profile}, which is smaller than the paper's"
     if "subset" in origins:
         yield "a subset of the data"
     if "generated" in origins:
-        yield "test images made here, equal to the official ones in law"
+        yield "test images generated here, with the same distribution as the official ones"
     if condition != printed.condition:
         yield f"condition {condition}, not {printed.condition}"
     if any(limited(r) for r in runs):
@@ -205,9 +214,9 @@ def _differences(
 
 
 def _shortfall(printed: Published, begun: int, completed: int, repeats: int) -> Iterator[str]:
-    """Yield what is missing from the repeats (folds, or seeds of one) of the protocol."""
+    """Yield the repeats (folds, or seeds of a single fold) that our runs lack."""
     if completed < begun:
-        yield f"{begun - completed} of {begun} runs not completed"
+        yield f"{begun - completed} of {begun} runs were not completed"
     if printed.repeats and repeats < min(printed.repeats, FEWEST):
         yield f"{repeats} repeat{'s' * (repeats > 1)}, not {printed.repeats}"
 
@@ -218,11 +227,24 @@ def limited(record: Record) -> bool:
 
 
 def _follows(record: Record, printed: Published) -> bool:
+    """Return whether a run follows the protocol of a printed table, at least in part."""
+    return (printed.paper, table_number(printed.table)) in _claims(record)
+
+
+def _carries_out(record: Record, printed: Published) -> bool:
+    """Return whether a run follows the protocol of a printed table as a whole."""
     return any(
-        str(entry.get("paper")) == printed.paper
-        and str(entry.get("table")).lower().removeprefix("table").strip() == printed.table.lower()
-        for entry in record.reproduces
+        claim == (printed.paper, table_number(printed.table)) and entry.get("whole", True)
+        for claim, entry in zip(_claims(record), record.reproduces, strict=True)
     )
+
+
+def _claims(record: Record) -> list[tuple[str, str]]:
+    """Return paper and number of the tables that a run's suite reproduces."""
+    return [
+        (str(entry.get("paper")), table_number(str(entry.get("table"))))
+        for entry in record.reproduces
+    ]
 
 
 def _ours(record: Record, condition: str, metric: str) -> float | None:

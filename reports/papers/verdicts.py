@@ -14,9 +14,9 @@ from bnnbench.reports.style.words import joined
 Kind = Literal["agrees", "differs", "differs much", "not comparable"]
 KINDS: tuple[Kind, ...] = ("agrees", "differs", "differs much", "not comparable")
 NEAR, FAR = 2.0, 5.0
-"""Standard errors up to which numbers agree, and beyond which they differ much."""
+"""Numbers agree up to the first, and differ much beyond the second; both in standard errors."""
 NORMAL_95 = 1.959964
-"""Half an interval of 95 % in standard errors."""
+"""Half the width of a 95 % interval, in standard errors."""
 
 
 @dataclass(frozen=True)
@@ -26,28 +26,28 @@ class Judgement:
     comparison: Comparison
     kind: Kind
     z: float | None
-    """Difference in standard errors, as a normal deviate; where the printed spread can be read in
-    several ways, by the one that speaks most against the verdict. None where numbers do not
-    compare."""
+    """The difference in standard errors, as a normal deviate. Where the printed spread can be read
+    in several ways, the reading that speaks most against the verdict counts. None where the
+    numbers cannot be compared."""
     reasons: tuple[str, ...]
-    """Why they do not compare, or how the printed spread was read."""
+    """The reasons why they cannot be compared, or the reading of the printed spread."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """How many numbers of a paper, or of all, agree."""
+    """Counts of verdicts on the numbers of one paper, or of all papers."""
 
     paper: str
     counts: Mapping[Kind, int]
 
     @property
     def compared(self) -> int:
-        """How many numbers compare."""
+        """The number of comparable numbers."""
         return sum(self.counts.values()) - self.counts["not comparable"]
 
     @property
     def clause(self) -> str:
-        """What there is to say, such as "17 of 20 printed numbers agree with ours"."""
+        """A clause such as "17 of 20 comparable printed numbers agree with ours"."""
         if not self.compared:
             return ""
         agreeing, within = self.counts["agrees"], f"with ours within {NEAR:.0f} standard errors"
@@ -68,7 +68,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Declaration:
-    """How the numbers of some tables were made, by the paper and here."""
+    """The protocol of some tables, in the paper and here."""
 
     paper: str
     tables: tuple[str, ...]
@@ -77,9 +77,9 @@ class Declaration:
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
-        """Name, the paper's and ours."""
-        mine = self.ours.entries if self.ours else {}
-        return [(name, text, mine.get(name, "")) for name, text in self.theirs.entries.items()]
+        """The name of each entry, with the paper's text and ours."""
+        entries = self.ours.entries if self.ours else {}
+        return [(name, text, entries.get(name, "")) for name, text in self.theirs.entries.items()]
 
 
 def judge(comparison: Comparison) -> Judgement:
@@ -87,12 +87,12 @@ def judge(comparison: Comparison) -> Judgement:
 
     $$ t = (ours - theirs) / sqrt(se_ours² + se_theirs² + r²/12) $$
 
-    with r the last printed place. z is as far out in the normal distribution as t is in
-    Student's, with the degrees of freedom of Welch (1947): a standard error of three seeds is
-    itself uncertain. A printed spread is a standard error, a standard deviation
-    (divided by the root of the repeats) or half an interval of 95 %. Where the paper does not
-    say which, or prints none, the verdict holds for the least and the largest standard error
-    that it may stand for, or there is none.
+    with r the last printed place. z has the same tail probability in the normal distribution as t
+    has in Student's with the degrees of freedom of Welch (1947): a standard error of three seeds
+    is itself uncertain. A printed spread is a standard error, a standard deviation (divided by
+    the root of the repeats) or half the width of a 95 % interval. Where the paper does not say
+    which, or prints none, a verdict is given only if it holds for both the smallest and the
+    largest standard error that the spread may stand for.
     """
     if comparison.differs:
         return Judgement(comparison, "not comparable", None, comparison.differs)
@@ -103,10 +103,10 @@ def judge(comparison: Comparison) -> Judgement:
             else ("our mean has no standard error")
         )
         return Judgement(comparison, "not comparable", None, (reason,))
-    found = _standard_errors(comparison)
-    if isinstance(found, str):
-        return Judgement(comparison, "not comparable", None, (found,))
-    least, largest, how = found
+    errors = _standard_errors(comparison)
+    if isinstance(errors, str):
+        return Judgement(comparison, "not comparable", None, (errors,))
+    least, largest, how = errors
     strict, mild = _z(comparison, least), _z(comparison, largest)
     if abs(strict) <= NEAR:
         return Judgement(comparison, "agrees", strict, how)
@@ -117,14 +117,14 @@ def judge(comparison: Comparison) -> Judgement:
     return Judgement(comparison, "not comparable", None, (*how, unclear))
 
 
-def _standard_errors(of: Comparison) -> tuple[float, float, tuple[str, ...]] | str:
-    """Return the least and the largest standard error of a printed mean, and how it was read."""
-    printed = of.published
+def _standard_errors(comparison: Comparison) -> tuple[float, float, tuple[str, ...]] | str:
+    """Return the smallest and the largest standard error of a printed mean, and its reading."""
+    printed = comparison.published
     spread, repeats = printed.spread, printed.repeats
     if printed.spread_kind == "none" or spread is None:
-        assert of.std is not None
-        how = "the paper prints no spread: the number may be of one run, which spreads as ours"
-        return 0.0, of.std, (how,)
+        assert comparison.std is not None
+        how = "the paper prints no spread: the number may be of one run, with the spread of ours"
+        return 0.0, comparison.std, (how,)
     # A spread that is printed as 0 may be half a unit of the last place.
     spread = spread or 10.0**-printed.decimals / 2
     if printed.spread_kind == "standard_error":
@@ -133,7 +133,7 @@ def _standard_errors(of: Comparison) -> tuple[float, float, tuple[str, ...]] | s
         return spread / NORMAL_95, spread / NORMAL_95, ()
     if not repeats:
         kind = printed.spread_kind.replace("_", " ")
-        return f"the printed spread is {kind}, and of how many runs is not stated"
+        return f"the printed spread is {kind}, and the number of runs is not stated"
     of_mean = spread / math.sqrt(repeats)
     if printed.spread_kind == "std":
         return of_mean, of_mean, ()
@@ -141,53 +141,53 @@ def _standard_errors(of: Comparison) -> tuple[float, float, tuple[str, ...]] | s
     return of_mean, spread, (how,)
 
 
-def _z(of: Comparison, theirs: float) -> float:
-    assert of.standard_error is not None
-    rounding = 10.0**-of.decimals / math.sqrt(12)
-    error = math.hypot(of.standard_error, theirs, rounding)
-    t = of.difference / error
-    uncertain = of.standard_error**4 / (of.repeats - 1)
-    if of.published.spread is None:  # theirs is taken from our repeats, too
-        uncertain = (of.standard_error**2 + theirs**2) ** 2 / (of.repeats - 1)
-    elif of.published.repeats and of.published.repeats > 1:
-        uncertain += theirs**4 / (of.published.repeats - 1)
+def _z(comparison: Comparison, theirs: float) -> float:
+    assert comparison.standard_error is not None
+    rounding = 10.0**-comparison.decimals / math.sqrt(12)
+    error = math.hypot(comparison.standard_error, theirs, rounding)
+    t = comparison.difference / error
+    uncertain = comparison.standard_error**4 / (comparison.repeats - 1)
+    if comparison.published.spread is None:  # theirs is taken from our repeats, too
+        uncertain = (comparison.standard_error**2 + theirs**2) ** 2 / (comparison.repeats - 1)
+    elif comparison.published.repeats and comparison.published.repeats > 1:
+        uncertain += theirs**4 / (comparison.published.repeats - 1)
     if uncertain == 0:
         return t
     z = -special.ndtri(special.stdtr(error**4 / uncertain, -abs(t)))
     return math.copysign(min(z, abs(t)), t)  # far out the probability is 0, and t near z
 
 
-def judgements(found: Iterable[Reproduction]) -> dict[Comparison, Judgement]:
+def judgements(reproductions: Iterable[Reproduction]) -> dict[Comparison, Judgement]:
     """Return comparison → verdict, for all printed numbers of a suite."""
-    return {c: judge(c) for reproduction in found for c in reproduction.comparisons}
+    return {c: judge(c) for reproduction in reproductions for c in reproduction.comparisons}
 
 
 def summaries(judged: Iterable[Judgement]) -> tuple[Summary, ...]:
-    """Return how many numbers agree, paper by paper."""
+    """Return the counts of verdicts, paper by paper."""
     by_paper: dict[str, list[Judgement]] = {}
-    for one in judged:
-        by_paper.setdefault(one.comparison.published.paper, []).append(one)
-    return tuple(summary(own, paper) for paper, own in sorted(by_paper.items()))
+    for judgement in judged:
+        by_paper.setdefault(judgement.comparison.published.paper, []).append(judgement)
+    return tuple(summary(group, paper) for paper, group in sorted(by_paper.items()))
 
 
 def summary(judged: Iterable[Judgement], paper: str = "") -> Summary:
-    """Return how many of these numbers agree."""
-    kinds = [one.kind for one in judged]
+    """Return the counts of these verdicts."""
+    kinds = [judgement.kind for judgement in judged]
     return Summary(paper, {kind: kinds.count(kind) for kind in KINDS})
 
 
 def clauses(judged: Sequence[Judgement]) -> tuple[str, ...]:
-    """Return what the answer of a suite says about printed numbers: one clause, or none."""
+    """Return the clause about printed numbers in the answer of a suite, if there is one."""
     text = summary(judged).clause
-    papers = list(dict.fromkeys(one.comparison.published.paper for one in judged))
+    papers = list(dict.fromkeys(judgement.comparison.published.paper for judgement in judged))
     named = f" (paper{'s' * (len(papers) > 1)} {joined(papers)})"
     return (text + named,) if text else ()
 
 
-def declarations(found: Iterable[Reproduction]) -> tuple[Declaration, ...]:
-    """Return the protocols of the tables that printed numbers are of, beside our own."""
+def declarations(reproductions: Iterable[Reproduction]) -> tuple[Declaration, ...]:
+    """Return the protocols of the printed tables, beside our own."""
     firsts: dict[tuple[str, str], Comparison] = {}
-    for reproduction in found:
+    for reproduction in reproductions:
         for comparison in reproduction.comparisons:
             firsts.setdefault((reproduction.paper, reproduction.table), comparison)
     alike: dict[tuple[str, Protocol, Protocol | None], list[str]] = {}

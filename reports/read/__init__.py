@@ -1,1 +1,1 @@
-"""From records to benchmarks that can be compared."""
+"""Readers that sort records into benchmarks that can be compared."""

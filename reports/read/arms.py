@@ -16,17 +16,17 @@ class Arm:
 
     @property
     def random(self) -> bool:
-        """Whether this is the arm that the others are compared with."""
+        """True for the arm that the others are compared with."""
         return self.rule == "random"
 
 
 def arm_of(label: str, run: Record) -> Arm | None:
-    """Return the arm that a row of the tables is, of which `run` is one; None for none.
+    """Return the arm of a table's row, given one of its runs; None without active learning.
 
-    Behind the run's own label, `label` may name settings.
+    After the run's own label, `label` may name settings.
     """
     acquisition = run.run.get("acquisition")
     if not isinstance(acquisition, Mapping):
         return None
-    method, _, arm = run.method.rpartition("-")
-    return Arm(method + label.removeprefix(run.method), arm, str(acquisition.get("rule")))
+    method = run.method[: -len(run.arm) - 1]
+    return Arm(method + label[len(run.method) :], run.arm, str(acquisition.get("rule")))

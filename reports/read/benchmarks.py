@@ -1,16 +1,19 @@
-"""Sort records into what may be compared: one profile, one data set, one network."""
+"""Benchmarks: records that may be compared, of one profile, one data set and one network."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from bnnbench.datasets.conditions.base import Clean, acquisitions
+from bnnbench.datasets.conditions.condition_names import CLEAN
+from bnnbench.datasets.conditions.traits import Traits, from_data
+from bnnbench.datasets.origins import ORIGINS
 from bnnbench.metrics import PROBED
 from bnnbench.reports.read.arms import Arm, arm_of
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import differing
-from bnnbench.reports.style.palette import method_order
+from bnnbench.reports.style.palette import in_order
+from bnnbench.suites.engine.declare import names
 from bnnbench.suites.engine.declare.description import canonical_json
 from bnnbench.suites.engine.store.record import Record
 
@@ -29,13 +32,13 @@ class Benchmark:
     dataset: str
     origin: str
     setting: str
-    """What tells it from another benchmark of this data set; "" where it is the only one."""
+    """The setting that distinguishes benchmarks of one data set; "" for the only one."""
     runs: Mapping[str, tuple[Record, ...]]
     """method label → its runs, in the order of the tables"""
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What no other benchmark of the page has."""
+        """A key that no other benchmark of the page has."""
         return self.profile, self.dataset, self.origin, self.setting
 
     @cached_property
@@ -45,69 +48,87 @@ class Benchmark:
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
-        """The test conditions, clean data first; of active learning, after the last round.
+        """The test conditions, clean data first; with active learning, after the last round.
 
-        What probes measured is not among them.
+        Conditions that only probes measured are left out.
         """
-        names = {name for r in self.records for name in (*r.scores, *r.condition_origins)}
+        names = set(self.traits)
         kinds = {(c, tuple(s)) for r in self.records for c, s in r.scores.items()}
         names -= {condition for condition, scores in kinds if scores and is_probed(scores)}
-        counted = {name: acquisitions(name) for name in names}
-        last = max((found[0] for found in counted.values() if found), default=0)
-        shown = {n: f[1] if f else n for n, f in counted.items() if not f or f[0] == last}
-        return tuple(sorted(shown, key=lambda name: (shown[name] != Clean.name, name)))
+        last = max((self.traits[name].acquisitions or 0 for name in names), default=0)
+        names = {name for name in names if self.traits[name].acquisitions in (None, last)}
+        return tuple(sorted(names, key=lambda name: (not self.traits[name].clean, name)))
+
+    @cached_property
+    def traits(self) -> Mapping[str, Traits]:
+        """Condition → its traits; all conditions under which some run was scored, including those
+        of probes."""
+        described = {n: data for r in self.records for n, data in r.condition_traits.items()}
+        names = {name for r in self.records for name in (*r.scores, *r.condition_origins)}
+        return {name: from_data(described.get(name, {"title": name})) for name in sorted(names)}
+
+    def condition(self, name: str) -> str:
+        """Return a test condition in running text."""
+        return self.traits[name].title if name in self.traits else name
 
     @property
     def main(self) -> str:
-        """The condition that stands for all where only one is shown."""
-        return self.conditions[0] if self.conditions else Clean.name
+        """The condition that is shown where there is room for only one."""
+        return self.conditions[0] if self.conditions else CLEAN
 
     @cached_property
     def rounds(self) -> tuple[str, ...]:
-        """Clean data after each round of active learning, in order; empty without."""
-        names = {name for r in self.records for name in r.condition_origins}
-        counted = {name: found for name in names if (found := acquisitions(name))}
-        clean = [name for name, found in counted.items() if found[1] == Clean.name]
-        return tuple(sorted(clean, key=lambda name: counted[name][0]))
+        """The conditions of clean data after each round of active learning, in order."""
+        counts = {
+            name: traits.acquisitions
+            for name, traits in self.traits.items()
+            if traits.clean and traits.acquisitions is not None
+        }
+        return tuple(sorted(counts, key=lambda name: counts[name]))
 
     @property
     def own_networks(self) -> Mapping[str, str]:
-        """Method → its network in a few words, of methods that have not that of the others."""
+        """Method → its network in a few words, for methods with one of their own."""
         firsts = {method: runs[0] for method, runs in self.runs.items()}
-        return {m: network_words(record) for m, record in firsts.items() if has_own_network(record)}
+        return {
+            m: network_description(record)
+            for m, record in firsts.items()
+            if has_own_network(record)
+        }
 
     @property
     def arms(self) -> Mapping[str, Arm]:
-        """Label → arm of active learning, of the labels that are one."""
-        found = {label: arm_of(label, runs[0]) for label, runs in self.runs.items()}
-        return {label: arm for label, arm in found.items() if arm}
+        """Label → arm, for the labels that are arms of active learning."""
+        arms = {label: arm_of(label, runs[0]) for label, runs in self.runs.items()}
+        return {label: arm for label, arm in arms.items() if arm}
 
     @property
     def title(self) -> str:
-        """The name on pages, with whatever tells it apart."""
+        """The title on pages, with the setting where there are several."""
         titles = (r.title for r in self.records if r.title)
-        shown = labels.case(self.dataset, next(titles, ""))
-        return f"{shown} ({self.setting})" if self.setting else shown
+        name = labels.case(self.dataset, next(titles, ""))
+        return f"{name} ({self.setting})" if self.setting else name
 
     def origin_of(self, condition: str) -> str:
         """Return the least official origin of the data that a condition was scored on."""
-        ranks = ("original", "generated", "subset", "stand-in")
-        seen = {self.origin} | {
+        origins = {self.origin} | {
             r.condition_origins[condition] for r in self.records if condition in r.condition_origins
         }
-        return max(seen, key=lambda origin: ranks.index(origin) if origin in ranks else 3)
+        return max(
+            origins, key=lambda origin: ORIGINS.index(origin) if origin in ORIGINS else len(ORIGINS)
+        )
 
 
 def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
     """Return the benchmarks of the records, profiles in order of `FIRST`, data sets by name.
 
-    Runs of one label with other settings are another method, and are labelled as such.
+    Runs with the same label but other settings count as another method and are labelled so.
     """
     groups: dict[tuple[str, str, str], dict[str, list[Record]]] = defaultdict(dict)
     for record in sorted(records, key=has_own_network):
         place = groups[record.profile, record.dataset, record.origin]
         place.setdefault(_protocol(record, place), []).append(record)
-    found = []
+    collected = []
     for (profile, dataset, origin), protocols in groups.items():
         ordered = sorted(protocols)
         first = [protocols[p][0].run for p in ordered]
@@ -115,21 +136,21 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
         settings = differing(parts) if len(parts) > 1 else [""]
         for protocol, setting in zip(ordered, settings, strict=True):
             runs = _by_method(protocols[protocol])
-            found.append(Benchmark(profile, dataset, origin, setting, runs))
-    return sorted(found, key=lambda b: (_rank(b.profile), b.profile, b.dataset, b.setting))
+            collected.append(Benchmark(profile, dataset, origin, setting, runs))
+    return sorted(collected, key=lambda b: (_rank(b.profile), b.profile, b.dataset, b.setting))
 
 
-def network_words(record: Record) -> str:
-    """Return a method's own network in a few words; the page lists layers that a suite gave."""
-    own = record.own_network
-    if own is None:
+def network_description(record: Record) -> str:
+    """Return a method's own network in a few words; the page lists layers given by a suite."""
+    network = record.own_network
+    if network is None:
         return "given by the suite"
-    count, name = own.get("parameters"), str(own.get("class")).rpartition(":")[2]
-    return f"{name}, {count} parameters, structure {str(own.get('structure_sha256'))[:12]}"
+    name, count = names.class_name(str(network.get("class"))), network.get("parameters")
+    return f"{name}, {count} parameters, structure {str(network.get('structure_sha256'))[:12]}"
 
 
 def is_probed(scores: Iterable[str]) -> bool:
-    """Return whether probes measured all of these."""
+    """Return whether probes measured all of these scores."""
     return PROBED.keys() >= set(scores)
 
 
@@ -139,7 +160,10 @@ def has_own_network(record: Record) -> bool:
 
 
 def _protocol(record: Record, others: Mapping[str, Sequence[Record]]) -> str:
-    """Return what records must share; one with a network of its own joins those of its source."""
+    """Return the key that records of a benchmark share.
+
+    A record with a network of its own joins the records of the same source.
+    """
     source = record.run.get("source")
     if has_own_network(record):
         alike = [p for p, records in others.items() if records[0].run.get("source") == source]
@@ -154,7 +178,10 @@ def _by_method(records: Iterable[Record]) -> dict[str, tuple[Record, ...]]:
         settings = canonical_json([record.run.get(part) for part in _SETTINGS])
         variants[record.method].setdefault(settings, []).append(record)
     rows: dict[str, tuple[Record, ...]] = {}
-    for label in sorted(variants, key=method_order):
+    arms = {
+        label: arm_of(label, next(iter(groups.values()))[0]) for label, groups in variants.items()
+    }
+    for label in in_order(variants, {label: arm for label, arm in arms.items() if arm}):
         groups = [variants[label][settings] for settings in sorted(variants[label])]
         texts = differing([_settings(group[0]) for group in groups])
         for group, text in zip(groups, texts, strict=True):
@@ -167,7 +194,7 @@ _SETTINGS = ("method", "acquisition")
 
 
 def _settings(record: Record) -> object:
-    """Return what tells one variant of a method from another."""
+    """Return the settings that distinguish variants of a method."""
     method, acquisition = (record.run.get(part) for part in _SETTINGS)
     return {**method, "acquisition": acquisition} if isinstance(method, Mapping) else method
 

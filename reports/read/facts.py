@@ -1,17 +1,17 @@
-"""What the records say about data, settings, failures and provenance, summed up over runs."""
+"""Data, settings, failures and provenance of the records, summarised over runs."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network_words
+from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network_description
 from bnnbench.reports.read.health import findings
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import call, flatten
 from bnnbench.suites.engine.store.record import Record
 
 LONG = 24
-"""Facts of more characters than this are listed below the table of the others."""
+"""Facts with more characters than this are listed below the table."""
 
 
 FACTS = {
@@ -30,7 +30,7 @@ FACTS = {
     "largest_input_deviation_test": "largest input, test",
     "download_bytes": "download",
 }
-"""Names of facts in the order of the table; the others follow."""
+"""Fact → its name on pages, in the order of the table; other facts follow."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class DataFacts:
     """condition → origin of its data"""
     facts: Mapping[str, str]
     findings: tuple[str, ...] = ()
-    """What is worth knowing before a score is believed, a phrase each."""
+    """Phrases about peculiarities that a reader should know before trusting a score."""
     transforms: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     """path → checksum"""
 
     @property
     def rows(self) -> str:
-        """Rows of training and test data in words, "" where unknown."""
+        """The numbers of training and test rows in words, "" where unknown."""
         train, test = self.facts.get("train rows"), self.facts.get("test rows")
         return f"{train} + {test} rows" if train and test else ""
 
@@ -62,11 +62,11 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class Failure:
-    """Runs of one method on one data set that ended alike."""
+    """Runs of one method on one data set that failed in the same way."""
 
     method: str
     dataset: str
-    """The name on pages."""
+    """The title of the data set on pages."""
     status: str
     reason: str
     where: str
@@ -91,31 +91,31 @@ def data_facts(benchmark: Benchmark) -> DataFacts:
     for name, value in (item for facts in distinct for item in facts.items()):
         if value not in values[name]:
             values[name].append(value)
-    done = [known for known in values.pop("transforms", []) if isinstance(known, list)]
-    kept = [known for known in values.pop("files", []) if isinstance(known, Mapping)]
+    transforms = [known for known in values.pop("transforms", []) if isinstance(known, list)]
+    checksums = [known for known in values.pop("files", []) if isinstance(known, Mapping)]
     return DataFacts(
         benchmark.title,
         benchmark.origin,
         {c: benchmark.origin_of(c) for c in benchmark.conditions},
         {
             FACTS.get(name, name.replace("_", " ")): _summed_up(
-                values[name], WORDS.get(name, plain)
+                values[name], FORMATTERS.get(name, plain)
             )
             for name in sorted(values, key=_fact_order)
         },
         tuple(findings(distinct)),
-        tuple(dict.fromkeys(str(step) for steps in done for step in steps)),
-        {str(path): str(checksum) for files in kept for path, checksum in files.items()},
+        tuple(dict.fromkeys(str(step) for steps in transforms for step in steps)),
+        {str(path): str(checksum) for files in checksums for path, checksum in files.items()},
     )
 
 
 def failures(records: Sequence[Record]) -> list[Failure]:
-    """Return the runs that were not completed, those that ended alike together."""
+    """Return the runs that were not completed, grouped by reason."""
     groups: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
     for record in records:
         if record.status != "completed":
             lines = (record.error or "").strip().splitlines()
-            reason = lines[-1] if lines else "no reason was kept"
+            reason = lines[-1] if lines else "no reason was recorded"
             case = labels.case(record.dataset, record.title)
             groups[record.method, case, record.status, reason].append(record)
     return [
@@ -133,19 +133,19 @@ def origins(records: Sequence[Record]) -> list[Origin]:
     groups: dict[tuple[tuple[str, str], ...], list[Record]] = defaultdict(list)
     for record in records:
         groups[tuple(provenance_entries(record).items())].append(record)
-    found = []
+    listed = []
     for entries, runs in sorted(groups.items(), key=lambda item: -len(item[1])):
         times = sorted(str(r.provenance.get("finished", "")) for r in runs)
         span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
         readable = {name.replace("_", " "): text for name, text in entries}
-        found.append(Origin(len(runs), readable | ({"finished": span} if times[-1] else {})))
-    return found
+        listed.append(Origin(len(runs), readable | ({"finished": span} if times[-1] else {})))
+    return listed
 
 
 def provenance_entries(record: Record) -> dict[str, str]:
     """Return the commit, versions and machine of a run, but not its time."""
-    told = {k: v for k, v in record.provenance.items() if k not in ("finished", "chosen")}
-    return dict(sorted(flatten(told).items()))
+    entries = {k: v for k, v in record.provenance.items() if k not in ("finished", "chosen")}
+    return dict(sorted(flatten(entries).items()))
 
 
 def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:
@@ -160,23 +160,23 @@ def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:
 
 
 def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
-    """Return data sets → their network, a layer each; sets of one network together.
+    """Return data sets → the layers of their network; data sets with the same network share a key.
 
-    A network that is a method's own is listed with the method.
+    A method's own network is listed with the method.
     """
     users: dict[tuple[str, ...], dict[str, None]] = {}
     for benchmark in benchmarks:
         for method, runs in benchmark.runs.items():
             layers = runs[0].run.get("architecture")
             listed = layers if isinstance(layers, list) else [layers]
-            words = tuple(call(layer) for layer in listed)
+            texts = tuple(call(layer) for layer in listed)
             name = benchmark.title
             if has_own_network(runs[0]):
                 arm = benchmark.arms.get(method)
                 name = f"{arm.method if arm else method} on {name}"
             if runs[0].own_network is not None:
-                words = (network_words(runs[0]),)
-            users.setdefault(words, {})[name] = None
+                texts = (network_description(runs[0]),)
+            users.setdefault(texts, {})[name] = None
     return {", ".join(names): list(layers) for layers, names in users.items()}
 
 
@@ -189,11 +189,11 @@ def _fact_order(name: str) -> tuple[int, str]:
     return (list(FACTS).index(name) if name in FACTS else len(FACTS), name)
 
 
-def _summed_up(values: Sequence[object], words: Callable[[object], str]) -> str:
+def _summed_up(values: Sequence[object], text_of: Callable[[object], str]) -> str:
     numbers = [value for value in values if isinstance(value, (int, float))]
     if len(numbers) == len(values) > 1:
-        return f"{words(min(numbers))} to {words(max(numbers))}"
-    texts = [words(v) for v in values[:3]]
+        return f"{text_of(min(numbers))} to {text_of(max(numbers))}"
+    texts = [text_of(v) for v in values[:3]]
     return "; ".join(texts) + (f"; and {len(values) - 3} more" if len(values) > 3 else "")
 
 
@@ -222,8 +222,8 @@ def _size(value: object) -> str:
     return f"{value / 1e6:,.0f} MB" if value >= 1e7 else f"{value / 1e3:,.0f} kB"
 
 
-WORDS: Mapping[str, Callable[[object], str]] = {
+FORMATTERS: Mapping[str, Callable[[object], str]] = {
     "test_twins_in_train": _percent,
     "download_bytes": _size,
 }
-"""How facts are printed that are no plain numbers."""
+"""Fact → the function that prints it, where it is not a plain number."""

@@ -22,10 +22,10 @@ def results(folder: str | Path) -> pd.DataFrame:
     """Return one row per score of the runs in a suite's folder, or in a folder of several.
 
     Columns: suite, profile, dataset, origin (of the data that were scored), condition, method,
-    seed, fold, metric, value, unit and the run's key. Of runs of other settings under the same
-    names, the one that a command last asked for counts. Diverged and failed runs have no score;
+    seed, fold, metric, value, unit and the run's key. Where runs have the same names but other
+    settings, the one last requested by a command counts. Diverged and failed runs have no score;
     `costs` has their status. Raises ValueError for a folder without results, and `Damaged`,
-    which names the cure, for a record that cannot be read.
+    which names the remedy, for a record that cannot be read.
     """
     return _frame(folder, METRIC_COLUMNS, metric_rows)
 
@@ -35,15 +35,15 @@ def costs(folder: str | Path) -> pd.DataFrame:
 
     Columns: suite, profile, dataset, origin, method, seed, fold, status, fit_seconds,
     compile_seconds (before the fit), predict_seconds, peak_bytes, fitted_together, fit_joules
-    (NaN where nobody counts them), device and the run's key.
+    (NaN where they are not measured), device and the run's key.
     """
-    found = _frame(folder, COST_COLUMNS, cost_rows)
-    return found.assign(**{name: pd.to_numeric(found[name]) for name in COSTS})
+    table = _frame(folder, COST_COLUMNS, cost_rows)
+    return table.assign(**{name: pd.to_numeric(table[name]) for name in COSTS})
 
 
 def _frame(
     folder: str | Path, columns: tuple[str, ...], rows: Callable[[Iterable[Record]], list[Row]]
 ) -> pd.DataFrame:
     records = [r for place in suite_folders(Path(folder)) for r in Store(place).current()]
-    found = sorted((*row, record.key) for record in records for row in rows([record]))
-    return pd.DataFrame(found, columns=[*columns, "key"])
+    entries = sorted((*row, record.key) for record in records for row in rows([record]))
+    return pd.DataFrame(entries, columns=[*columns, "key"])

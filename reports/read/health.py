@@ -1,55 +1,55 @@
-"""What may spoil a score before any method is fitted: duplicates, constant and far inputs."""
+"""Peculiarities of data that may distort scores: duplicates, constant and distant inputs."""
 
 from collections.abc import Mapping, Sequence
 
 FAR = 10.0
-"""Deviations from the training mean beyond which an input is worth a word."""
+"""Standard deviations from the training mean beyond which an input is mentioned."""
 
 LISTED = 12
-"""Constant inputs that are named one by one."""
+"""Up to this many constant inputs are named one by one."""
 
 NEEDED = ("train_rows", "test_rows", "features", "test_twins_in_train", "constant_columns")
-"""Facts without which the others cannot be told."""
+"""Facts that the findings are made from."""
 
 
 def findings(facts: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return what is worth knowing of a data set, given the facts of its folds: a phrase each."""
-    found = (check(facts) for check in (_unknown, _twins, _repeats, _constant, _far))
-    return [phrase for phrase in found if phrase]
+    """Return a phrase for each peculiarity of a data set, given the facts of its folds."""
+    phrases = (check(facts) for check in (_unknown, _twins, _repeats, _constant, _far))
+    return [phrase for phrase in phrases if phrase]
 
 
 def _unknown(facts: Sequence[Mapping[str, object]]) -> str:
-    missing = [name for name in NEEDED if not all(name in one for one in facts)]
-    return f"the records do not tell {_list(missing)}" if missing else ""
+    missing = [name for name in NEEDED if not all(name in fold for fold in facts)]
+    return f"the records do not state {_list(missing)}" if missing else ""
 
 
 def _twins(facts: Sequence[Mapping[str, object]]) -> str:
-    counts = [_twin_count(one) for one in facts]
-    rows = {n for one in facts if isinstance(n := one.get("test_rows"), int)}
+    counts = [_twin_count(fold) for fold in facts]
+    rows = {n for fold in facts if isinstance(n := fold.get("test_rows"), int)}
     if not any(counts):
         return ""
     of = f" of {_number(rows.pop())}" if len(rows) == 1 else ""
     return f"{_range(counts)}{of} test rows have an exact twin in training"
 
 
-def _twin_count(one: Mapping[str, object]) -> int:
-    """Return how many test rows have a twin; of older records only the share is known."""
-    count = one.get("test_twins")
-    share, rows = one.get("test_twins_in_train"), one.get("test_rows")
+def _twin_count(fold: Mapping[str, object]) -> int:
+    """Return the number of test rows with a twin; older records state only the share."""
+    count = fold.get("test_twins")
+    share, rows = fold.get("test_twins_in_train"), fold.get("test_rows")
     if not isinstance(count, int) and isinstance(share, (int, float)) and isinstance(rows, int):
         return round(share * rows)
     return count if isinstance(count, int) else 0
 
 
 def _repeats(facts: Sequence[Mapping[str, object]]) -> str:
-    counts = [n for one in facts if isinstance(n := one.get("train_repeats", 0), int)]
+    counts = [n for fold in facts if isinstance(n := fold.get("train_repeats", 0), int)]
     if not any(counts):
         return ""
     return f"{_range(counts)} training rows repeat an earlier one"
 
 
 def _constant(facts: Sequence[Mapping[str, object]]) -> str:
-    columns = [c for one in facts if isinstance(c := one.get("constant_columns"), list)]
+    columns = [c for fold in facts if isinstance(c := fold.get("constant_columns"), list)]
     if not any(columns):
         return ""
     count = _range([len(c) for c in columns])
@@ -64,14 +64,14 @@ def _constant(facts: Sequence[Mapping[str, object]]) -> str:
 def _far(facts: Sequence[Mapping[str, object]]) -> str:
     names = ("largest_input_deviation_test", "largest_input_deviation_train")
     test, train = (
-        max((v for one in facts if isinstance(v := one.get(name), (int, float))), default=0.0)
+        max((v for fold in facts if isinstance(v := fold.get(name), (int, float))), default=0.0)
         for name in names
     )
     if test <= FAR:
         return ""
     return (
-        f"a test input lies {test:.3g} training deviations from the mean, none of training farther "
-        f"than {train:.3g}"
+        f"a test input lies {test:.3g} training standard deviations from the mean; no training "
+        f"input lies farther than {train:.3g}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The points of problems of a single input, as the store keeps them beside predictions."""
+"""The points of problems with a single input, which the store keeps beside predictions."""
 
 import zipfile
 
@@ -8,11 +8,11 @@ from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile)
-"""Errors that damaged files raise; the page names the runs in its list of damage."""
+"""Errors raised by damaged files; the page lists such runs as damaged."""
 
 
 def points_of(store: Store, record: Record) -> Curve | None:
-    """Return the points that a run was fitted to and tested at, None unless of a single input."""
+    """Return the training and test points of a run; None unless they have a single input."""
     try:
         return curve(store_of(store, record.key), record)
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""How the runs of a method ended: none is dropped in silence, nor one that never was begun."""
+"""Counts of the runs of a method by their ending, including those that were never begun."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from bnnbench.suites.engine.store.record import Record
 
 @dataclass(frozen=True)
 class Success:
-    """The runs of one method: those asked for are the folds and seeds of any method."""
+    """The runs of one method; the requested ones are the folds and seeds of any method."""
 
     method: str
     asked: int
@@ -22,33 +22,26 @@ class Success:
 
     @property
     def missing(self) -> int:
-        """Folds and seeds that other methods have and of which the store holds no run."""
+        """The number of folds and seeds that other methods have, and this one does not."""
         return self.asked - self.begun
 
     @property
     def begun(self) -> int:
-        """Runs in the store, however they ended."""
+        """The number of runs in the store, however they ended."""
         return self.completed + self.diverged + self.failed
 
     @property
     def share(self) -> float:
-        """Completed of asked; NaN where nothing was asked."""
+        """The share of requested runs that were completed; NaN where none was requested."""
         return self.completed / self.asked if self.asked else math.nan
 
     @property
     def whole(self) -> bool:
-        """Whether every run was completed."""
+        """True if every requested run was completed."""
         return self.completed == self.asked
 
-    @property
-    def words(self) -> str:
-        """In words, such as "17 of 20: 2 diverged, 1 not run"."""
-        ends = {"diverged": self.diverged, "failed": self.failed, "not run": self.missing}
-        other = ", ".join(f"{count} {end}" for end, count in ends.items() if count)
-        return f"{self.completed} of {self.asked}" + (f": {other}" if other else "")
-
     def __add__(self, other: "Success") -> "Success":
-        """Return both together, as over several data sets."""
+        """Return the sum of two counts, such as those on several data sets."""
         return Success(
             self.method,
             self.asked + other.asked,
@@ -60,23 +53,23 @@ class Success:
 
 
 def successes(benchmark: Benchmark, methods: Sequence[str] = ()) -> dict[str, Success]:
-    """Return method → how its runs ended on one data set, for `methods` or all that have runs."""
+    """Return method → its counts on one data set, for `methods` or all that have runs."""
     asked = len({(r.fold, r.seed) for r in benchmark.records})
     named = methods or tuple(benchmark.runs)
     return {name: _success(name, benchmark.runs.get(name, ()), asked) for name in named}
 
 
 def over_all(benchmarks: Iterable[Benchmark], methods: Sequence[str]) -> dict[str, Success]:
-    """Return method → how its runs ended over all data sets."""
-    found = {name: Success(name, 0, 0) for name in methods}
+    """Return method → its counts over all data sets."""
+    totals = {name: Success(name, 0, 0) for name in methods}
     for benchmark in benchmarks:
-        for name, one in successes(benchmark, methods).items():
-            found[name] += one
-    return found
+        for name, success in successes(benchmark, methods).items():
+            totals[name] += success
+    return totals
 
 
 def _success(method: str, runs: Sequence[Record], asked: int) -> Success:
     ends = [run.status for run in runs]
     counts = (ends.count(end) for end in ("completed", "diverged", "failed"))
-    astray = sum(r.status == "completed" and r.diagnostics.get("converged") == 0 for r in runs)
-    return Success(method, asked, *counts, unconverged=astray)
+    unconverged = sum(r.status == "completed" and r.diagnostics.get("converged") == 0 for r in runs)
+    return Success(method, asked, *counts, unconverged=unconverged)

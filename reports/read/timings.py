@@ -1,4 +1,4 @@
-"""Sessions of pytest-benchmark: what methods take per example, and what became slower."""
+"""Sessions of pytest-benchmark: the time of methods per example, and changes of it."""
 
 import json
 import math
@@ -8,49 +8,51 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+from bnnbench.datasets.reading.whole_files import read_regular
+
 BASE = "adamw"
 """The method that others are compared with, in the same session."""
 
 PHASES = ("fit", "predict")
 
 LEAST = 0.1
-"""Changes below this share are none, however steady the timings."""
+"""Changes below this share are ignored, however steady the timings."""
 
 SPREADS = 3.0
-"""Spreads of both sessions beyond which a change is one."""
+"""A change counts if it exceeds this many times the spread of both sessions."""
 
 ENOUGH = 8
-"""Timings in common from which on their typical change is taken for that of the machine."""
+"""With this many common timings, their typical change is attributed to the machine."""
 
 NORMAL = 1.4826
-"""The standard deviation of a normal distribution over its median absolute deviation."""
+"""The ratio of the standard deviation to the median absolute deviation, if normal."""
 
 Verdict = Literal["", "slower", "faster"]
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What one benchmark took: the minimum and the median of its rounds, in seconds."""
+    """The time of one benchmark: the minimum and the median of its rounds, in seconds."""
 
     name: str
     minimum: float
     median: float
     rounds: int
-    told: Mapping[str, Any] = field(default_factory=dict)
-    """What the benchmark noted beside."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """Additional information that the benchmark recorded."""
 
     @property
     def spread(self) -> float:
-        """How far the median lies above the minimum, as a share of the minimum."""
+        """The distance of the median above the minimum, as a share of the minimum."""
         return (self.median - self.minimum) / self.minimum
 
     @property
     def is_of_method(self) -> bool:
-        """Whether it tells a method's seconds and for how many examples."""
-        examples = self.told.get("examples")
+        """True if it is the time of a method for a known number of examples."""
+        examples = self.notes.get("examples")
         return (
-            isinstance(self.told.get("method"), str)
-            and self.told.get("phase") in PHASES
+            isinstance(self.notes.get("method"), str)
+            and self.notes.get("phase") in PHASES
             and isinstance(examples, int)
             and examples > 0
         )
@@ -68,7 +70,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Change:
-    """How many times as long something took as in an earlier session."""
+    """The ratio of a timing to that of an earlier session, with a verdict."""
 
     ratio: float
     verdict: Verdict
@@ -76,19 +78,19 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """What became of every timing that two sessions share."""
+    """The changes of all timings that two sessions share."""
 
     by_name: Mapping[str, Change]
     drift: float
-    """The typical ratio, which verdicts leave out; 1 where too few are shared."""
+    """The typical ratio, which verdicts divide out; 1 where too few timings are shared."""
     before: Session
     gone: tuple[str, ...]
     """Benchmarks of the earlier session that the later one lacks."""
 
-    def named(self, verdict: Verdict) -> list[tuple[str, float]]:
-        """Return name and ratio of those with a verdict, the largest change first."""
-        found = [(n, c.ratio) for n, c in self.by_name.items() if c.verdict == verdict]
-        return sorted(found, key=lambda item: -abs(math.log(item[1])))
+    def with_verdict(self, verdict: Verdict) -> list[tuple[str, float]]:
+        """Return name and ratio of the timings with this verdict, the largest change first."""
+        ratios = [(n, c.ratio) for n, c in self.by_name.items() if c.verdict == verdict]
+        return sorted(ratios, key=lambda item: -abs(math.log(item[1])))
 
 
 @dataclass(frozen=True)
@@ -97,18 +99,18 @@ class Phase:
 
     timing: Timing
     ratio: float | None
-    """To the base's, None where that was not timed."""
+    """The ratio to the base's time, None where the base was not timed."""
     change: Change | None
 
     @property
     def seconds(self) -> float:
-        """For one example."""
-        return self.timing.minimum / float(self.timing.told["examples"])
+        """The seconds per example."""
+        return self.timing.minimum / float(self.timing.notes["examples"])
 
     @property
     def warmup(self) -> float | None:
-        """Seconds that the first call took beyond the later ones."""
-        value = self.timing.told.get("warmup_seconds")
+        """The seconds that the first call took beyond the later ones."""
+        value = self.timing.notes.get("warmup_seconds")
         return float(value) if isinstance(value, (int, float)) else None
 
 
@@ -119,16 +121,16 @@ class Group:
     problem: str
     device: str
     rows: Mapping[str, Mapping[str, Phase]]
-    """method → phase → what it took, the shortest fits first"""
+    """method → phase → its time, the shortest fits first"""
     absent: tuple[str, ...]
     """Methods that were not timed here."""
 
 
 def read_session(path: Path) -> Session:
-    """Return a session; raises ValueError with the cause and the cure."""
+    """Return a session; raises ValueError with the cause and the remedy."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        timings = [_timing(one) for one in content["benchmarks"]]
+        content = json.loads(read_regular(path).decode())
+        timings = [_timing(entry) for entry in content["benchmarks"]]
         return Session(
             _machine(content.get("machine_info") or {}),
             str(content.get("datetime", ""))[:16].replace("T", " "),
@@ -141,45 +143,45 @@ def read_session(path: Path) -> Session:
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"{path} is no JSON of pytest-benchmark, or not whole ({error!r}); `make benchmark` "
-            "writes it anew"
+            f"{path} is not a complete JSON file of pytest-benchmark ({error!r}); "
+            "`make benchmark` writes a new one"
         ) from error
 
 
 def changes(now: Session, before: Session) -> Changes:
-    """Return what became slower or faster than noise allows.
+    """Return the changes between two sessions, with verdicts on those that exceed the noise.
 
-    A ratio of minima, divided by the median ratio, counts where it differs from 1 by more
-    than `LEAST` and than `SPREADS` times the noise: the spreads of both timings together with
-    the scatter of all ratios, which tells how much the machine changed its pace in between.
+    A ratio of minima, divided by the median ratio, counts where it differs from 1 by more than
+    `LEAST` and by more than `SPREADS` times the noise. The noise combines the spreads of both
+    timings with the scatter of all ratios, which shows how much the machine's pace varied.
     """
     shared = {name: before.timings[name] for name in now.timings if name in before.timings}
     ratios = {name: now.timings[name].minimum / old.minimum for name, old in shared.items()}
     drift, scatter = _pace(list(ratios.values()))
-    found = {}
+    by_name = {}
     for name, old in shared.items():
         noise = SPREADS * math.hypot(old.spread, now.timings[name].spread, scatter)
-        found[name] = Change(ratios[name], _verdict(ratios[name] / drift, max(LEAST, noise)))
+        by_name[name] = Change(ratios[name], _verdict(ratios[name] / drift, max(LEAST, noise)))
     gone = tuple(sorted(before.timings.keys() - now.timings.keys()))
-    return Changes(found, drift, before, gone)
+    return Changes(by_name, drift, before, gone)
 
 
 def groups(session: Session, since: Changes | None, methods: Sequence[str]) -> list[Group]:
-    """Return the methods' timings by problem and device; `methods` are all that there are."""
-    found: dict[tuple[str, str], dict[str, dict[str, Timing]]] = {}
+    """Return the methods' timings by problem and device; `methods` are all registered ones."""
+    by_place: dict[tuple[str, str], dict[str, dict[str, Timing]]] = {}
     for timing in session.timings.values():
         if timing.is_of_method:
-            place = str(timing.told.get("problem", "")), str(timing.told.get("device", ""))
-            method, phase = str(timing.told["method"]), str(timing.told["phase"])
-            found.setdefault(place, {}).setdefault(method, {})[phase] = timing
+            place = str(timing.notes.get("problem", "")), str(timing.notes.get("device", ""))
+            method, phase = str(timing.notes["method"]), str(timing.notes["phase"])
+            by_place.setdefault(place, {}).setdefault(method, {})[phase] = timing
     return [
         Group(problem, device, _rows(timed, since), tuple(m for m in methods if m not in timed))
-        for (problem, device), timed in found.items()
+        for (problem, device), timed in by_place.items()
     ]
 
 
 def others(session: Session) -> list[Timing]:
-    """Return the timings that are not of a method's fit or prediction."""
+    """Return the timings other than those of a method's fit or prediction."""
     return [timing for timing in session.timings.values() if not timing.is_of_method]
 
 
@@ -202,7 +204,7 @@ def _rows(
 
 
 def _pace(ratios: Sequence[float]) -> tuple[float, float]:
-    """Return the median ratio and the scatter of the others: a std, by their median deviation."""
+    """Return the median ratio, and the standard deviation of all by their median deviation."""
     if len(ratios) < ENOUGH:
         return 1.0, 0.0
     drift = median(ratios)
@@ -213,19 +215,19 @@ def _verdict(ratio: float, noise: float) -> Verdict:
     return "slower" if ratio > 1 + noise else "faster" if ratio < 1 / (1 + noise) else ""
 
 
-def _timing(one: Mapping[str, Any]) -> Timing:
-    stats = one["stats"]
+def _timing(entry: Mapping[str, Any]) -> Timing:
+    stats = entry["stats"]
     minimum, middle = float(stats["min"]), float(stats["median"])
     if not 0 < minimum <= middle < math.inf:
-        raise ValueError(f"{one['fullname']} took {minimum} to {middle} seconds")
-    told = dict(one.get("extra_info") or {})
-    return Timing(str(one["fullname"]), minimum, middle, int(stats["rounds"]), told)
+        raise ValueError(f"{entry['fullname']} took {minimum} to {middle} seconds")
+    notes = dict(entry.get("extra_info") or {})
+    return Timing(str(entry["fullname"]), minimum, middle, int(stats["rounds"]), notes)
 
 
-def _machine(told: Mapping[str, Any]) -> str:
-    cpu = told.get("cpu") or {}
+def _machine(info: Mapping[str, Any]) -> str:
+    cpu = info.get("cpu") or {}
     cores = cpu.get("count")
-    parts = [told.get("node"), cpu.get("brand_raw") or told.get("processor")]
-    parts += [f"{cores} cores" if cores else None, told.get("system"), told.get("python_version")]
+    parts = [info.get("node"), cpu.get("brand_raw") or info.get("processor")]
+    parts += [f"{cores} cores" if cores else None, info.get("system"), info.get("python_version")]
     names = ["", "", "", "", "Python "]
     return ", ".join(f"{n}{p}" for n, p in zip(names, parts, strict=True) if p)

@@ -1,7 +1,7 @@
-"""The sections of a page, each in a file of its own: its tables, its figures and its words.
+"""The sections of a page, each in a file of its own: its tables, its figures and its texts.
 
-A file here has a function `sections(material)` that returns the sections of one profile, none
-where it has nothing to show. To add a kind of section: a file, and a line below.
+A file here has a function `sections(material)` that returns the sections of one profile, or none
+if there is nothing to show. To add a kind of section, add a file and a line below.
 """
 
 import importlib

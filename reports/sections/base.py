@@ -1,4 +1,4 @@
-"""What a section of a page is: a heading, words, tables to choose from, and figures."""
+"""The parts of a section of a page: headings, notes, tables to choose from, and figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from bnnbench.suites.engine.store.store import Store
 
 @dataclass(frozen=True)
 class Material:
-    """What the sections of one profile are made from."""
+    """The material from which the sections of one profile are made."""
 
     store: Store
     benchmarks: tuple[Benchmark, ...]
     methods: tuple[str, ...]
     styles: Mapping[str, Style]
     anchor: str
-    """Tells the figures of this profile from those of others on the page."""
+    """A prefix that distinguishes this profile's figures from others on the page."""
 
     @cached_property
     def main_tables(self) -> tuple[Table, ...]:
@@ -32,8 +32,8 @@ class Material:
         pairs = zip(self.benchmarks, conditions, strict=True)
         return tuple(condition_table(b, name, self.methods) for b, name in pairs)
 
-    def named(self, kind: str) -> Iterator[tuple[Benchmark, str, str]]:
-        """Return each benchmark, an identifier for its figures of a kind, and where they are."""
+    def figure_places(self, kind: str) -> Iterator[tuple[Benchmark, str, str]]:
+        """Yield each benchmark, an identifier for its figures of a kind, and its title."""
         for number, benchmark in enumerate(self.benchmarks):
             name = identifier(self.anchor, number, kind)
             yield benchmark, name, where_of(benchmark, benchmark.origin)
@@ -47,9 +47,9 @@ class Gallery:
     explanation: str
     drawings: tuple[Drawing, ...]
     legend: bool = False
-    """Whether colours must be explained: methods share a figure."""
+    """True if methods share a figure, so that colours must be explained."""
     wide: bool = False
-    """Whether each figure takes the whole width."""
+    """True if each figure takes the whole width."""
 
 
 @dataclass(frozen=True)
@@ -60,31 +60,31 @@ class Block:
     heading: str = ""
     note: str = ""
     origin: str = ""
-    """The origin of its data, where that is to be seen beside the heading."""
+    """The origin of its data, where it is shown beside the heading."""
     counts_runs: bool = True
-    """Whether it shows how many runs there are."""
+    """True if it shows the number of runs."""
     folded: bool = False
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Rows of text under headings, folded away."""
+    """Rows of text under headings, in a folded block."""
 
     title: str
     name: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text_columns: tuple[int, ...] = ()
-    """Columns that hold words rather than numbers."""
+    """Columns of text rather than numbers."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What shows together: one of several that a reader switches between."""
+    """Blocks that are shown together: one of several choices that a reader switches between."""
 
     blocks: tuple[Block, ...] = ()
     by: str = ""
-    """What the choice is between: "set" or "metric"."""
+    """The kind of choice: "set" or "metric"."""
     name: str = ""
     note: str = ""
     drawing: Drawing | None = None
@@ -100,13 +100,13 @@ class Section:
     title: str = ""
     note: str = ""
     departures: tuple[str, ...] = ()
-    """Where a suite departs from the paper whose numbers stand here."""
+    """Departures of the suite from the paper whose numbers are shown."""
     choices: tuple[Choice, ...] = ()
     galleries: tuple[Gallery, ...] = ()
     damage: tuple[Damage, ...] = ()
     """Runs whose predictions cannot be read."""
     absent: int = 0
-    """How many completed runs have no predictions in the store."""
+    """The number of completed runs without predictions in the store."""
 
     @property
     def tables(self) -> list[Table]:
@@ -115,22 +115,22 @@ class Section:
 
 
 def figures(title: str, explanation: str, drawings: Sequence[Drawing]) -> tuple[Gallery, ...]:
-    """Return the gallery of figures that methods share, none where there are no figures."""
+    """Return a gallery of figures that methods share; empty without figures."""
     return (Gallery(title, explanation, tuple(drawings), legend=True),) if drawings else ()
 
 
 def figures_alone(galleries: Sequence[Gallery]) -> Iterator[Section]:
-    """Return a section without tables, none where there are no figures."""
+    """Yield a section without tables, or nothing without figures."""
     if galleries:
         yield Section(galleries=tuple(galleries))
 
 
 def where_of(benchmark: Benchmark, origin: str) -> str:
-    """Return the data set's name, with its origin unless that is the original."""
+    """Return the data set's title, with its origin unless the data are original."""
     name = benchmark.title
     return name if origin == "original" else f"{name} ({origin})"
 
 
 def origin_to_show(benchmark: Benchmark) -> str:
-    """Return the origin of a benchmark's data unless it is the original."""
+    """Return the origin of a benchmark's data, "" for original data."""
     return "" if benchmark.origin == "original" else benchmark.origin

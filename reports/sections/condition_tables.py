@@ -20,9 +20,9 @@ from bnnbench.reports.style import labels
 def condition_table(
     benchmark: Benchmark, condition: str, methods: Sequence[str], minor: bool = False
 ) -> Table:
-    """Return methods by metrics under one test condition; the clean one also shows costs.
+    """Return methods by metrics under one test condition; the first condition also shows costs.
 
-    `minor` gives the table of the metrics that this one leaves out.
+    With `minor`, the table has the metrics that are otherwise left out.
     """
     scored = {n for r in benchmark.records for n in r.scores.get(condition, {})}
     names = [name for name in ordered(scored) if labels.is_minor(name, scored) is minor]
@@ -35,17 +35,17 @@ def condition_table(
         )
         for name in names
     ]
-    if condition == benchmark.conditions[0] and not minor:
+    if condition == benchmark.main and not minor:
         costs = [r.cost for r in benchmark.records if r.cost]
         known = [name for name in COSTS if any(getattr(c, name) for c in costs)]
         pairs += [cost_column(benchmark, name, methods) for name in known]
-    title = f"{benchmark.title}, {labels.condition(condition)}"
+    title = f"{benchmark.title}, {benchmark.condition(condition)}"
     table = table_of(title, pairs, benchmark, methods, benchmark.origin_of(condition))
     return replace(table, unanswered=_unanswered(benchmark, condition, names))
 
 
 def _unanswered(benchmark: Benchmark, condition: str, metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return why methods are not scored by metrics of a table, a line for each reason."""
+    """Return the reasons why methods are not scored by metrics of a table, a line for each."""
     blamed: dict[tuple[str, str], dict[str, None]] = {}
     for method, runs in benchmark.runs.items():
         for record in runs:
@@ -57,7 +57,7 @@ def _unanswered(benchmark: Benchmark, condition: str, metrics: Sequence[str]) ->
 
 
 def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
-    """Return methods by what their fits say about themselves."""
+    """Return methods by the diagnostics of their fits."""
     names = sorted({name for r in benchmark.records for name in r.diagnostics})
     pairs = [diagnostic_column(benchmark, name, methods) for name in names]
     return table_of(benchmark.title, pairs, benchmark, methods, benchmark.origin)
@@ -66,7 +66,7 @@ def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
 def overview(
     name: str, benchmarks: Sequence[Benchmark], tables: Sequence[Table], methods: Sequence[str]
 ) -> Table:
-    """Return methods by data sets for one metric, out of the tables of the data sets."""
+    """Return methods by data sets for one metric, taken from the tables of the data sets."""
     picked = []
     for benchmark, table in zip(benchmarks, tables, strict=True):
         at = [i for i, column in enumerate(table.columns) if column.name == name]
@@ -78,16 +78,18 @@ def overview(
         columns.append(replace(table.columns[i], heading=benchmark.title))
     rows = []
     for k, method in enumerate(methods):
-        mine = [(table.rows[k], table.rows[k].cells[i]) for _, table, i in picked]
+        entries = [(table.rows[k], table.rows[k].cells[i]) for _, table, i in picked]
         runs, completed, asked = (
-            sum(getattr(row, name) for row, _ in mine) for name in ("runs", "completed", "asked")
+            sum(getattr(row, name) for row, _ in entries) for name in ("runs", "completed", "asked")
         )
-        rows.append(Row(method, tuple(cell for _, cell in mine), runs, completed, asked))
+        rows.append(Row(method, tuple(cell for _, cell in entries), runs, completed, asked))
     origins = {table.origin for _, table, _ in picked}
     origin = origins.pop() if len(origins) == 1 else "mixed"
-    rounds = {benchmark.main for benchmark, _, _ in picked if benchmark.rounds}
-    after = f", {labels.condition(min(rounds))}" if rounds and first.kind == "score" else ""
-    return Table(first.heading + after, tuple(columns), tuple(rows), origin)
+    rounds = {benchmark.condition(benchmark.main) for benchmark, _, _ in picked if benchmark.rounds}
+    after = f", {min(rounds)}" if rounds and first.kind == "score" else ""
+    unsteady = dict.fromkeys(line for _, table, _ in picked for line in table.unsteady)
+    title = first.heading + after
+    return Table(title, tuple(columns), tuple(rows), origin, unsteady=tuple(unsteady))
 
 
 def table_of(
@@ -105,8 +107,20 @@ def table_of(
         completed = sum(r.status == "completed" for r in runs)
         rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed, asked))
     columns = tuple(column for column, _ in pairs)
-    apart = tuple(f"{m} ({networks[m]})" for m in methods if m in networks)
-    return Table(title, columns, tuple(rows), origin, apart)
+    own_networks = tuple(f"{m} ({networks[m]})" for m in methods if m in networks)
+    return Table(title, columns, tuple(rows), origin, own_networks, unsteady_lines(benchmark))
+
+
+def unsteady_lines(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return a line for each method whose predictions are not those of each row by itself."""
+    conditions: dict[tuple[str, str], dict[str, None]] = {}
+    for method, runs in benchmark.runs.items():
+        for record in runs:
+            for condition, reason in record.unsteady.items():
+                conditions.setdefault((method, reason), {})[benchmark.condition(condition)] = None
+    return tuple(
+        f"{method}: {reason} ({', '.join(names)})" for (method, reason), names in conditions.items()
+    )
 
 
 def ordered(names: set[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Quality against what it costs: seconds to fit, seconds to predict, memory, energy."""
+"""Quality against cost: seconds to fit, seconds to predict, memory, energy."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,7 +13,7 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
 SCORES = ("nll", "rmse", "wasserstein2")
-"""The score that is set against costs: the first that a data set has; lower is better."""
+"""Scores to plot against costs; the first that a data set has is used; lower is better."""
 
 COSTS = {
     "fit_seconds": "seconds to fit",
@@ -24,14 +24,15 @@ COSTS = {
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the figures of scores by what they cost."""
+    """Yield the figures of scores against costs."""
     drawings = []
-    pairs = zip(material.named("cost"), material.main_tables, strict=True)
+    pairs = zip(material.figure_places("cost"), material.main_tables, strict=True)
     for (benchmark, name, where), table in pairs:
         drawings += cost_drawings(benchmark, table, material.styles, name, where)
     about = (
-        "Lower left is better: less error for less time or memory. Dashes join the methods that "
-        "no other beats in both; those that do not train are left out. Bars are one standard error."
+        "The lower left is better: a smaller error for less time or memory. The dashed line joins "
+        "the methods that no other method beats in both. Methods that do not train are left out. "
+        "Error bars are one standard error."
     )
     yield from figures_alone(figures("Cost against quality", about, drawings))
 
@@ -43,9 +44,9 @@ def cost_drawings(
     identifier: str,
     where: str,
 ) -> list[Drawing]:
-    """Return a figure for each cost that is known; `table` is of clean data.
+    """Return a figure for each known cost; `table` has the scores on clean data.
 
-    Floors, which do not train, are left out: they cost nothing and are far from all others.
+    Methods that do not train are left out: they cost nothing and lie far from all others.
     """
     columns = {column.name: i for i, column in enumerate(table.columns)}
     score = next((name for name in SCORES if name in columns), None)
@@ -65,10 +66,10 @@ def cost_drawings(
 
 
 def _points(rows: Sequence[Row], places: tuple[int, int], scale: float) -> dict[str, Point]:
-    """Return what the rows say in two places: the cost, by its scale, and the score."""
-    found = {}
+    """Return method → its scaled cost and its score, from these two places of the rows."""
+    points = {}
     for row in rows:
         spent, scored = (row.cells[place] for place in places)
         if isinstance(spent, Cell) and isinstance(scored, Cell):
-            found[row.method] = Point(scale * spent.mean, scored.mean, scored.standard_error)
-    return found
+            points[row.method] = Point(scale * spent.mean, scored.mean, scored.standard_error)
+    return points

@@ -1,6 +1,5 @@
-"""Coverage far outside the data: methods by intervals and sides, beside the printed scores."""
+"""Coverage far outside the data: methods by intervals and sides, with the printed scores."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -29,51 +28,53 @@ Values = Callable[[FoldCoverage], float]
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return a section for each data set that is tested far outside."""
+    """Yield a section for each data set that is tested far outside the training inputs."""
     anchor, styles = material.anchor, material.styles
-    for number, found in enumerate(covered(material.store, material.benchmarks)):
-        where = where_of(found.benchmark, found.benchmark.origin)
-        drawings = coverage_drawings(found, styles, identifier(anchor, number, "coverage"), where)
-        gallery = Gallery(f"Coverage far outside, {where}", found.explanation, drawings)
-        table = coverage_table(found)
+    for number, coverage in enumerate(covered(material.store, material.benchmarks)):
+        where = where_of(coverage.benchmark, coverage.benchmark.origin)
+        drawings = coverage_drawings(
+            coverage, styles, identifier(anchor, number, "coverage"), where
+        )
+        gallery = Gallery(f"Coverage far outside, {where}", coverage.explanation, drawings)
+        table = coverage_table(coverage)
         yield Section(
             labels.sentence(table.title),
-            found.explanation,
-            tuple(found.departures),
+            coverage.explanation,
+            tuple(coverage.departures),
             (Choice((Block(table),)),),
             (gallery,),
         )
 
 
-def coverage_table(found: Covered) -> Table:
-    """Return methods by coverage, its correlation with mass and its distance from it.
+def coverage_table(coverage: Covered) -> Table:
+    """Return methods by coverage, its correlation with the mass and its distance from the mass.
 
-    The mean over folds, with its standard error. Printed scores stand in rows of their own.
+    Values are means over folds with standard errors. Printed scores have rows of their own.
     """
     kinds = list(_columns())
     rows = []
-    for method, folds in found.folds.items():
+    for method, folds in coverage.folds.items():
         cells = tuple(_cell(folds, value) for _, value, _ in kinds)
-        runs = found.benchmark.runs[method]
+        runs = coverage.benchmark.runs[method]
         completed = sum(record.status == "completed" for record in runs)
         rows.append(Row(method, cells, len(runs), completed, label=method))
-    for method in dict.fromkeys(row.method for row in found.printed):
-        scores = [found.printed_score(method, *wanted) for _, _, wanted in kinds]
+    for method in dict.fromkeys(row.method for row in coverage.printed):
+        scores = [coverage.printed_score(method, *key) for _, _, key in kinds]
         networks = max(_networks(row) for row in scores if row)
         cells = tuple(Cell(r.value, None, networks) if r else "not printed" for r in scores)
         rows.append(Row(f"{labels.sentence(method)} (printed)", cells, networks, networks))
-    benchmark = found.benchmark
+    benchmark = coverage.benchmark
     title = f"{benchmark.title}: coverage of the true function"
     columns = tuple(replace(column, benchmark=benchmark.identity) for column, _, _ in kinds)
     return Table(title, columns, tuple(rows), benchmark.origin)
 
 
-Wanted = tuple[str, str, str]
+PrintedKey = tuple[str, str, str]
 """Metric, side and interval of a printed score; the interval may be empty."""
 
 
-def _columns() -> Iterator[tuple[Column, Values, Wanted]]:
-    """Yield each column, its value of a fold, and the printed score that belongs there."""
+def _columns() -> Iterator[tuple[Column, Values, PrintedKey]]:
+    """Yield each column, the function of a fold that fills it, and the key of its printed score."""
     for side in SIDES:
         for k, interval in enumerate(SIGMAS):
             heading = f"{k + 1}σ, {WHERE[side]}"
@@ -104,22 +105,21 @@ def _cell(folds: Sequence[FoldCoverage], value: Values) -> Entry:
 
 
 def _networks(row: Published) -> int:
-    """Return how many networks are behind a printed score, 1 where that is not stated."""
-    stated = re.search(r"networks=(\d+)", row.protocol)
-    return int(stated[1]) if stated else 1
+    """Return the number of networks of a printed score, 1 where it is not stated."""
+    return int(row.protocol.get("networks", 1))
 
 
 def coverage_drawings(
-    found: Covered, styles: Mapping[str, Style], name: str, where: str
+    coverage: Covered, styles: Mapping[str, Style], name: str, where: str
 ) -> tuple[Drawing, ...]:
     """Return coverage against mass on both sides, a drawing for each method."""
     drawings = []
-    for k, (method, folds) in enumerate(found.folds.items()):
+    for k, (method, folds) in enumerate(coverage.folds.items()):
         curves = {
             side: np.mean([getattr(fold.curve, side) for fold in folds], axis=0) for side in SIDES
         }
         printed = {
-            side: list(zip(NOMINAL, found.printed_sigma(method, side), strict=False))
+            side: list(zip(NOMINAL, coverage.printed_sigma(method, side), strict=False))
             for side in SIDES
         }
         both = np.mean([fold.curve.correlations[2] for fold in folds])

@@ -18,16 +18,16 @@ class DatasetTables:
     minor: tuple[Table, ...]
     diagnostics: Table
     sized: tuple[tuple[Family, tuple[Table, ...]], ...] = ()
-    """Families of conditions that differ in size alone, with a table for each metric."""
+    """Families of conditions that differ only in size, with a table for each metric."""
     minor_by_size: tuple[tuple[str, Table], ...] = ()
-    """Condition and table of the metrics folded away, of the families' conditions."""
+    """Condition and table of minor metrics, for the conditions of families."""
     parts: tuple[tuple[Family, tuple[Table, ...]], ...] = ()
-    """Families that a mean stands for, with their tables."""
+    """Families that are summarised by a mean, with their tables."""
     part_tables: tuple[Table, ...] = ()
-    """Of these side by side."""
+    """Tables of `parts` side by side, one for each metric."""
 
     @property
-    def shown(self) -> tuple[Table, ...]:
+    def filled(self) -> tuple[Table, ...]:
         """The tables that have columns."""
         return tuple(table for table in self.tables if table.columns)
 
@@ -38,21 +38,21 @@ class DatasetTables:
 
     @property
     def named_tables(self) -> list[tuple[str, Table]]:
-        """Condition and table, without empty tables and without the families' conditions."""
+        """Condition and table, without empty tables and without conditions of families."""
         in_families = {c for family, _ in self.families for c in family.sizes}
         in_families -= {self.benchmark.main}
         return [(c, t) for c, t in self._with_conditions if c not in in_families]
 
     @property
     def tables_by_size(self) -> list[tuple[str, Table]]:
-        """Condition and tables of the families' conditions, those of minor metrics too.
+        """Condition and table for the conditions of families, including minor metrics.
 
-        But for the parts of a mean, of which a page would have a hundred.
+        Parts of a mean are left out; a page would have a hundred of them.
         """
-        shown = {condition for condition, _ in self.named_tables}
-        shown |= {condition for family, _ in self.parts for condition in family.sizes}
-        found = [(c, t) for c, t in self._with_conditions if c not in shown]
-        return found + list(self.minor_by_size)
+        listed = {condition for condition, _ in self.named_tables}
+        listed |= {condition for family, _ in self.parts for condition in family.sizes}
+        others = [(c, t) for c, t in self._with_conditions if c not in listed]
+        return others + list(self.minor_by_size)
 
     @property
     def _with_conditions(self) -> list[tuple[str, Table]]:

@@ -1,4 +1,4 @@
-"""Distances of predictions to those of a reference, out of the tables of clean data."""
+"""Distances of predictions to those of a reference, from the tables of clean data."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,15 +13,15 @@ NAMES = ("wasserstein2", "kl_from_reference")
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the figures of distances to the predictions of a reference."""
+    """Yield the figures of distances to the predictions of a reference."""
     drawings = []
-    pairs = zip(material.named("distance"), material.main_tables, strict=True)
+    pairs = zip(material.figure_places("distance"), material.main_tables, strict=True)
     for (_, name, where), table in pairs:
         drawings += distance_drawings(table, material.styles, name, where)
     about = (
-        "The means over test inputs and runs of the 2-Wasserstein distance and of the "
-        "Kullback-Leibler divergence to the reference's predictions. Lower left is nearer. Bars "
-        "are one standard error."
+        "The 2-Wasserstein distance and the Kullback-Leibler divergence to the reference's "
+        "predictions, averaged over test inputs and runs. Methods at the lower left are nearer. "
+        "Error bars are one standard error."
     )
     yield from figures_alone(figures("Distance to the reference", about, drawings))
 
@@ -29,17 +29,17 @@ def sections(material: Material) -> Iterator[Section]:
 def distance_drawings(
     table: Table, styles: Mapping[str, Style], identifier: str, where: str
 ) -> list[Drawing]:
-    """Return the figure of a data set, none where no distances to a reference were scored."""
+    """Return the figure of a data set; empty where no distances to a reference were scored."""
     columns = {column.name: i for i, column in enumerate(table.columns)}
     if not all(name in columns for name in NAMES):
         return []
-    found = {}
+    distances_by_method = {}
     for row in table.rows:
         first, second = (row.cells[columns[name]] for name in NAMES)
         if isinstance(first, Cell) and isinstance(second, Cell):
             errors = first.standard_error, second.standard_error
-            found[row.method] = Distance(first.mean, second.mean, *errors)
-    if not any(distance.is_shown for distance in found.values()):
+            distances_by_method[row.method] = Distance(first.mean, second.mean, *errors)
+    if not any(distance.is_shown for distance in distances_by_method.values()):
         return []
     unit = table.columns[columns[NAMES[0]]].unit
-    return [distances.draw(found, styles, identifier, where, unit)]
+    return [distances.draw(distances_by_method, styles, identifier, where, unit)]

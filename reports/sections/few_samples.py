@@ -1,8 +1,7 @@
-"""Divergence from an exact predictive by the number of draws, and how many draws match."""
+"""Divergence from an exact predictive by the number of draws, and equivalent numbers of draws."""
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +22,6 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.record import Record
 
-CONDITION = re.compile(r"samples_(\d+)")
 MAIN = "kl_to_exact"
 OTHERS = ("total_variation", "kl_from_exact", "logistic_error", "cubic_error")
 DRAWN = (MAIN, "logistic_error")
@@ -31,29 +29,42 @@ MONTE_CARLO = "monte_carlo"
 MULTIPLES = (1, 2, 4)
 PRINTED = {"ciber": "CIBER", "monte carlo": "Monte Carlo"}
 RESAMPLES, INTERVAL = 2000, (2.5, 97.5)
-"""Of folds, for the interval of a number of draws, and its percentiles."""
+"""The number of bootstrap resamples for an interval of a number of draws, and its percentiles."""
 
 Curves = Float[ndarray, "repeats counts"]
 
 
 @dataclass(frozen=True)
-class Counted:
-    """One data set: what several methods make of the same few draws."""
+class FewDraws:
+    """One data set on which several methods predict from the same few draws."""
 
     benchmark: Benchmark
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
         """The numbers of draws, ascending."""
-        found = {int(m[1]) for r in self._records for c in r.scores if (m := _match(c))}
-        return tuple(sorted(found))
+        return tuple(sorted(self._conditions))
+
+    @cached_property
+    def _conditions(self) -> Mapping[int, str]:
+        """Number of draws → condition."""
+        traits = self.benchmark.traits
+        measured = {c for r in self._records for c in r.scores}
+        return {draws: c for c in measured if (draws := traits[c].draws) is not None}
+
+    def condition(self, draws: int) -> str:
+        """Return the name of the condition with this number of draws."""
+        return self._conditions[draws]
 
     @cached_property
     def _records(self) -> tuple[Record, ...]:
         return tuple(
             r
             for r in self.benchmark.records
-            if any(_match(c) and MAIN in scores for c, scores in r.scores.items())
+            if any(
+                self.benchmark.traits[c].draws is not None and MAIN in scores
+                for c, scores in r.scores.items()
+            )
         )
 
     @cached_property
@@ -64,7 +75,7 @@ class Counted:
 
     @cached_property
     def baseline(self) -> str | None:
-        """The method that takes the draws as they are."""
+        """The plain Monte Carlo method, which uses the draws as they are."""
         for method in self.methods:
             described = self.benchmark.runs[method][0].run.get("method")
             integral = described.get("integral") if isinstance(described, Mapping) else None
@@ -73,98 +84,102 @@ class Counted:
         return None
 
     def curves(self, method: str, metric: str) -> Curves:
-        """Return repeats by counts, of all repeats (a fold and a seed) that have every count."""
+        """Return repeats x counts, for all repeats (a fold and a seed) that have every count."""
         rows = []
         for record in sorted(self.benchmark.runs[method], key=lambda r: (r.fold, r.seed)):
-            row = [record.scores.get(f"samples_{n}", {}).get(metric) for n in self.counts]
+            row = [record.scores.get(self._conditions[n], {}).get(metric) for n in self.counts]
             if None not in row:
                 rows.append(row)
         return np.array(rows, float).reshape(len(rows), len(self.counts))
 
     @property
     def explanation(self) -> str:
-        """What was measured, in words, and what is printed of it."""
+        """The text above the tables: the measurement and the printed values."""
         repeats = len(self.curves(self.methods[0], MAIN))
         printed = " and ".join(
             f"{row.value:.3f} for {PRINTED.get(row.method, labels.sentence(row.method))}"
             for row in _printed(self._records)
         )
         text = (
-            "Divergence KL(estimate ‖ exact) of the predictive density from the exact one, the "
-            f"mean over test inputs and {repeats} repeats, each with draws from the exact "
-            "posterior that all methods share."
+            "The divergence KL(estimate ‖ exact) of the predictive density from the exact one, "
+            f"averaged over test inputs and {repeats} repeats. In each repeat all methods share "
+            "the same draws from the exact posterior."
         )
         if printed:
             text += (
-                f" The paper prints {printed} with 5 draws, for data that it does not describe: "
-                "no more than the order of magnitude compares."
+                f" The paper prints {printed} with 5 draws, for data that it does not describe; "
+                "only the order of magnitude can be compared."
             )
         return text
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the errors of few draws beside an exact predictive, where they were measured."""
+    """Yield the errors of few draws relative to an exact predictive, where they were measured."""
     drawings: list[Drawing] = []
     choices = []
-    for benchmark, name, where in material.named("draws"):
-        found = Counted(benchmark)
-        if found.counts:
-            drawings += count_drawings(found, material.styles, name, where)
-            heading, blocks = benchmark.title, tuple(_blocks(found))
-            choices.append(Choice(blocks, "set", heading, found.explanation))
+    for benchmark, name, where in material.figure_places("draws"):
+        few_draws = FewDraws(benchmark)
+        if few_draws.counts:
+            drawings += count_drawings(few_draws, material.styles, name, where)
+            heading, blocks = benchmark.title, tuple(_blocks(few_draws))
+            choices.append(Choice(blocks, "set", heading, few_draws.explanation))
     about = (
-        "Errors of what few draws of the weights say of the exact predictive, against their "
-        "number: the mean over repeats, with a band of one standard error."
+        "Errors of predictions from a few draws of the weights, relative to the exact predictive, "
+        "against the number of draws: the mean over repeats, with a band of one standard error."
     )
     if choices:
         galleries = figures("Errors by draws", about, drawings)
-        title = "Few draws beside the exact predictive"
+        title = "Few draws compared with the exact predictive"
         yield Section(title, choices=tuple(choices), galleries=galleries)
 
 
-def _blocks(found: Counted) -> Iterator[Block]:
-    table = divergence_table(found)
-    origin = origin_to_show(found.benchmark)
+def _blocks(few_draws: FewDraws) -> Iterator[Block]:
+    table = divergence_table(few_draws)
+    origin = origin_to_show(few_draws.benchmark)
     yield Block(table, labels.sentence(table.title), origin=origin, counts_runs=False)
-    if (equal := equal_table(found)) and equal.rows:
+    if (equal := equal_table(few_draws)) and equal.rows:
         note = (
-            "Where the mean of Monte Carlo falls to the divergence on the left, on straight lines "
-            "between logarithms; in brackets the 95 % bootstrap interval over repeats."
+            "The last column is the number of draws at which the mean of Monte Carlo falls to the "
+            "divergence in the first column, interpolated between logarithms; in brackets is the "
+            "95 % bootstrap interval over repeats."
         )
         yield Block(equal, labels.sentence(equal.title), note, counts_runs=False)
-    for other in other_tables(found):
-        yield Block(other, labels.sentence(other.title), counts_runs=False, folded=True)
+    for error_table in other_tables(few_draws):
+        yield Block(error_table, labels.sentence(error_table.title), counts_runs=False, folded=True)
 
 
-def divergence_table(found: Counted, metric: str = MAIN) -> Table:
+def divergence_table(few_draws: FewDraws, metric: str = MAIN) -> Table:
     """Return methods by numbers of draws."""
     columns = tuple(
         Column(f"{metric}_{n}", f"{n}", PROBED[metric].unit, None, 2, digits=2,
-               benchmark=found.benchmark.identity, condition=f"samples_{n}")
-        for n in found.counts
+               benchmark=few_draws.benchmark.identity, condition=few_draws.condition(n))
+        for n in few_draws.counts
     )  # fmt: skip
     rows = []
-    for method in found.methods:
-        curves = found.curves(method, metric)
+    for method in few_draws.methods:
+        curves = few_draws.curves(method, metric)
         if len(curves):
-            rows.append(_row(found, method, [_cell(values) for values in curves.T]))
-    title = f"{found.benchmark.title}: {labels.metric(metric)} against draws"
-    return Table(title, columns, tuple(rows), found.benchmark.origin)
+            rows.append(_row(few_draws, method, [_cell(values) for values in curves.T]))
+    title = f"{few_draws.benchmark.title}: {labels.metric(metric)} against draws"
+    return Table(title, columns, tuple(rows), few_draws.benchmark.origin)
 
 
-def other_tables(found: Counted) -> list[Table]:
-    """Return the tables of the other errors, those that were measured."""
-    tables = (divergence_table(found, metric) for metric in OTHERS)
-    return [shown for shown in tables if shown.rows]
+def other_tables(few_draws: FewDraws) -> list[Table]:
+    """Return the tables of the other errors that were measured."""
+    tables = (divergence_table(few_draws, metric) for metric in OTHERS)
+    return [filled for filled in tables if filled.rows]
 
 
-def equal_table(found: Counted) -> Table | None:
-    """Return how many draws Monte Carlo needs where another method has n; None without both."""
-    baseline = found.baseline
+def equal_table(few_draws: FewDraws) -> Table | None:
+    """Return the number of Monte Carlo draws that match n draws of each other method.
+
+    None without a Monte Carlo baseline.
+    """
+    baseline = few_draws.baseline
     if baseline is None:
         return None
-    needed = [n for n in found.counts if all(k * n in found.counts for k in MULTIPLES)]
-    base, places = found.curves(baseline, MAIN), {n: i for i, n in enumerate(found.counts)}
+    needed = [n for n in few_draws.counts if all(k * n in few_draws.counts for k in MULTIPLES)]
+    base, places = few_draws.curves(baseline, MAIN), {n: i for i, n in enumerate(few_draws.counts)}
     columns = [Column("own", "Own, n draws", "nats", None, digits=2)]
     columns += [
         Column(f"baseline_{k}", f"{baseline}, {k if k > 1 else ''}n draws", "nats", None, digits=2)
@@ -172,35 +187,35 @@ def equal_table(found: Counted) -> Table | None:
     ]
     columns.append(Column("equal", f"Draws of {baseline} for the same", "draws", None))
     rows = []
-    for method in (m for m in found.methods if m != baseline):
-        own = found.curves(method, MAIN)
+    for method in (m for m in few_draws.methods if m != baseline):
+        curves = few_draws.curves(method, MAIN)
         for n in needed:
-            cells: list[Entry] = [_cell(own[:, places[n]])]
+            cells: list[Entry] = [_cell(curves[:, places[n]])]
             cells += [_cell(base[:, places[k * n]]) for k in MULTIPLES]
-            cells.append(equal_draws(own[:, places[n]], base, found.counts))
-            rows.append(_row(found, method, cells, f"{method}, n = {n}"))
-    title = f"{found.benchmark.title}: draws of {baseline} for the same divergence"
-    return Table(title, tuple(columns), tuple(rows), found.benchmark.origin)
+            cells.append(equal_draws(curves[:, places[n]], base, few_draws.counts))
+            rows.append(_row(few_draws, method, cells, f"{method}, n = {n}"))
+    title = f"{few_draws.benchmark.title}: draws of {baseline} for the same divergence"
+    return Table(title, tuple(columns), tuple(rows), few_draws.benchmark.origin)
 
 
-def equal_draws(own: Float[ndarray, " repeats"], base: Curves, counts: Sequence[int]) -> str:
-    """Return where the mean of `base` falls to that of `own`, with its bootstrap interval.
+def equal_draws(values: Float[ndarray, " repeats"], base: Curves, counts: Sequence[int]) -> str:
+    """Return the count at which the mean of `base` falls to that of `values`, with an interval.
 
-    On straight lines between the logarithms; repeats are resampled in pairs where there are
-    equally many.
+    Means are interpolated between logarithms. The interval is a bootstrap over pairs of repeats;
+    it is left out where their numbers differ.
     """
-    at = _crossing(own.mean(), base.mean(0), counts)
-    if len(own) < 2 or len(own) != len(base):
+    at = _crossing(values.mean(), base.mean(0), counts)
+    if len(values) < 2 or len(values) != len(base):
         return _draws(at, counts)
     rng = np.random.default_rng(0)
-    chosen = rng.integers(len(own), size=(RESAMPLES, len(own)))
-    found = [_crossing(own[rows].mean(), base[rows].mean(0), counts) for rows in chosen]
-    low, high = np.percentile(found, INTERVAL, method="nearest")
+    chosen = rng.integers(len(values), size=(RESAMPLES, len(values)))
+    crossings = [_crossing(values[rows].mean(), base[rows].mean(0), counts) for rows in chosen]
+    low, high = np.percentile(crossings, INTERVAL, method="nearest")
     return f"{_draws(at, counts)} ({_draws(low, counts)} to {_draws(high, counts)})"
 
 
 def _crossing(level: float, curve: Float[ndarray, " counts"], counts: Sequence[int]) -> float:
-    """Return the first number at which the curve is at the level, 0 or infinity beyond."""
+    """Return the first number at which the curve reaches the level; 0 or infinity outside."""
     if curve[0] <= level:
         return float(counts[0]) if curve[0] == level else 0.0
     below = np.flatnonzero(curve <= level)
@@ -218,20 +233,20 @@ def _draws(number: float, counts: Sequence[int]) -> str:
 
 
 def count_drawings(
-    found: Counted, styles: Mapping[str, Style], name: str, where: str
+    few_draws: FewDraws, styles: Mapping[str, Style], name: str, where: str
 ) -> tuple[Drawing, ...]:
     """Return errors against the number of draws, both logarithmic."""
     drawings = []
     for metric in DRAWN:
-        curves = {m: c for m in found.methods if len(c := found.curves(m, metric))}
+        curves = {m: c for m in few_draws.methods if len(c := few_draws.curves(m, metric))}
         if curves:
             place, axis = f"{name}-{metric}", labels.metric(metric)
-            drawings.append(figure.draw(curves, found.counts, styles, place, where, axis))
+            drawings.append(figure.draw(curves, few_draws.counts, styles, place, where, axis))
     return tuple(drawings)
 
 
-def _row(found: Counted, method: str, cells: Sequence[Entry], name: str = "") -> Row:
-    runs = found.benchmark.runs[method]
+def _row(few_draws: FewDraws, method: str, cells: Sequence[Entry], name: str = "") -> Row:
+    runs = few_draws.benchmark.runs[method]
     completed = sum(record.status == "completed" for record in runs)
     return Row(name or method, tuple(cells), len(runs), completed, label=method)
 
@@ -250,6 +265,3 @@ def _printed(records: Sequence[Record]) -> Iterator[Published]:
     }
     for claim in sorted(claims):
         yield from (row for row in table(*claim) if row.metric == "kl_predictive")
-
-
-_match: Callable[[str], re.Match[str] | None] = CONDITION.fullmatch

@@ -17,7 +17,7 @@ from bnnbench.suites.engine.store.store import Store
 
 @dataclass(frozen=True)
 class Panels:
-    """One fold's predictions, a drawing for each method, and whose bands are the truth."""
+    """One fold's predictions, a drawing for each method, and the name of the reference."""
 
     drawings: tuple[Drawing, ...]
     fold: int
@@ -25,14 +25,14 @@ class Panels:
 
     @property
     def explanation(self) -> str:
-        """What is drawn, in words."""
+        """The text above the figures."""
         text = (
-            f"Fold {self.fold}, seed 0: training points, the true function (thin line), and each "
-            f"method's predictive mean with a band of ± {fits.DEVIATIONS} predictive standard "
-            "deviations."
+            f"Fold {self.fold}, seed 0. Dots are training points, the thin line is the true "
+            "function, and the coloured line is each method's predictive mean with a band of "
+            f"± {fits.DEVIATIONS} predictive standard deviations."
         )
         if self.reference:
-            text += f" Dashes bound the band of {self.reference}, which is taken for the truth."
+            text += f" Dashed lines bound the band of {self.reference}, the reference."
         return text
 
 
@@ -77,7 +77,7 @@ def first_runs(benchmark: Benchmark) -> tuple[int, dict[str, Record]]:
 
 
 def band_of(store: Store, record: Record) -> Band | None:
-    """Return mean and standard deviation on clean data, in target units; None where unknown."""
+    """Return mean and standard deviation on clean data in target units; None where unknown."""
     try:
         prediction = store.predictions(record.key)["clean"][0]
         if not isinstance(prediction, HasMoments):
@@ -93,9 +93,9 @@ def band_of(store: Store, record: Record) -> Band | None:
 def _distances(record: Record) -> str:
     scores = record.scores.get("clean", {})
     unit = str((record.target or {}).get("unit", ""))
-    shown = {"wasserstein2": ("W2", unit), "kl_from_reference": ("KL", "nats")}
+    names = {"wasserstein2": ("W2", unit), "kl_from_reference": ("KL", "nats")}
     return ", ".join(
         f"{name} {scores[metric]:.3g} {unit}".rstrip()
-        for metric, (name, unit) in shown.items()
+        for metric, (name, unit) in names.items()
         if metric in scores
     )

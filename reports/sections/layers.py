@@ -1,6 +1,5 @@
-"""Accuracy of propagated moments, layer by layer, beside what paper 001 prints of it."""
+"""Accuracy of propagated moments, layer by layer, with the values that paper 001 prints."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,13 +17,12 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.record import Record
 
-LAYER = re.compile(r"layer_(\d+)_([A-Z]+)")
 KINDS = {"C": "conv", "CA": "conv + act", "A": "act", "F": "last", "P": "pool"}
 DIVERGENCES = {
     "KL": ("softmax", "softmax_simplified"),
     "KL′": ("softmax_full",),
 }
-"""Heading of a column → conditions whose divergence it holds: whichever a method has."""
+"""Heading of a column → conditions whose divergence it shows: the first that a method has."""
 ERRORS = ("eps_mu", "eps_sigma")
 FLOORS = ("eps_mu_floor", "kl_floor")
 ERROR_DECIMALS = 3
@@ -32,27 +30,45 @@ ERROR_DECIMALS = 3
 
 @dataclass(frozen=True)
 class Layered:
-    """One case: the errors of every method behind every layer."""
+    """One case: the errors of every method after every layer."""
 
     benchmark: Benchmark
 
     @cached_property
     def methods(self) -> dict[str, tuple[Record, ...]]:
         """Method → its completed runs that were measured."""
-        found = {
-            method: tuple(r for r in runs if any(map(is_layer, r.scores)))
+        measured = {
+            method: tuple(r for r in runs if not self._all_layers.isdisjoint(r.scores))
             for method, runs in self.benchmark.runs.items()
         }
-        return {method: runs for method, runs in found.items() if runs}
+        return {method: runs for method, runs in measured.items() if runs}
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
         """The conditions that are layers, in the order of the network."""
-        found = {c for runs in self.methods.values() for r in runs for c in r.scores}
-        return tuple(sorted(filter(is_layer, found), key=_place))
+        measured = {c for runs in self.methods.values() for r in runs for c in r.scores}
+        return tuple(sorted(measured & self._all_layers, key=self._depth))
+
+    @cached_property
+    def _all_layers(self) -> frozenset[str]:
+        """The conditions that are layers, of any run."""
+        return frozenset(
+            c for c, traits in self.benchmark.traits.items() if traits.layer is not None
+        )
+
+    def _depth(self, layer: str) -> int:
+        return self.benchmark.traits[layer].layer or 0
+
+    def kind(self, layer: str) -> str:
+        """Return the letters for the operations of a layer, such as "CA"."""
+        return self.benchmark.traits[layer].layer_kind
+
+    def heading(self, layer: str) -> str:
+        """Return number and operations of a layer, such as "2 conv"."""
+        return f"{self._depth(layer)} {KINDS.get(self.kind(layer), self.kind(layer))}"
 
     def values(self, method: str, condition: str, metric: str) -> list[float]:
-        """Return the replicates of an error: its seeds, or folds where there are several."""
+        """Return an error of each replicate: of the seeds, or of the folds if there are several."""
         samples = {
             (r.fold, r.seed): r.scores[condition][metric]
             for r in self.methods[method]
@@ -62,7 +78,7 @@ class Layered:
 
     @cached_property
     def printed(self) -> Mapping[tuple[str, str, str], Published]:
-        """Method in lower case, condition and metric → what is printed of it."""
+        """Method in lower case, condition and metric → the printed score."""
         claims = {
             (str(entry.get("paper")), str(entry.get("table")))
             for record in self.benchmark.records
@@ -78,7 +94,7 @@ class Layered:
 
     @property
     def explanation(self) -> str:
-        """What was measured, in words."""
+        """The text above the table: the measured errors and the truth."""
         probes = [p for r in self.benchmark.records for p in _probes(r)]
         samples = sorted({int(str(p["samples"])) for p in probes if "samples" in p})
         images = sorted({int(str(p["images"])) for p in probes if "images" in p})
@@ -88,95 +104,84 @@ class Layered:
         )
         if not samples:
             return errors + (
-                "Means and deviations are those of a channel over data and positions, as they "
-                "follow from the statistics of the inputs; the truth are all training inputs."
+                "Means and deviations are those of a channel over data and positions, as computed "
+                "from the statistics of the inputs. The truth is computed from all training inputs."
             )
         return errors + (
             "KL: the divergence of the class probabilities from the mean over samples, by the "
-            "simplified softmax; KL′: by the full one. Noise is that of the inputs, by its "
-            "variance. The truth are "
-            f"{_span(samples)} samples of each of {_span(images)} test images; the floor is what "
-            "exact moments would show beside so few. A method that takes over the network which "
-            "another trained has next to no time of fitting."
+            "simplified softmax; KL′: by the full one. Noise is the variance of the noise on the "
+            f"inputs. The truth is estimated from {_span(samples)} samples of each of "
+            f"{_span(images)} test images; the floor is the error that exact moments would show "
+            "with this number of samples. A method that reuses a network trained by another "
+            "method has a fit time near zero."
         )
 
 
-def is_layer(condition: str) -> bool:
-    """Return whether a condition is a layer of a network."""
-    return LAYER.fullmatch(condition) is not None
-
-
-def layer_table(found: Layered) -> Table:
-    """Return methods and errors by layers, with printed rows, the floor and what is left out."""
+def layer_table(layered: Layered) -> Table:
+    """Return methods and errors by layers, with printed rows, the floor and excluded shares."""
     rows = []
-    for method in found.methods:
+    for method in layered.methods:
         for metric in ERRORS:
-            rows += _rows(found, method, metric)
-    if found.methods:
-        rows += _sampling(found, next(reversed(found.methods)))
-    places = [*found.layers, *[""] * len(DIVERGENCES)]
+            rows += _rows(layered, method, metric)
+    if layered.methods:
+        rows += _sampling(layered, next(reversed(layered.methods)))
+    places = [*layered.layers, *[""] * len(DIVERGENCES)]
     columns = [
-        replace(_column(name), benchmark=found.benchmark.identity, condition=place)
-        for name, place in zip(_headings(found), places, strict=True)
+        replace(_column(name), benchmark=layered.benchmark.identity, condition=place)
+        for name, place in zip(_headings(layered), places, strict=True)
     ]
-    title = f"{found.benchmark.title}: accuracy of moments"
-    shown = [k for k in range(len(columns)) if any(row.cells[k] for row in rows)]
-    rows = [replace(row, cells=tuple(row.cells[k] for k in shown)) for row in rows]
-    return Table(title, tuple(columns[k] for k in shown), tuple(rows), found.benchmark.origin)
+    title = f"{layered.benchmark.title}: accuracy of moments"
+    filled = [k for k in range(len(columns)) if any(row.cells[k] for row in rows)]
+    rows = [replace(row, cells=tuple(row.cells[k] for k in filled)) for row in rows]
+    return Table(title, tuple(columns[k] for k in filled), tuple(rows), layered.benchmark.origin)
 
 
-def _headings(found: Layered) -> list[str]:
-    return [*map(heading, found.layers), *DIVERGENCES]
+def _headings(layered: Layered) -> list[str]:
+    return [*map(layered.heading, layered.layers), *DIVERGENCES]
 
 
-def heading(layer: str) -> str:
-    """Return "2 conv" of "layer_2_C"."""
-    number, kind = _match(layer).groups()
-    return f"{number} {KINDS.get(kind, kind)}"
-
-
-def _rows(found: Layered, method: str, metric: str) -> Iterator[Row]:
-    """Yield the row of an error, and the printed one beneath."""
-    runs = found.benchmark.runs[method]
+def _rows(layered: Layered, method: str, metric: str) -> Iterator[Row]:
+    """Yield the row of an error, followed by the printed one."""
+    runs = layered.benchmark.runs[method]
     completed = sum(record.status == "completed" for record in runs)
-    cells = [_cell(found.values(method, layer, metric)) for layer in found.layers]
+    cells = [_cell(layered.values(method, layer, metric)) for layer in layered.layers]
     if not any(isinstance(cell, Cell) for cell in cells):
         return
     kl = metric == "eps_mu"
-    cells += [_divergence(found, method, names) if kl else "" for names in DIVERGENCES.values()]
+    cells += [_divergence(layered, method, names) if kl else "" for names in DIVERGENCES.values()]
     name = f"{method}, {labels.metric(metric)}"
     yield Row(name, tuple(cells), len(runs), completed, label=method)
-    below = [_printed(found, method, (layer,), metric) for layer in found.layers]
+    below = [_printed(layered, method, (layer,), metric) for layer in layered.layers]
     for names in DIVERGENCES.values():
-        below.append(_printed(found, method, names, "kl_class_posterior") if kl else "")
+        below.append(_printed(layered, method, names, "kl_class_posterior") if kl else "")
     if any(isinstance(cell, Cell) for cell in below):
         yield Row(f"{method}, {labels.metric(metric)} (printed)", tuple(below), 1, 1)
 
 
-def _divergence(found: Layered, method: str, names: Sequence[str]) -> Entry:
-    cells = (_cell(found.values(method, name, "kl_class_posterior")) for name in names)
+def _divergence(layered: Layered, method: str, names: Sequence[str]) -> Entry:
+    cells = (_cell(layered.values(method, name, "kl_class_posterior")) for name in names)
     return next((cell for cell in cells if cell), "")
 
 
-def _printed(found: Layered, method: str, conditions: Sequence[str], metric: str) -> Entry:
+def _printed(layered: Layered, method: str, conditions: Sequence[str], metric: str) -> Entry:
     keys = ((method.casefold(), condition, metric) for condition in conditions)
-    rows = (found.printed[key] for key in keys if key in found.printed)
+    rows = (layered.printed[key] for key in keys if key in layered.printed)
     return next((Cell(row.value, None, 1) for row in rows), "")
 
 
-def _sampling(found: Layered, method: str) -> Iterator[Row]:
-    """Yield what `method` was measured against: the floors, and units that were left out."""
-    runs = len(found.methods[method])
-    names = [(layer, "eps_mu_floor") for layer in found.layers]
+def _sampling(layered: Layered, method: str) -> Iterator[Row]:
+    """Yield the floors of `method`, and the share of units that were left out."""
+    runs = len(layered.methods[method])
+    names = [(layer, "eps_mu_floor") for layer in layered.layers]
     divergences = [
-        next((n for n in names if found.values(method, n, "kl_floor")), "")
+        next((n for n in names if layered.values(method, n, "kl_floor")), "")
         for names in DIVERGENCES.values()
     ]
     names += [(name, "kl_floor") for name in divergences]
-    floors = [_cell(found.values(method, *name)) for name in names]
+    floors = [_cell(layered.values(method, *name)) for name in names]
     if any(isinstance(cell, Cell) and cell.mean for cell in floors):
         yield Row("floor of ε of μ and KL", tuple(floors), runs, runs)
-    out = [_cell(found.values(method, layer, "excluded_share")) for layer in found.layers]
+    out = [_cell(layered.values(method, layer, "excluded_share")) for layer in layered.layers]
     if any(isinstance(cell, Cell) and cell.mean for cell in out):
         yield Row("share of units without ε of σ", (*out, "", ""), runs, runs)
 
@@ -192,20 +197,20 @@ def _column(name: str) -> Column:
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the errors of propagated moments behind each layer, where they were measured."""
+    """Yield the errors of propagated moments after each layer, where they were measured."""
     drawings: list[Drawing] = []
     choices = []
-    for benchmark, name, where in material.named("layers"):
-        found = Layered(benchmark)
-        if found.layers:
-            drawings += layer_drawings(found, material.styles, name, where)
+    for benchmark, name, where in material.figure_places("layers"):
+        layered = Layered(benchmark)
+        if layered.layers:
+            drawings += layer_drawings(layered, material.styles, name, where)
             heading = benchmark.title
             origin = origin_to_show(benchmark)
-            block = Block(layer_table(found), heading, origin=origin, counts_runs=False)
-            choices.append(Choice((block,), "set", heading, found.explanation))
+            block = Block(layer_table(layered), heading, origin=origin, counts_runs=False)
+            choices.append(Choice((block,), "set", heading, layered.explanation))
     about = (
-        "Errors of propagated moments beside samples, against depth. Dotted: no error of σ, and "
-        "the error of μ that exact means would show beside so many samples."
+        "Errors of propagated moments relative to samples, against depth. The dotted line marks no "
+        "error of σ, or the error of μ that exact means would show with this number of samples."
     )
     if choices:
         galleries = figures("Moments by layer", about, drawings)
@@ -214,25 +219,27 @@ def sections(material: Material) -> Iterator[Section]:
 
 
 def layer_drawings(
-    found: Layered, styles: Mapping[str, Style], name: str, where: str
+    layered: Layered, styles: Mapping[str, Style], name: str, where: str
 ) -> tuple[Drawing, ...]:
     """Return each error against depth, methods as lines, printed values as hollow marks."""
     drawings = []
-    kinds = [_match(layer)[2] for layer in found.layers]
+    kinds = [layered.kind(layer) for layer in layered.layers]
     for metric in ERRORS:
         lines, marks = {}, {}
-        for method in found.methods:
-            values = [found.values(method, layer, metric) for layer in found.layers]
+        for method in layered.methods:
+            values = [layered.values(method, layer, metric) for layer in layered.layers]
             if all(values):
-                lines[method] = [mean(one) for one in values]
-            rows = [found.printed.get((method.casefold(), c, metric)) for c in found.layers]
+                lines[method] = [mean(numbers) for numbers in values]
+            rows = [layered.printed.get((method.casefold(), c, metric)) for c in layered.layers]
             if any(rows):
                 marks[method] = [row.value if row else None for row in rows]
-        floors = [found.values(next(iter(found.methods)), c, "eps_mu_floor") for c in found.layers]
+        floors = [
+            layered.values(next(iter(layered.methods)), c, "eps_mu_floor") for c in layered.layers
+        ]
         floor = mean(floors[0]) if metric == "eps_mu" and floors[0] else None
         if lines:
-            shown = figure.Errors(metric, lines, marks, floor)
-            drawings.append(figure.draw(shown, kinds, styles, f"{name}-{metric}", where))
+            errors = figure.Errors(metric, lines, marks, floor)
+            drawings.append(figure.draw(errors, kinds, styles, f"{name}-{metric}", where))
     return tuple(drawings)
 
 
@@ -247,13 +254,3 @@ def _span(counts: Sequence[int]) -> str:
         if counts
         else "all"
     )
-
-
-def _place(layer: str) -> int:
-    return int(_match(layer)[1])
-
-
-def _match(layer: str) -> re.Match[str]:
-    found = LAYER.fullmatch(layer)
-    assert found, layer
-    return found

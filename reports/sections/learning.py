@@ -23,16 +23,16 @@ from bnnbench.reports.style import labels
 from bnnbench.suites.engine.store.record import Record
 
 MAIN = ("rmse", "accuracy")
-"""The score that is compared: the first that there is."""
+"""Scores for the comparison; the first that a data set has is used."""
 
 
 FIXED = {"wins": ("%", 100.0, 1), "p_value": ("", 1.0, 4)}
-"""Unit, scale and decimals of columns that are no metrics."""
+"""Column that is not a metric → its unit, scale and decimals."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """An arm and the random one of the same method, over the repeats that both completed."""
+    """An arm and the random arm of the same method, over the repeats that both completed."""
 
     name: str
     metric: str
@@ -40,10 +40,10 @@ class Pair:
     random: np.ndarray
     """repeats x rounds; several seeds of a repeat are averaged"""
     unconverged: int
-    """How many of the repeats have a run, of either arm, that did not converge."""
+    """The number of repeats in which a run of either arm did not converge."""
 
     def cell(self, value: Callable[[np.ndarray], np.ndarray]) -> Cell:
-        """Return mean and standard error of the differences of a number of each curve."""
+        """Return mean and standard error of the differences in this number of each curve."""
         gaps = value(self.active) - value(self.random)
         return self.of(float(gaps.mean()), standard_error(gaps.tolist()))
 
@@ -59,7 +59,7 @@ class Pair:
 
     @property
     def p_value(self) -> float:
-        """Of the signed rank test of the last round."""
+        """The p-value of the signed rank test after the last round."""
         return wilcoxon(final_value(self.active) - final_value(self.random)).p_value
 
 
@@ -70,27 +70,27 @@ def main_metric(benchmark: Benchmark) -> str | None:
 
 
 def curve(benchmark: Benchmark, record: Record, metric: str) -> np.ndarray | None:
-    """Return the score after every round, None where it is lacking after one."""
+    """Return the score after every round, None where it is missing after any of them."""
     values = [record.scores.get(name, {}).get(metric) for name in benchmark.rounds]
     whole = record.status == "completed" and len(values) > 1 and None not in values
     return np.array(values, float) if whole else None
 
 
 def curves(benchmark: Benchmark, label: str, metric: str) -> dict[int, np.ndarray]:
-    """Return repeat → curve, the mean of its seeds'."""
-    found = {
+    """Return repeat → curve, averaged over its seeds."""
+    by_run = {
         (r.fold, r.seed): values
         for r in benchmark.runs.get(label, ())
         if (values := curve(benchmark, r, metric)) is not None
     }
-    folds = sorted({fold for fold, _ in found})
+    folds = sorted({fold for fold, _ in by_run})
     if not _by_fold(benchmark):
-        return {seed: values for (_, seed), values in found.items()}
-    return {f: np.mean([v for (fold, _), v in found.items() if fold == f], axis=0) for f in folds}
+        return {seed: values for (_, seed), values in by_run.items()}
+    return {f: np.mean([v for (fold, _), v in by_run.items() if fold == f], axis=0) for f in folds}
 
 
 def _by_fold(benchmark: Benchmark) -> bool:
-    """Return whether repeats are folds, else they are the seeds of the only one."""
+    """Return whether repeats are folds; otherwise they are the seeds of a single fold."""
     return len({r.fold for r in benchmark.records}) > 1
 
 
@@ -105,22 +105,22 @@ def _unconverged(benchmark: Benchmark, labels: Sequence[str]) -> set[int]:
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return what the scores of the last round do not say of active learning."""
+    """Yield the learning curves, and the comparison of arms with random acquisition."""
     drawings = []
-    for benchmark, name, where in material.named("learning"):
+    for benchmark, name, where in material.figure_places("learning"):
         metric = main_metric(benchmark)
-        if metric and (shown := curves_by_arm(benchmark, metric)):
+        if metric and (arm_curves := curves_by_arm(benchmark, metric)):
             axis = labels.metric(metric)
-            drawings.append(figure.draw(shown, material.styles, name, where, axis))
+            drawings.append(figure.draw(arm_curves, material.styles, name, where, axis))
     about = (
-        "The mean over repeats on test data after each acquisition; the band is one standard "
-        "error. Every point is a training from scratch."
+        "The score on test data after each acquisition, averaged over repeats; the band is one "
+        "standard error. At every point the model was trained from scratch."
     )
     note = (
-        "All arms of a method start from one partition and share its streams, so repeats are "
-        "pairs. Random acquisition has heavy tails: medians stand beside the means. A difference "
-        "below 0 is an arm's gain where lower is better. The signed rank test is two-sided, "
-        "adjusted by Holm over the table."
+        "All arms of a method start from the same partition and share random streams, so repeats "
+        "are pairs. Results of random acquisition have heavy tails; therefore medians are shown, "
+        "too. Where lower scores are better, a difference below 0 is a gain of the arm. The signed "
+        "rank test is two-sided, and adjusted by Holm over the table."
     )
     choices = tuple(
         Choice((Block(table, table.title, counts_runs=False),), "metric", table.title)
@@ -132,13 +132,13 @@ def sections(material: Material) -> Iterator[Section]:
 
 
 def learning_tables(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> list[Table]:
-    """Return areas and medians of all arms, and what each gains over the random one."""
+    """Return areas and medians of all arms, and the gain of each over the random arm."""
     active = [b for b in benchmarks if main_metric(b)]
     if not active:
         return []
     metric = str(main_metric(active[0]))
     active = [b for b in active if main_metric(b) == metric]
-    name, last = labels.metric(metric), labels.condition(active[0].rounds[-1])
+    name, last = labels.metric(metric), active[0].condition(active[0].rounds[-1])
     tables = [
         _of_arms(f"{name}, {last}: median over repeats", active, methods, _medians(metric)),
         _of_arms(f"{name}, area under the learning curve", active, methods, _areas(metric)),
@@ -205,7 +205,7 @@ def _of_arms(
 
 
 def pairs(benchmark: Benchmark, metric: str) -> Iterator[Pair]:
-    """Return every arm that is not random beside the random one of its method."""
+    """Yield every arm that is not random, paired with the random arm of its method."""
     arms = benchmark.arms
     for label, arm in arms.items():
         rival = next((n for n, o in arms.items() if o.random and o.method == arm.method), None)
@@ -223,12 +223,12 @@ def pairs(benchmark: Benchmark, metric: str) -> Iterator[Pair]:
 
 
 def _of_pairs(name: str, last: str, benchmarks: Sequence[Benchmark], metric: str) -> list[Table]:
-    """Return pairs of arms by data sets: differences, how often they win, and by what chance."""
-    found = [{pair.name: pair for pair in pairs(b, metric)} for b in benchmarks]
-    names = sorted({name for pairs in found for name in pairs})
+    """Return pairs of arms by data sets: differences, shares of wins, and p-values."""
+    by_set = [{pair.name: pair for pair in pairs(b, metric)} for b in benchmarks]
+    names = sorted({name for pairs in by_set for name in pairs})
     if not names:
         return []
-    everyone = [pair for pairs in found for pair in pairs.values()]
+    everyone = [pair for pairs in by_set for pair in pairs.values()]
     adjusted = holm(np.array([pair.p_value for pair in everyone]))
     chance = {id(pair): float(p) for pair, p in zip(everyone, adjusted, strict=True)}
     columns = [replace(score_column(b, metric), higher_is_better=None) for b in benchmarks]
@@ -250,7 +250,7 @@ def _of_pairs(name: str, last: str, benchmarks: Sequence[Benchmark], metric: str
     for title, empty, cell in kinds:
         entries: list[list[Entry]] = [
             [cell(pairs[name]) if name in pairs else "no pairs" for name in names]
-            for pairs in found
+            for pairs in by_set
         ]
         done = [
             c if c.name in FIXED else with_decimals(c, cells)
@@ -258,7 +258,7 @@ def _of_pairs(name: str, last: str, benchmarks: Sequence[Benchmark], metric: str
         ]
         rows = []
         for k, pair_name in enumerate(names):
-            runs = sum(len(pairs[pair_name].active) for pairs in found if pair_name in pairs)
+            runs = sum(len(pairs[pair_name].active) for pairs in by_set if pair_name in pairs)
             rows.append(Row(pair_name, tuple(cells[k] for cells in entries), runs, runs))
         tables.append(Table(title, _named(done, benchmarks), tuple(rows), _origin(benchmarks)))
     return tables
@@ -276,6 +276,6 @@ def _origin(benchmarks: Sequence[Benchmark]) -> str:
 
 
 def curves_by_arm(benchmark: Benchmark, metric: str) -> Mapping[str, np.ndarray]:
-    """Return label → repeats x rounds, of the arms that have whole curves."""
-    found = {label: curves(benchmark, label, metric) for label in benchmark.arms}
-    return {label: np.array(list(c.values())) for label, c in found.items() if c}
+    """Return label → repeats x rounds, for the arms with complete curves."""
+    by_label = {label: curves(benchmark, label, metric) for label in benchmark.arms}
+    return {label: np.array(list(c.values())) for label, c in by_label.items() if c}

@@ -19,24 +19,24 @@ from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
 ROOM = 0.5
-"""How far panels reach beyond points and truth on either side, as a share of their range. Bands
-do not count: one that is wide would flatten the others."""
+"""The margin of panels above and below the points and the truth, as a share of their range. Bands
+are ignored, because a wide one would flatten the others."""
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the fits of each family of data sets that differ in the network alone."""
+    """Yield the fits of each family of data sets that differ only in the network."""
     galleries = []
     for number, family in enumerate(families(material.store, material.benchmarks)):
         name = identifier(material.anchor, number, "family")
-        shown = drawings(material.store, family, material.styles, name)
-        if shown:
+        figures = drawings(material.store, family, material.styles, name)
+        if figures:
             title = "Networks on the same rows"
-            galleries.append(Gallery(title, explanation(family), tuple(shown), wide=True))
+            galleries.append(Gallery(title, explanation(family), tuple(figures), wide=True))
     yield from figures_alone(galleries)
 
 
 def families(store: Store, benchmarks: Sequence[Benchmark]) -> list[tuple[Benchmark, ...]]:
-    """Return the benchmarks, two or more, whose first folds have the same points of one input."""
+    """Return groups of two or more benchmarks with the same points (of one input) in fold one."""
     alike: dict[tuple[bytes, bytes], list[Benchmark]] = {}
     for benchmark in benchmarks:
         if points := _points(store, benchmark):
@@ -46,13 +46,13 @@ def families(store: Store, benchmarks: Sequence[Benchmark]) -> list[tuple[Benchm
 
 
 def explanation(family: Sequence[Benchmark]) -> str:
-    """Return what the drawings of a family show, in words."""
+    """Return the text above the drawings of a family."""
     fold, _ = first_runs(family[0])
     return (
-        f"Fold {fold}, seed 0: every network sees the same training points (dots). Thin line: the "
-        "true function; coloured: each method's predictive mean with a band of "
+        f"Fold {fold}, seed 0. Every network sees the same training points (dots). The thin line "
+        "is the true function; the coloured line is each method's predictive mean with a band of "
         f"± {multiples.DEVIATIONS} predictive standard deviations. The number is the error of the "
-        "mean against noisy targets inside the range of the training inputs, where that is scored."
+        "mean against noisy targets inside the range of the training inputs, where it was scored."
     )
 
 
@@ -64,16 +64,18 @@ def drawings(
     assert points is not None, "a family has points"
     runs = [first_runs(benchmark)[1] for benchmark in family]
     titles = [benchmark.title for benchmark in family]
-    found = []
+    drawn = []
     for k, method in enumerate(dict.fromkeys(m for benchmark in family for m in benchmark.runs)):
-        own = [of.get(method) for of in runs]
-        panels = [_panel(store, title, record) for title, record in zip(titles, own, strict=True)]
+        records = [runs_of.get(method) for runs_of in runs]
+        panels = [
+            _panel(store, title, record) for title, record in zip(titles, records, strict=True)
+        ]
         if any(panel.band for panel in panels):
             place = f"{name}-multiples-{k}"
-            found.append(
+            drawn.append(
                 multiples.draw(method, points, panels, styles[method], place, _limits(points))
             )
-    return tuple(found)
+    return tuple(drawn)
 
 
 def _points(store: Store, benchmark: Benchmark) -> Curve | None:
@@ -94,8 +96,8 @@ def _panel(store: Store, title: str, record: Record | None) -> Panel:
 
 
 def _limits(points: Curve) -> tuple[float, float]:
-    shown = points.train_targets
+    values = points.train_targets
     if points.truth is not None:
-        shown = np.concatenate([shown, points.truth])
-    room = ROOM * np.ptp(shown)
-    return float(shown.min() - room), float(shown.max() + room)
+        values = np.concatenate([values, points.truth])
+    room = ROOM * np.ptp(values)
+    return float(values.min() - room), float(values.max() + room)

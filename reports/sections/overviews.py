@@ -11,11 +11,11 @@ COLUMNS = (
     *("wasserstein2", "kl_from_reference"),
     *("accuracy", "nll", "rmse", "log_likelihood", "fit_seconds"),
 )
-"""What is shown of all data sets where there are several."""
+"""Scores and costs that are shown for all data sets together."""
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the overviews, where there are several data sets."""
+    """Yield the overviews, where there are several data sets."""
     choices = tuple(map(_choice, overviews(material)))
     if choices:
         yield Section("All data sets", choices=choices)
@@ -26,8 +26,8 @@ def overviews(material: Material) -> list[Table]:
     if len(material.benchmarks) < 2:
         return []
     names = {column.name for table in material.main_tables for column in table.columns}
-    shown = material.benchmarks, material.main_tables, material.methods
-    return [overview(name, *shown) for name in COLUMNS if name in names]
+    arguments = material.benchmarks, material.main_tables, material.methods
+    return [overview(name, *arguments) for name in COLUMNS if name in names]
 
 
 def _choice(table: Table) -> Choice:

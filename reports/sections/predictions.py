@@ -1,4 +1,4 @@
-"""Figures that are drawn from kept predictions."""
+"""Figures that are drawn from stored predictions."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,52 +13,56 @@ from bnnbench.reports.sections import networks
 from bnnbench.reports.sections.base import Gallery, Material, Section, figures, where_of
 from bnnbench.reports.sections.fits import panels
 from bnnbench.reports.sections.regions import region_drawings
-from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.store import Store
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the figures of predictions; a family of networks has its fits elsewhere."""
+    """Yield the figures of predictions; fits of a family of networks are in another section."""
     store, styles = material.store, material.styles
     families = networks.families(store, material.benchmarks)
-    found: list[Gallery] = []
+    galleries: list[Gallery] = []
     quantile_curves: list[Drawing] = []
     risk_curves: list[Drawing] = []
     damage: list[Damage] = []
     absent = 0
     for i, benchmark in enumerate(material.benchmarks):
-        evidence = {m: gather(store, runs, benchmark.main) for m, runs in benchmark.runs.items()}
-        for shown in evidence.values():
-            damage += [Damage(*item) for item in shown.unreadable]
-            damage += [Damage(*item, whole=True) for item in shown.not_imported]
+        outside = frozenset(name for name, traits in benchmark.traits.items() if traits.outside)
+        evidence = {
+            method: gather(store, runs, benchmark.main, outside)
+            for method, runs in benchmark.runs.items()
+        }
+        for gathered in evidence.values():
+            damage += [Damage(*item) for item in gathered.unreadable]
+            damage += [Damage(*item, whole=True) for item in gathered.not_imported]
         absent += sum(e.absent for e in evidence.values())
         name = identifier(material.anchor, i)
         if not any(benchmark in family for family in families):
-            found += _fits(store, benchmark, styles, name)
-        found += _regions(store, benchmark, name)
-        found += _reliability(benchmark, evidence, styles, name)
-        found += _separation(benchmark, evidence, styles, name)
+            galleries += _fits(store, benchmark, styles, name)
+        galleries += _regions(store, benchmark, name)
+        galleries += _reliability(benchmark, evidence, styles, name)
+        galleries += _separation(benchmark, evidence, styles, name)
         observed = {m: np.mean(e.observed, axis=0) for m, e in evidence.items() if e.observed}
         where = where_of(benchmark, benchmark.origin)
         if risks := {m: np.mean(e.risks, axis=0) for m, e in evidence.items() if e.risks}:
             risk_curves.append(selective.draw(risks, styles, f"{name}-risk", where))
         if observed:
             quantile_curves.append(quantiles.draw(observed, styles, f"{name}-quantiles", where))
-    found += figures(
+    galleries += figures(
         "Risk and coverage",
-        "Of the most confident predictions, how many are wrong: the mean over runs. The lower "
-        "and the steeper to the left, the better confidence tells errors apart.",
+        "The share of errors among the most confident predictions, averaged over runs. The lower "
+        "a curve and the steeper its fall to the left, the better confidence separates errors "
+        "from correct predictions.",
         risk_curves,
     )
-    found += figures(
+    galleries += figures(
         "Calibration of quantiles",
         "The share of test targets below each predictive quantile, averaged over runs. "
-        "On the diagonal, quantiles hold what they promise.",
+        "Calibrated quantiles lie on the diagonal.",
         quantile_curves,
     )
-    yield Section(galleries=tuple(found), damage=tuple(damage), absent=absent)
+    yield Section(galleries=tuple(galleries), damage=tuple(damage), absent=absent)
 
 
 def _fits(
@@ -90,8 +94,8 @@ def _reliability(
         if e.reliability is not None
     )
     about = (
-        "Accuracy of the predictions made with each confidence, and their share below. Under the "
-        f"diagonal a method is overconfident. {_pooled(benchmark, evidence)}"
+        "The accuracy of predictions by their confidence, and below it the share of predictions. "
+        f"Under the diagonal a method is overconfident. {_pooled(benchmark, evidence)}"
     )
     return [Gallery(f"Reliability, {where}", about, drawings)] if drawings else []
 
@@ -102,36 +106,38 @@ def _separation(
     styles: Mapping[str, Style],
     name: str,
 ) -> list[Gallery]:
-    found = []
+    galleries = []
     for k, condition in enumerate(benchmark.conditions):
-        shown = {
+        separations = {
             m: e.separation[condition] for m, e in evidence.items() if condition in e.separation
         }
-        if not shown:
+        if not separations:
             continue
-        outside = labels.dataset(condition.removeprefix("ood_"))
+        outside = benchmark.traits[condition].outside
         where = f"{where_of(benchmark, benchmark.origin)} against {outside}"
         origin = benchmark.origin_of(condition)
         where += f" ({origin})" if origin not in (benchmark.origin, "original") else ""
-        peaks = {m: max(float(h.max()) for h in separation.densities(s)) for m, s in shown.items()}
-        # A method that says the same everywhere would flatten the others' histograms.
+        peaks = {
+            m: max(float(h.max()) for h in separation.densities(s)) for m, s in separations.items()
+        }
+        # A method with the same entropy everywhere would flatten the others' histograms.
         top = max((peak for peak in peaks.values() if peak < 0.9), default=1.0)
         prefix = f"{name}-separation-{k}"
-        curve = separation.draw_roc(shown, styles, f"{prefix}-roc", where)
+        curve = separation.draw_roc(separations, styles, f"{prefix}-roc", where)
         histograms = tuple(
             separation.draw_histogram(m, s, styles[m], f"{prefix}-{j}", where, max(top, peaks[m]))
-            for j, (m, s) in enumerate(shown.items())
+            for j, (m, s) in enumerate(separations.items())
         )
         about = (
-            f"Predictive entropy on test data (line) and on {outside} (filled). The further apart, "
-            f"the better. {_pooled(benchmark, evidence)}"
+            f"Predictive entropy on test data (line) and on {outside} (filled). The further apart "
+            f"they are, the better. {_pooled(benchmark, evidence)}"
         )
-        found.append(Gallery(f"Detection, {where}", about, (curve, *histograms), legend=True))
-    return found
+        galleries.append(Gallery(f"Detection, {where}", about, (curve, *histograms), legend=True))
+    return galleries
 
 
 def _pooled(benchmark: Benchmark, evidence: Mapping[str, Evidence]) -> str:
-    """Return from how many runs the figures are, a range where methods differ."""
+    """Return a sentence on the number of runs behind the figures, a range if methods differ."""
     counts = sorted({e.runs for e in evidence.values() if e.runs})
     total = max(sum(r.status == "completed" for r in runs) for runs in benchmark.runs.values())
     if not counts or (counts[-1] == 1 and total == 1):

@@ -10,31 +10,31 @@ from bnnbench.reports.sections.base import Choice, Listing, Material, Section
 from bnnbench.reports.style.numbers import number
 
 CAPTION = (
-    "Rows: mean rank over the data sets, with a 95 % interval from resampling data sets, folds "
-    "and seeds. Bars join neighbours of which no two differ at 5 % (randomised signs of rank "
-    "differences over data sets, adjusted for all pairs)."
+    "Each row shows the mean rank over the data sets, with a 95 % interval from resampling data "
+    "sets, folds and seeds. Bars join neighbours of which no two differ at 5 % (randomised signs "
+    "of rank differences over data sets, adjusted for all pairs)."
 )
 HEADINGS = (
     *("Method", "Mean rank", "95 % interval"),
-    "Behind the first, in standard deviations between runs",
-    *("p against the first", "Ranked last for failing on"),
+    "Distance from the first, in standard deviations between runs",
+    *("p against the first", "Ranked last after failing on"),
 )
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the ranks by each main score that can be ranked."""
+    """Yield the ranks by each main score that can be ranked."""
     choices = []
     for k, metric in enumerate(main_metrics(material.benchmarks)):
-        if found := ranks(material.benchmarks, metric):
-            drawing = figure.draw(found, material.styles, f"{material.anchor}-ranks-{k}")
+        if ranking := ranks(material.benchmarks, metric):
+            drawing = figure.draw(ranking, material.styles, f"{material.anchor}-ranks-{k}")
             drawing = replace(drawing, caption=CAPTION)
-            listing = _listing(found)
+            listing = _listing(ranking)
             choices.append(
                 Choice(
                     by="metric",
-                    name=found.name,
+                    name=ranking.name,
                     drawing=drawing,
-                    after=tuple(found.notes),
+                    after=tuple(ranking.notes),
                     listing=listing,
                 )
             )
@@ -42,9 +42,9 @@ def sections(material: Material) -> Iterator[Section]:
         yield Section("Ranks over data sets", choices=tuple(choices))
 
 
-def _listing(found: Ranks) -> Listing:
-    rows = tuple(_row(place, first=k == 0) for k, place in enumerate(found.places))
-    name = f"Mean ranks by {found.name}"
+def _listing(ranking: Ranks) -> Listing:
+    rows = tuple(_row(place, first=k == 0) for k, place in enumerate(ranking.places))
+    name = f"Mean ranks by {ranking.name}"
     return Listing(f"{name} in numbers", name, HEADINGS, rows, text_columns=(5,))
 
 

@@ -27,28 +27,29 @@ class Regions:
 
     @property
     def explanation(self) -> str:
-        """What is drawn, in words."""
+        """The text above the figures."""
         return (
-            f"Fold {self.fold}, seed 0: training points (class 0 blue circles, class 1 orange "
-            "triangles) and the class that each method finds likelier, the fuller the colour the "
-            "surer; the line is where both are equally likely. Far from all points, colour is "
+            f"Fold {self.fold}, seed 0. Blue circles are training points of class 0, orange "
+            "triangles those of class 1. The background has the colour of the class that the "
+            "method finds more likely; the stronger the colour, the more confident the method. On "
+            "the line both classes are equally likely. Far from all points, a strong colour is "
             "confidence without data."
         )
 
 
 def region_drawings(store: Store, benchmark: Benchmark, name: str, where: str) -> Regions | None:
-    """Return the regions of the first fold, or None where there is no plane of two classes."""
+    """Return the regions of the first fold; None where there is no plane with two classes."""
     fold, begun = first_runs(benchmark)
     drawings = []
     for k, (method, record) in enumerate(begun.items()):
         if record.status != "completed" or NAME not in record.condition_origins:
             continue
-        own = store_of(store, record.key)
-        points, probability = _points(own, record), _probability(own, record)
+        run_store = store_of(store, record.key)
+        points, probability = _points(run_store, record), _probability(run_store, record)
         if points is None or probability is None:
             continue
         if len(probability) != len(points.first) * len(points.second):
-            continue  # of another grid; the page names damaged runs elsewhere
+            continue  # predictions on another grid; the page names damaged runs elsewhere
         drawings.append(
             regions.draw(
                 *(method, points, probability, f"{name}-plane-{k}", where, _caption(record))
@@ -65,7 +66,7 @@ def _points(store: Store, record: Record) -> PlanePoints | None:
 
 
 def _probability(store: Store, record: Record) -> np.ndarray | None:
-    """Return the probability of class 1 at each point; None if unreadable or of other classes."""
+    """Return the probability of class 1 at each point; None if unreadable or not of two classes."""
     try:
         prediction = store.predictions(record.key)[NAME][0]
     except UNREADABLE:

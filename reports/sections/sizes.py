@@ -1,4 +1,4 @@
-"""Scores against how far test inputs were moved: noise, attacks, rotations, severities."""
+"""Scores against the size of a perturbation: noise, attacks, rotations, severities."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,9 +8,8 @@ from statistics import fmean
 
 import numpy as np
 
-from bnnbench.datasets.conditions.base import ORIGINS
-from bnnbench.datasets.conditions.corrupted import means
-from bnnbench.datasets.conditions.perturbations import families
+from bnnbench.datasets.conditions import traits
+from bnnbench.datasets.origins import ORIGINS
 from bnnbench.metrics import ATTACKED, METRICS
 from bnnbench.reports.figures import sizes as figure
 from bnnbench.reports.figures.canvas import Drawing
@@ -27,32 +26,32 @@ from bnnbench.suites.engine.store.record import Record
 SHOWN = ("accuracy", "nll", "ece", "rmse", "log_odds_of_errors_median")
 
 SHARE = 0.01
-"""Points without gradient are told of where they are more than this share."""
+"""Points without gradient are mentioned where they exceed this share."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Conditions of a data set that differ in size alone."""
+    """Conditions of a data set that differ only in size."""
 
     benchmark: Benchmark
-    name: str
+    kind: traits.Family
     sizes: Mapping[str, float]
     """condition → size, in ascending order; clean data have size 0"""
 
     @property
     def title(self) -> str:
-        """What was done to the test inputs."""
-        return labels.family(self.name)[0]
+        """The name of the perturbation of test inputs."""
+        return self.kind.title
 
     @property
     def axis(self) -> str:
-        """What a size is."""
-        return labels.family(self.name)[1]
+        """The name of the sizes."""
+        return self.kind.size_name
 
     @property
     def is_part(self) -> bool:
-        """Whether a mean over families stands for it."""
-        return any(self.last in parts for parts in means(self.benchmark.conditions).values())
+        """True if a mean over families summarises it."""
+        return any(self.last in described.parts for described in self.benchmark.traits.values())
 
     @property
     def last(self) -> str:
@@ -60,48 +59,48 @@ class Family:
         return tuple(self.sizes)[-1]
 
     @property
-    def words(self) -> str:
-        """What was done, and how far."""
+    def description(self) -> str:
+        """The perturbation and the range of its sizes."""
         sizes = [size for size in self.sizes.values() if size]
         return f"{self.title}, {self.axis} {sizes[0]:g} to {sizes[-1]:g}"
 
     def scored(self, names: Sequence[str]) -> list[str]:
-        """Return those of the metrics that some run has under several sizes."""
-        found = [c.keys() for c in self._scores()]
-        return [name for name in names if sum(name in c for c in found) > 1]
+        """Return the metrics that some run has under several sizes."""
+        metrics = [c.keys() for c in self._scores()]
+        return [name for name in names if sum(name in c for c in metrics) > 1]
 
     def _scores(self) -> list[Mapping[str, float]]:
-        """Return the scores of every size, of all runs together."""
+        """Return the scores of all runs together, for every size."""
         records = self.benchmark.records
         return [{n: v for r in records for n, v in r.scores.get(c, {}).items()} for c in self.sizes]
 
     @property
     def metrics(self) -> list[str]:
-        """What the tables show, in their order."""
+        """The metrics that have a table, in the order of the page."""
         names = {name for scores in self._scores() for name in scores if name in SHOWN}
         return self.scored(ordered(names))
 
     def curves(self, metric: str) -> Mapping[str, np.ndarray]:
-        """Return method → runs x sizes, of the completed runs that are scored under every size.
+        """Return method → runs x sizes, for the completed runs that are scored under every size.
 
-        A run may lack a number where there is none, such as odds on errors without an error.
+        Runs without some value are left out, such as log odds of errors without an error.
         """
-        found = {}
+        by_method = {}
         for method, runs in self.benchmark.runs.items():
             rows = [[r.scores.get(c, {}).get(metric) for c in self.sizes] for r in _done(runs)]
             if whole := [row for row in rows if None not in row]:
-                found[method] = np.array(whole, float)
-        return found
+                by_method[method] = np.array(whole, float)
+        return by_method
 
     @property
     def doubts(self) -> list[str]:
-        """What speaks against the attack, in words: no proof of robustness, but of masking."""
+        """Sentences about signs that an attack failed because gradients were masked."""
         if not self.scored(tuple(ATTACKED)):
             return []
-        found = []
+        sentences = []
         falling = [m for m, c in self.curves("nll").items() if _falls(c)]
         if falling:
-            found.append(f"The loss falls as the size grows: {', '.join(falling)}.")
+            sentences.append(f"The loss falls as the size grows: {', '.join(falling)}.")
         blind = []
         for method, runs in self.benchmark.runs.items():
             shares = [
@@ -113,37 +112,41 @@ class Family:
             if shares and max(shares) > SHARE:
                 blind.append(f"{method} ({100 * max(shares):.0f} %)")
         if blind:
-            found.append(f"The gradient is exactly 0 at some points: {', '.join(blind)}.")
-        return found
+            sentences.append(f"The gradient is exactly 0 at some points: {', '.join(blind)}.")
+        return sentences
 
     @property
     def not_scored(self) -> list[str]:
-        """Which methods are not scored, and why, in words."""
-        found: dict[str, dict[str, None]] = {}
+        """Sentences that name the methods that are not scored, with the reasons."""
+        methods_by_reason: dict[str, dict[str, None]] = {}
         for method, runs in self.benchmark.runs.items():
             for record in runs:
                 for condition in self.sizes:
                     if reason := record.not_scored.get(condition):
-                        found.setdefault(reason, {})[method] = None
-        return [f"Not scored: {', '.join(who)}: {why}." for why, who in found.items()]
+                        methods_by_reason.setdefault(reason, {})[method] = None
+        return [f"Not scored: {', '.join(who)}: {why}." for why, who in methods_by_reason.items()]
 
 
 def sized_families(benchmark: Benchmark) -> list[Family]:
-    """Return the families of a benchmark's conditions, clean data with them as size 0."""
-    clean = {benchmark.main: 0.0} if benchmark.main == "clean" else {}
-    found = []
-    for name, sizes in families(benchmark.conditions).items():
+    """Return the families of a benchmark's conditions, with clean data as size 0."""
+    main = benchmark.traits.get(benchmark.main)
+    clean = {benchmark.main: 0.0} if main and main.clean else {}
+    families = []
+    conditions = {name: benchmark.traits[name] for name in benchmark.conditions}
+    for kind, sizes in traits.families(conditions).items():
         start = {} if 0.0 in sizes.values() else clean
-        family = Family(benchmark, name, start | sizes)
+        family = Family(benchmark, kind, start | sizes)
         if family.scored(tuple(METRICS)):
-            found.append(family)
-    return found
+            families.append(family)
+    return families
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the figures of scores by the size of a perturbation, a gallery for each family."""
+    """Yield the figures of scores by the size of a perturbation, a gallery for each family."""
     galleries = []
-    about = "The mean over runs; the band is one standard error. At 0, the data as they are."
+    about = (
+        "The mean over runs; the band is one standard error. At size 0 the test data are unchanged."
+    )
     for number, benchmark in enumerate(material.benchmarks):
         for k, family in enumerate(f for f in sized_families(benchmark) if not f.is_part):
             where = where_of(benchmark, benchmark.origin_of(family.last))
@@ -175,7 +178,8 @@ def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Tabl
         benchmark, pairs = families[0].benchmark, []
         for family in families:
             moved = [condition for condition, size in family.sizes.items() if size]
-            column = replace(score_column(benchmark, name), heading=family.title.split(": ")[-1])
+            heading = family.kind.short or family.title
+            column = replace(score_column(benchmark, name), heading=heading)
             pairs.append(filled(column, benchmark, methods, partial(_mean, moved, name)))
         title = f"{benchmark.title}, mean over {families[0].axis}: "
         origin = max((benchmark.origin_of(f.last) for f in families), key=ORIGINS.index)
@@ -184,7 +188,7 @@ def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Tabl
 
 
 def _mean(conditions: Sequence[str], name: str, record: Record) -> float | None:
-    """Return the mean of a run's scores, None where it lacks one."""
+    """Return the mean of a run's scores, None where any of them is missing."""
     values = [record.scores.get(condition, {}).get(name) for condition in conditions]
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None
@@ -213,5 +217,5 @@ def _done(runs: Sequence[Record]) -> list[Record]:
 
 
 def _falls(curves: np.ndarray) -> bool:
-    """Return whether all runs agree that a curve falls somewhere."""
+    """Return whether the curves of all runs fall between the same two sizes."""
     return any((after < before).all() for before, after in pairwise(curves.T))

@@ -1,4 +1,4 @@
-"""Schedules beside each other: the serial steps of fits, their guard events and their scores."""
+"""A comparison of schedules: the serial steps of fits, their guard events and their scores."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,34 +21,34 @@ from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.record import Record
 
 STEPS, GUARDS = "serial_steps", "guard_events"
-"""What fits call them among their diagnostics."""
+"""Names of the diagnostics."""
 SCORES = frozenset({"accuracy", "nll", "ece", "rmse"})
 DRAWN = ("nll", "accuracy", "rmse")
 
 
 def compares_steps(benchmark: Benchmark) -> bool:
     """Return whether methods differ in the serial steps that their fits count."""
-    found = [
+    steps_by_method = [
         {r.diagnostics[STEPS] for r in runs if _counts_steps(r)} for runs in benchmark.runs.values()
     ]
-    return len({frozenset(steps) for steps in found if steps}) > 1
+    return len({frozenset(steps) for steps in steps_by_method if steps}) > 1
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Return the data sets on which methods differ in the serial steps of their fits."""
+    """Yield a section on the data sets on which methods differ in the serial steps of fits."""
     drawings = [
         drawing
-        for benchmark, name, where in material.named("steps")
+        for benchmark, name, where in material.figure_places("steps")
         for drawing in step_drawings(benchmark, material.styles, name, where)
     ]
     about = (
-        "Each point is a run. Further left, more of a fit happens at once; a line is the mean of "
-        "a method that counts no steps."
+        "Each point is a run. The further left it lies, the more of the fit runs in parallel. A "
+        "line is the mean of a method that counts no steps."
     )
     note = (
-        "Serial steps are updates that cannot run in parallel; examples of one step are worked on "
-        "at once. A guard event is a part of the fit that went wrong and was repeated by a calmer "
-        "schedule. Seconds also depend on what else the machine did."
+        "Serial steps are updates that cannot run in parallel; the examples of one step are "
+        "processed at once. A guard event is a part of the fit that went wrong and was repeated "
+        "with a more cautious schedule. Seconds also depend on the other load of the machine."
     )
     tables = step_tables(material.benchmarks, material.methods)
     if tables:
@@ -82,7 +82,7 @@ def _table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
 def step_drawings(
     benchmark: Benchmark, styles: Mapping[str, Style], identifier: str, where: str
 ) -> list[Drawing]:
-    """Return a figure for each of the scores that are drawn; none where no steps differ."""
+    """Return a figure for each score that is drawn; empty where no steps differ."""
     if not compares_steps(benchmark):
         return []
     drawings = []

@@ -1,4 +1,4 @@
-"""Settings as people read them: calls, flat lists, and what differs between two of them."""
+"""Settings as people read them: calls, flat lists, and differences between several."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,13 +18,13 @@ def call(description: object) -> str:
 
 
 def class_name(description: object) -> str:
-    """Return the class of a described dataclass, or "" for anything else."""
+    """Return the class name of a described dataclass, or "" for anything else."""
     kind = description.get("type") if isinstance(description, Mapping) else None
     return names.class_name(str(kind)) if kind else ""
 
 
 def flatten(description: object, name: str = "") -> dict[str, str]:
-    """Return setting → value, nested settings by dotted names."""
+    """Return setting → value, with dotted names for nested settings."""
     if isinstance(description, Mapping):
         inner = {name: class_name(description)} if name and class_name(description) else {}
         for part, item in description.items():

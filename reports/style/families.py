@@ -1,4 +1,4 @@
-"""The family of a method: how it represents what it does not know."""
+"""The family of a method, by its representation of uncertainty."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ FAMILIES = (
     *(POINT, ENSEMBLE, TRAJECTORY, LAPLACE, VARIATIONAL),
     *(FUNCTION, PROCESSES, MESSAGES, MOMENTS, SAMPLING, OTHER),
 )
-"""In the order of a page."""
+"""The families in the order of a page."""
 
 METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("marginal", "adamw", "sgd", "backprop", "sgd_last_iterate"), POINT),

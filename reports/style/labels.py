@@ -1,9 +1,8 @@
-"""What things are called on a page; a name without an entry is shown as it is."""
+"""Names of things on a page; a name without an entry is shown as it is."""
 
 from collections.abc import Container
 
-from bnnbench.datasets.conditions.base import UNNORMALISED, acquisitions
-from bnnbench.datasets.conditions.perturbations import sized
+from bnnbench.datasets.names import title_of
 
 METRICS = {
     "accuracy": "Accuracy",
@@ -69,21 +68,6 @@ METRICS = {
     "fit_joules": "Energy",
 }
 
-DATASETS = {
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "svhn": "SVHN",
-    "svhn_first1083": "SVHN, first 1083",
-    "mnist": "MNIST",
-    "fashion_mnist": "Fashion-MNIST",
-    "stl10": "STL-10",
-    "stl10_with_monkeys": "STL-10 with its monkeys as frogs",
-    "digits_as_cifar10": "digits as CIFAR-10",
-    "cubic_gap": "cubic with a gap",
-    **{f"linear_correlation_{c}": f"linear, correlation {c}" for c in ("0", "0.5", "0.9")},
-    "sine_far": "sine, far outside",
-}
-
 SUITES = {
     "cifar10": "CIFAR-10 benchmark",
     "uci": "UCI regression benchmark",
@@ -99,22 +83,6 @@ SUITES = {
     "few_samples": "Few draws: Monte Carlo and exact integrals over a box",
     "toy": "Noisy curves: the posterior of HMC, depth, coverage",
 }
-
-MEANS = {
-    "corrupted": "Mean over the 19 corruptions",
-    "corrupted_test15": "Mean over the 15 test corruptions",
-}
-"""What is done to test inputs in the mean; its size is a severity."""
-
-FAMILIES = {
-    "corrupted": ("Corruption", "severity"),
-    "noise": ("Gaussian noise", "standard deviation"),
-    "sign_noise": ("Random signs", "size"),
-    "fgsm": ("Gradient signs (FGSM)", "ε"),
-    "pgd": ("Projected gradient steps (PGD)", "ε"),
-    "rotated": ("Rotation", "degrees"),
-}
-"""What is done to test inputs, and what its size is."""
 
 PAPERS = {
     "000": "Message passing for Bayesian neural networks",
@@ -144,14 +112,14 @@ MINOR = frozenset({
     "mae", "log_likelihood_standardised", "log_likelihood_gaussian", "calibration_mae",
     "picp_50", "picp_90", "mpiw_50", "mpiw_90", "sharpness", "sharpness_root",
 })  # fmt: skip
-"""Metrics that a table of their own holds, folded away."""
+"""Metrics that are shown in a separate, folded table."""
 
 PERCENT = frozenset({"accuracy", "top5_accuracy", "zero_gradient"})
-"""Metrics printed in percent; files hold fractions."""
+"""Metrics that are shown in percent; files hold fractions."""
 
 
 def is_minor(name: str, scored: Container[str]) -> bool:
-    """Return whether a metric is folded away; a log likelihood is, beside its negative."""
+    """Return whether a metric is in the folded table; a log likelihood is, if NLL is scored."""
     return name in MINOR or (name == "log_likelihood" and "nll" in scored)
 
 
@@ -170,57 +138,16 @@ def profile(name: str) -> str:
     return name.replace("_", " ")
 
 
-def dataset(name: str) -> str:
-    """Return the name of a data set in running text, and whether its images are raw ones."""
-    if name.endswith(UNNORMALISED):
-        return f"{dataset(name.removesuffix(UNNORMALISED))} without normalisation"
-    return DATASETS.get(name, name.replace("_", " "))
-
-
 def case(name: str, title: str = "") -> str:
-    """Return what a record's case is called: its title, or the words for its name."""
-    return title or dataset(name)
-
-
-def condition(name: str) -> str:
-    """Return a test condition in words: `ood_svhn` is SVHN as out-of-distribution data."""
-    if found := acquisitions(name):
-        count, tested = found
-        return f"{condition(tested)} after {count} acquisition{'s' * (count != 1)}"
-    if (draws := name.removeprefix("samples_")).isdigit() and draws != name:
-        return f"{draws} draws"
-    if name == "clean":
-        return "test data"
-    if name == "inside":
-        return "test data inside the range of the training inputs"
-    if parsed := sized(name):
-        what, size = family(parsed[0])
-        return f"{what}, {size} {parsed[1]:g}"
-    if name.startswith("ood_"):
-        return f"out of distribution: {dataset(name.removeprefix('ood_'))}"
-    if name.startswith("transfer_"):
-        return f"transfer to {dataset(name.removeprefix('transfer_'))}"
-    return name.replace("_", " ")
-
-
-def family(name: str) -> tuple[str, str]:
-    """Return what was done to test inputs, with its settings, and what a size is."""
-    if name in MEANS:
-        return MEANS[name], FAMILIES["corrupted"][1]
-    kinds = [kind for kind in FAMILIES if name == kind or name.startswith(f"{kind}_")]
-    if not kinds:
-        return name.replace("_", " "), "size"
-    kind = max(kinds, key=len)
-    what, size = FAMILIES[kind]
-    settings = name[len(kind) + 1 :].replace("_", " ")
-    return (f"{what}: {settings}" if settings else what), size
+    """Return the title of a record's case, or else the title of its data."""
+    return title or title_of(name)
 
 
 def paper(name: str) -> str:
-    """Return what a source paper is about, with the number it goes by here."""
+    """Return the title of a source paper, with its number."""
     return f"{PAPERS[name]} ({name})" if name in PAPERS else f"paper {name}"
 
 
 def sentence(text: str) -> str:
-    """Return the text with a capital at its beginning."""
+    """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]

@@ -7,9 +7,9 @@ MOST_DECIMALS = 6
 
 
 def decimals(means: Sequence[float], errors: Sequence[float]) -> int:
-    """Return how many decimals a column needs: two digits of its typical standard error.
+    """Return the number of decimals of a column: two digits of its typical standard error.
 
-    Without standard errors, four digits of its largest mean.
+    Without standard errors, it shows four digits of its largest mean.
     """
     spread = sorted(e for e in errors if math.isfinite(e) and e > 0)
     if spread:
@@ -21,7 +21,7 @@ def decimals(means: Sequence[float], errors: Sequence[float]) -> int:
 
 
 def cost_decimals(values: Sequence[float]) -> int:
-    """Return how many decimals show two digits of the least cost, three at most."""
+    """Return the number of decimals that show two digits of the least cost, at most three."""
     sizes = [v for v in values if math.isfinite(v) and v > 0]
     return min(max(1 - math.floor(math.log10(min(sizes))), 0), 3) if sizes else 0
 
@@ -36,7 +36,7 @@ def number(value: float | None, places: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in the unit that suits them, in three digits."""
+    """Return seconds in a suitable unit, with three digits."""
     for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"
@@ -44,7 +44,7 @@ def duration(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return seconds in the unit that suits them, also where they are few: "12.3 µs"."""
+    """Return seconds in a suitable unit, including small ones: "12.3 µs"."""
     for size, unit in ((1.0, ""), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
         if seconds >= size or unit == "ns":
             return f"{seconds / size:.3g} {unit}" if unit else duration(seconds)

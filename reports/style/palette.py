@@ -21,15 +21,15 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 
 @dataclass(frozen=True)
 class Style:
-    """How a method is drawn."""
+    """The colour, dash and marker of a method."""
 
     colour: str
     kind: int = 0
-    """Which of the dashes and markers; methods that share a colour differ here."""
+    """The index of the dash and the marker; methods with the same colour differ here."""
 
     @property
     def dash(self) -> tuple[float, ...]:
-        """On and off lengths in points; empty for a solid line."""
+        """The on and off lengths in points; empty for a solid line."""
         return DASHES[self.kind % len(DASHES)]
 
     @property
@@ -97,15 +97,19 @@ KNOWN = {
 """Methods of several suites; what only one suite has shares out what is left."""
 
 
-def method_order(label: str) -> tuple[int, str]:
-    """Return a key that sorts methods as the tables list them: known ones first.
+def in_order(labels: Iterable[str], arms: Mapping[str, Arm] | None = None) -> list[str]:
+    """Return methods in the order of the tables: known ones first, others by name.
 
-    Arms of active learning, such as "HMC-A", stand where their method does.
+    Arms of active learning, such as "HMC-A", take the place of their method.
     """
-    names = [name.casefold() for name in KNOWN]
-    candidates = (label.casefold(), label.casefold().rpartition("-")[0])
-    known = [names.index(name) for name in candidates if name in names]
-    return (known[0] if known else len(names), label)
+    arms = arms or {}
+    places = {name.casefold(): place for place, name in enumerate(KNOWN)}
+
+    def place(label: str) -> tuple[int, str]:
+        method = arms[label].method if label in arms else label
+        return places.get(method.casefold(), len(places)), label
+
+    return sorted(labels, key=place)
 
 
 ARM_KINDS = (0, 2, 3)
@@ -113,26 +117,26 @@ RANDOM_KIND = 1
 
 
 def styles(labels: Iterable[str], arms: Mapping[str, Arm] | None = None) -> dict[str, Style]:
-    """Return the style of each label; those not in `KNOWN` share out what it leaves.
+    """Return the style of each label; those not in `KNOWN` take styles that it does not use.
 
     Arms of active learning have the colour of their method; the random one is dashed.
     """
     arms = arms or {}
-    labels = sorted(set(labels), key=method_order)
-    found = _of_methods([arms[label].method if label in arms else label for label in labels])
+    labels = in_order(set(labels), arms)
+    by_method = _of_methods([arms[label].method if label in arms else label for label in labels])
     others = sorted({arm.name for arm in arms.values() if not arm.random})
     kinds = {name: ARM_KINDS[k % len(ARM_KINDS)] for k, name in enumerate(others)}
     return {
-        label: Style(found[arm.method].colour, RANDOM_KIND if arm.random else kinds[arm.name])
+        label: Style(by_method[arm.method].colour, RANDOM_KIND if arm.random else kinds[arm.name])
         if (arm := arms.get(label))
-        else found[label]
+        else by_method[label]
         for label in labels
     }
 
 
 def _of_methods(labels: Iterable[str]) -> dict[str, Style]:
     known = {name.casefold(): style for name, style in KNOWN.items()}
-    ordered = sorted(set(labels), key=method_order)
+    ordered = in_order(set(labels))
     every = (Style(colour, kind) for kind in range(len(ordered) + 4) for colour in COLOURS)
     free = (style for style in every if style not in known.values())
     return {label: known.get(label.casefold()) or next(free) for label in ordered}

@@ -13,7 +13,7 @@ def joined(names: Sequence[str], most: int | None = None, last: str = "and") -> 
 
 
 def some_of(named: Sequence[str], count: int, noun: str = "") -> str:
-    """Return those named, and how many others there are of `count`."""
+    """Return these names, and the number of the others out of `count`."""
     others = count - len(named)
     if others <= 0:
         return joined(named)
@@ -22,7 +22,7 @@ def some_of(named: Sequence[str], count: int, noun: str = "") -> str:
 
 
 def plural(noun: str, count: int) -> str:
-    """Return the noun as it stands behind a count."""
+    """Return the noun in the form that follows a count."""
     return noun if count == 1 else f"{noun}s"
 
 
@@ -39,5 +39,5 @@ def all_of(count: int, noun: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name as it stands in a list: in quotation marks where it has a comma."""
+    """Return a name for use in a list: in quotation marks if it has a comma."""
     return f"“{name}”" if "," in name else name

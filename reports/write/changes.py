@@ -1,4 +1,4 @@
-"""What changed between two stores: runs, scores, settings, code and costs."""
+"""The changes between two stores: runs, scores, settings, code and costs."""
 
 import math
 from collections import Counter, defaultdict
@@ -33,23 +33,24 @@ class Change:
 
     place: Place
     condition: str
+    """Title of the test condition."""
     metric: str
     before: float
     after: float
     pairs: int
     different: int
-    """How many of the pairs differ at all."""
+    """The number of pairs that differ at all."""
     p_value: float | None
-    """Of the paired difference, by Holm over all changed scores; None where it was not tested."""
+    """p-value of the paired difference, by Holm over all changed scores; None if not tested."""
 
     @property
     def difference(self) -> float:
-        """What was added."""
+        """The score after minus the score before."""
         return self.after - self.before
 
     @property
     def verdict(self) -> str:
-        """What may be said: better, worse, or that chance may have done it."""
+        """The verdict: better, worse, changed, within chance, or not tested."""
         if self.p_value is None:
             return "not tested"
         if self.p_value > LEVEL:
@@ -66,7 +67,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of a method, or a fact of provenance, that is not the same."""
+    """A setting of a method, or an entry of provenance, that differs."""
 
     where: str
     name: str
@@ -91,21 +92,21 @@ class Cost:
 
 @dataclass(frozen=True)
 class Changes:
-    """All that differs from one store to another."""
+    """All differences between two stores."""
 
     names: tuple[str, str]
     runs: tuple[int, int]
     common: int
-    """Runs, by data set, method, fold and seed, that both have."""
+    """The number of runs (data set, method, fold and seed) that both stores have."""
     same_key: int
-    """Of these, those of equal settings."""
+    """The number of these with equal settings."""
     only: tuple[Mapping[Place, int], Mapping[Place, int]]
-    """Runs that only one of the stores has, counted by place."""
+    """Counts, by place, of the runs that only one of the stores has."""
     ended: Mapping[tuple[Place, str, str], int]
-    """Place, status before and after → how many runs."""
+    """Place, status before and after → the number of such runs."""
     scores: tuple[Change, ...]
     equal_scores: int
-    """How many means of scores are equal to the last bit in every pair."""
+    """The number of mean scores that are equal to the last bit in every pair."""
     settings: tuple[Setting, ...]
     provenance: tuple[Setting, ...]
     costs: tuple[Cost, ...]
@@ -123,19 +124,20 @@ def changes(
     after: Sequence[Record],
     damage: Sequence[Damage] = (),
 ) -> Changes:
-    """Return what changed from the records of one store to those of another.
+    """Return the changes from the records of one store to those of another.
 
-    Runs are pairs if they agree in suite, profile, data set, origin, method, fold and seed.
+    Runs form a pair if they agree in suite, profile, data set, origin, method, fold and seed.
     Differences are tested as in the tables (Nadeau and Bengio's t over folds, Student's over
-    seeds of one), and adjusted by Holm over everything that changed.
+    the seeds of a single fold), and adjusted by Holm over all changed scores.
     """
     sides = [{_run(r): r for r in records} for records in (before, after)]
     common = [run for run in sides[0] if run in sides[1]]
     pairs = [(sides[0][run], sides[1][run]) for run in sorted(common)]
     only = [
-        Counter(run[0] for run in one if run not in other) for one, other in (sides, sides[::-1])
+        Counter(run[0] for run in side if run not in opposite)
+        for side, opposite in (sides, sides[::-1])
     ]
-    ended = Counter((_place(a), a.status, b.status) for a, b in pairs if a.status != b.status)
+    endings = Counter((_place(a), a.status, b.status) for a, b in pairs if a.status != b.status)
     by_place: dict[Place, list[tuple[Record, Record]]] = defaultdict(list)
     for a, b in pairs:
         by_place[_place(a)].append((a, b))
@@ -146,7 +148,7 @@ def changes(
         len(pairs),
         sum(a.key == b.key for a, b in pairs),
         (dict(sorted(only[0].items())), dict(sorted(only[1].items()))),
-        dict(sorted(ended.items())),
+        dict(sorted(endings.items())),
         scores,
         equal,
         tuple(_settings(by_place)),
@@ -167,8 +169,8 @@ def _run(record: Record) -> tuple[Place, int, int]:
 def _scores(
     by_place: Mapping[Place, Sequence[tuple[Record, Record]]],
 ) -> tuple[tuple[Change, ...], int]:
-    """Return the means that are not equal, and how many are."""
-    found: list[tuple[Change, float | None]] = []
+    """Return the mean scores that changed, and the number of those that are equal."""
+    changed: list[tuple[Change, float | None]] = []
     equal = 0
     for place, pairs in by_place.items():
         named = {(c, m) for pair in pairs for r in pair for c, s in r.scores.items() for m in s}
@@ -182,23 +184,26 @@ def _scores(
             if not different:
                 equal += 1
                 continue
-            was, became = (mean([one[run] for run in shared]) for one in (old, new))
+            was, became = (mean([scores[run] for run in shared]) for scores in (old, new))
             p_value = _p_value(old, new, ratio)
-            found.append(
+            title = str(pairs[0][1].condition_traits.get(condition, {}).get("title", condition))
+            changed.append(
                 (
-                    Change(place, condition, metric, was, became, len(shared), different, None),
+                    Change(place, title, metric, was, became, len(shared), different, None),
                     p_value,
                 )
             )
-    return _adjusted(found), equal
+    return _adjusted(changed), equal
 
 
-def _adjusted(found: Sequence[tuple[Change, float | None]]) -> tuple[Change, ...]:
-    raw = [p for _, p in found if p is not None]
+def _adjusted(tested: Sequence[tuple[Change, float | None]]) -> tuple[Change, ...]:
+    raw = [p for _, p in tested if p is not None]
     adjusted = iter(holm(np.array(raw)).tolist() if raw else [])
-    values = [None if p is None else next(adjusted) for _, p in found]
-    changed = [replace(c, p_value=p) for (c, _), p in zip(found, values, strict=True)]
-    return tuple(sorted(changed, key=lambda c: (2.0 if c.p_value is None else c.p_value, c.place)))
+    values = [None if p is None else next(adjusted) for _, p in tested]
+    adjusted_changes = [replace(c, p_value=p) for (c, _), p in zip(tested, values, strict=True)]
+    return tuple(
+        sorted(adjusted_changes, key=lambda c: (2.0 if c.p_value is None else c.p_value, c.place))
+    )
 
 
 def _samples(
@@ -222,21 +227,21 @@ def _p_value(old: Samples, new: Samples, ratio: float | None) -> float | None:
     return None if math.isnan(test.p_value) else test.p_value
 
 
-def _same(one: float, other: float) -> bool:
-    return one == other or (math.isnan(one) and math.isnan(other))
+def _same(first: float, second: float) -> bool:
+    return first == second or (math.isnan(first) and math.isnan(second))
 
 
 def _settings(
     by_place: Mapping[Place, Sequence[tuple[Record, Record]]],
 ) -> Iterable[Setting]:
-    """Yield the settings that differ between runs of one name, each once."""
-    found: dict[Setting, None] = {}
+    """Return the settings that differ between runs of one name, each once."""
+    settings: dict[Setting, None] = {}
     for place, pairs in by_place.items():
         for a, b in pairs:
             if a.key != b.key:
                 where = f"{labels.suite(place[0])}, {place[4]}"
-                found |= dict.fromkeys(_differing(where, a.run, b.run))
-    return found
+                settings |= dict.fromkeys(_differing(where, a.run, b.run))
+    return settings
 
 
 def _differing(
@@ -250,7 +255,7 @@ def _differing(
 
 
 def _provenance(before: Sequence[Record], after: Sequence[Record]) -> Iterable[Setting]:
-    """Yield what of commit, packages and machine of the pairs is not the same set of values."""
+    """Yield the entries on commit, packages and machine whose values in the pairs differ."""
     sides = []
     for records in (before, after):
         values: dict[str, set[str]] = defaultdict(set)

@@ -1,10 +1,12 @@
-"""`bnnbench report compare A B`: what changed between two folders of results, with tests."""
+"""`bnnbench report compare A B`: the changes between two folders of results, with tests."""
 
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bnnbench.datasets.names import title_of
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.reports.read.load import Damage, read, store_names, suite_folders
 from bnnbench.reports.style import labels
@@ -14,124 +16,133 @@ from bnnbench.reports.write.page import compared
 from bnnbench.suites.engine.store.record import Record
 
 MOST_LINES = 15
-"""Entries of one kind that the terminal shows; a file has them all."""
+"""The terminal shows at most this many entries of one kind; a file lists them all."""
 
 EQUAL, CHANGED, MISUSED = 0, 1, 2
-"""Exit codes: no score and no end of a run differs; some do; nothing could be compared."""
+"""Exit codes: no score and no status differs; some do; nothing could be compared."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what changed, write it with --out, and return the exit code."""
+    """Print the changes, also write them with --out, and return the exit code."""
     parser = argparse.ArgumentParser("bnnbench report compare", description=__doc__)
-    parser.add_argument("before", type=Path, help="a folder of results")
-    parser.add_argument("after", type=Path, help="another")
-    parser.add_argument("--out", type=Path, help="also write it there: a file .html or .md")
+    parser.add_argument("before", type=Path, help="the earlier folder of results")
+    parser.add_argument("after", type=Path, help="the later folder of results")
+    parser.add_argument("--out", type=Path, help="also write all changes to this .html or .md file")
     options = parser.parse_args(arguments)
     try:
         if options.out and options.out.suffix not in (".html", ".md"):
-            raise ValueError(f"--out is a file named .html or .md, not {options.out}")
+            raise ValueError(f"--out is {options.out}; give a file that ends in .html or .md")
         names = store_names([options.before, options.after])
         sides = [_records(path) for path in (options.before, options.after)]
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
     damage = [
         Damage(d.key, f"{name}: {d.reason}")
-        for name, (_, found) in zip(names, sides, strict=True)
-        for d in found
+        for name, (_, damaged) in zip(names, sides, strict=True)
+        for d in damaged
     ]
-    found = changes((names[0], names[1]), sides[0][0], sides[1][0], damage)
-    print("\n".join(lines(found, MOST_LINES)))
+    comparison = changes((names[0], names[1]), sides[0][0], sides[1][0], damage)
+    print("\n".join(map(legible, lines(comparison, MOST_LINES))))
     if options.out:
         text = (
-            compared(found, opening=opening, sections=sections)
+            compared(comparison, opening=opening, sections=sections)
             if options.out.suffix == ".html"
-            else markdown(found)
+            else markdown(comparison)
         )
         options.out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(options.out, text.encode())
-    return CHANGED if found.scores or found.ended else EQUAL
+    return CHANGED if comparison.scores or comparison.ended else EQUAL
 
 
 def _records(results: Path) -> tuple[list[Record], list[Damage]]:
-    read_ = [read(folder) for folder in suite_folders(results)]
-    return [r for one in read_ for r in one.records], [d for one in read_ for d in one.damage]
+    suites = [read(folder) for folder in suite_folders(results)]
+    return [r for suite in suites for r in suite.records], [
+        d for suite in suites for d in suite.damage
+    ]
 
 
-def named(place: Place) -> str:
-    """Return suite, profile, data set and method in words."""
+def place_text(place: Place) -> str:
+    """Return suite, profile, data set and method as text."""
     suite, profile, dataset, origin, method = place
     kind = "" if origin == "original" else f" ({origin})"
-    return f"{suite} {profile}, {labels.dataset(dataset)}{kind}, {method}"
+    return f"{suite} {profile}, {title_of(dataset)}{kind}, {method}"
 
 
-def told(change: Change) -> str:
-    """Return a change of a score in words."""
+def change_text(change: Change) -> str:
+    """Return a change of a score as text."""
     tested = "" if change.p_value is None else f", p = {change.p_value:.2g}"
     return (
-        f"{named(change.place)}, {labels.condition(change.condition)}, "
+        f"{place_text(change.place)}, {change.condition}, "
         f"{labels.metric(change.metric)}: {change.before:.5g} → {change.after:.5g} "
         f"({change.difference:+.3g}; {change.different} of {change.pairs} pairs differ{tested}): "
         f"{change.verdict}"
     )
 
 
-def sections(found: Changes) -> Iterator[tuple[str, list[str]]]:
-    """Yield the kinds of changes, each with its entries in words."""
-    for name, only in zip(found.names, found.only, strict=True):
+def sections(comparison: Changes) -> Iterator[tuple[str, list[str]]]:
+    """Yield a title for each kind of change, with its entries as text."""
+    for name, only in zip(comparison.names, comparison.only, strict=True):
         runs = sum(only.values())
-        yield f"Only in {name}: {runs} runs", [f"{named(p)}: {n}" for p, n in only.items()]
-    ends = [f"{named(p)}: {n} {old} → {new}" for (p, old, new), n in found.ended.items()]
-    yield f"Runs that end otherwise: {sum(found.ended.values())}", ends
+        yield f"Only in {name}: {runs} runs", [f"{place_text(p)}: {n}" for p, n in only.items()]
+    ends = [f"{place_text(p)}: {n} {old} → {new}" for (p, old, new), n in comparison.ended.items()]
+    yield f"Runs with another status: {sum(comparison.ended.values())}", ends
     title = (
-        f"Scores: {len(found.scores)} means changed, {len(found.significant)} of them "
-        f"significantly; {found.equal_scores} are equal in every bit"
+        f"Scores: {len(comparison.scores)} means changed, {len(comparison.significant)} of them "
+        f"significantly; {comparison.equal_scores} are equal to the last bit"
     )
-    yield title, [told(change) for change in found.scores]
+    yield title, [change_text(change) for change in comparison.scores]
     yield (
-        f"Settings: {len(found.settings)}",
-        [f"{s.where}: {s.name}: {s.before} → {s.after}" for s in found.settings],
+        f"Settings: {len(comparison.settings)}",
+        [f"{s.where}: {s.name}: {s.before} → {s.after}" for s in comparison.settings],
     )
     yield (
-        f"Code, packages, machines: {len(found.provenance)}",
-        [f"{s.name}: {s.before} → {s.after}" for s in found.provenance],
+        f"Code, packages, machines: {len(comparison.provenance)}",
+        [f"{s.name}: {s.before} → {s.after}" for s in comparison.provenance],
     )
-    costs = sorted(found.costs, key=lambda c: -abs(c.ratio - 1) if c.ratio == c.ratio else 0.0)
+    costs = sorted(comparison.costs, key=lambda c: -abs(c.ratio - 1) if c.ratio == c.ratio else 0.0)
     yield (
         f"Costs: {len(costs)} mean fit times",
-        [f"{named(c.place)}: {c.before:.3g} s → {c.after:.3g} s, × {c.ratio:.2f}" for c in costs],
+        [
+            f"{place_text(c.place)}: {c.before:.3g} s → {c.after:.3g} s, × {c.ratio:.2f}"
+            for c in costs
+        ],
     )
-    if found.damage:
+    if comparison.damage:
         yield (
-            f"Could not be read: {len(found.damage)}",
-            [f"{d.key}: {d.reason}" for d in found.damage],
+            f"Runs that could not be read: {len(comparison.damage)}",
+            [f"{d.key}: {d.reason}" for d in comparison.damage],
         )
 
 
-def opening(found: Changes) -> str:
-    """Return how far the stores have runs in common, in a sentence."""
+def opening(comparison: Changes) -> str:
+    """Return a sentence about the runs that the stores have in common."""
     return (
-        f"{found.names[0]} has {found.runs[0]} runs, {found.names[1]} {found.runs[1]}; "
-        f"{found.common} are pairs of one data set, method, fold and seed, "
-        f"{found.same_key} of them with equal settings."
+        f"{comparison.names[0]} has {comparison.runs[0]} runs, {comparison.names[1]} has "
+        f"{comparison.runs[1]}; {comparison.common} form pairs of the same data set, method, fold "
+        f"and seed, {comparison.same_key} of them with equal settings."
     )
 
 
-def lines(found: Changes, most: int) -> Iterator[str]:
-    """Yield the lines for a terminal; at most so many of a kind."""
-    yield opening(found)
-    for title, entries in sections(found):
+def lines(comparison: Changes, most: int) -> Iterator[str]:
+    """Yield the lines for a terminal, with at most `most` entries of a kind."""
+    yield opening(comparison)
+    for title, entries in sections(comparison):
         yield ""
         yield title
         yield from (f"  {' '.join(entry.split())}" for entry in entries[:most])
         if len(entries) > most:
-            yield f"  and {len(entries) - most} more; --out FILE.html or FILE.md has them all"
+            yield f"  and {len(entries) - most} more; --out FILE.html or FILE.md lists them all"
 
 
-def markdown(found: Changes) -> str:
-    """Return everything in Markdown."""
-    parts = [f"# {escaped_markdown(' → '.join(found.names))}", "", escaped_markdown(opening(found))]
-    for title, entries in sections(found):
+def markdown(comparison: Changes) -> str:
+    """Return all changes in Markdown."""
+    parts = [
+        f"# {escaped_markdown(' → '.join(comparison.names))}",
+        "",
+        escaped_markdown(opening(comparison)),
+    ]
+    for title, entries in sections(comparison):
         parts += ["", f"## {escaped_markdown(title)}", ""]
         parts += [f"- {escaped_markdown(entry)}" for entry in entries]
     return "\n".join(parts) + "\n"

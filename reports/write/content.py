@@ -1,4 +1,4 @@
-"""Everything a page shows, computed once; the template only lays it out."""
+"""The content of a page, computed once; the templates only lay it out."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from bnnbench.suites.engine.command.means import with_means
 
 @dataclass(frozen=True)
 class Content:
-    """All that is known of one suite."""
+    """Everything that the pages of one suite show."""
 
     suite: str
     parts: tuple[Part, ...]
@@ -41,64 +41,64 @@ class Content:
 
     @cached_property
     def stores(self) -> Mapping[str, int]:
-        """Store → how many runs were taken from it, where several were merged."""
+        """Store → the number of runs taken from it, where several were merged."""
         places = self.results.places
         return dict(sorted(Counter(places[r.key] for r in self.results.records if places).items()))
 
     @cached_property
     def benchmarks(self) -> tuple[Benchmark, ...]:
         """All benchmarks, in the order of the page."""
-        return tuple(one.benchmark for part in self.parts for one in part.datasets)
+        return tuple(dataset.benchmark for part in self.parts for dataset in part.datasets)
 
     @cached_property
     def places_of(self) -> Mapping[tuple[str, ...], int]:
-        """Identity of a benchmark → its place among all."""
+        """Identity of a benchmark → its index in `benchmarks`."""
         return {benchmark.identity: i for i, benchmark in enumerate(self.benchmarks)}
 
     @property
     def has_details(self) -> bool:
-        """Whether there are tables of single corruptions or sizes."""
-        datasets = (one for part in self.parts for one in part.datasets)
-        return any(one.parts or one.tables_by_size for one in datasets)
+        """True if there are tables of single corruptions or sizes."""
+        datasets = (dataset for part in self.parts for dataset in part.datasets)
+        return any(dataset.parts or dataset.tables_by_size for dataset in datasets)
 
     @cached_property
     def families(self) -> Mapping[str, str]:
         """Method → family, in the order of the families."""
-        found = {
+        by_method = {
             method: family_of(runs[0].run.get("method"))
             for benchmark in self.benchmarks
             for method, runs in benchmark.runs.items()
         }
-        return dict(sorted(found.items(), key=lambda item: FAMILIES.index(item[1])))
+        return dict(sorted(by_method.items(), key=lambda item: FAMILIES.index(item[1])))
 
     @property
     def reproductions(self) -> list[Reproduction]:
         """The printed scores of all profiles."""
-        return [found for part in self.parts for found in part.reproductions]
+        return [reproduction for part in self.parts for reproduction in part.reproductions]
 
     @cached_property
     def judged(self) -> Mapping[Comparison, Judgement]:
-        """What may be said of every printed number beside ours."""
+        """The verdict on every comparison of a printed number with ours."""
         return judgements(self.reproductions)
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
-        """How many printed numbers agree, paper by paper."""
+        """The counts of verdicts on printed numbers, paper by paper."""
         return summaries(self.judged.values())
 
     @property
     def declarations(self) -> tuple[Declaration, ...]:
-        """How the papers came to their numbers, and we to ours."""
+        """The protocols of the papers, beside our own."""
         return declarations(self.reproductions)
 
     @property
     def title(self) -> str:
-        """The suite's name for people."""
+        """The suite's title."""
         return labels.suite(self.suite)
 
     @property
     def lede(self) -> str:
-        """What was compared, in a sentence."""
+        """A phrase that sums up methods, data sets and runs."""
         methods = {m for part in self.parts for m in part.methods}
         datasets = list(dict.fromkeys(f.title for part in self.parts for f in part.facts))
         on = datasets[0] if len(datasets) == 1 else f"{len(datasets)} data sets"
@@ -111,16 +111,16 @@ class Content:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Data sets and conditions that stand-ins took the place of."""
-        found: dict[str, None] = {}
+        """Data sets and conditions that were replaced by stand-in data."""
+        titles: dict[str, None] = {}
         for part in self.parts:
             for facts in part.facts:
                 if facts.origin == "stand-in":
-                    found[facts.title] = None
+                    titles[facts.title] = None
                 odd = [c for c, origin in facts.conditions.items() if origin == "stand-in"]
                 if facts.origin != "stand-in":
-                    found |= dict.fromkeys(f"{facts.title}: {c}" for c in odd)
-        return list(found)
+                    titles |= dict.fromkeys(f"{facts.title}: {c}" for c in odd)
+        return list(titles)
 
     @property
     def tables(self) -> list[tuple[str, Table]]:
@@ -129,22 +129,22 @@ class Content:
 
 
 def content(results: Results) -> Content:
-    """Return what the page of a suite shows, from its records and predictions."""
-    found = benchmarks(map(with_means, results.records))
-    arms = {label: arm for b in found for label, arm in b.arms.items()}
-    looks = styles((method for b in found for method in b.runs), arms)
-    profiles = dict.fromkeys(b.profile for b in found)
+    """Return the content of the pages of a suite, from its records and predictions."""
+    all_benchmarks = benchmarks(map(with_means, results.records))
+    arms = {label: arm for b in all_benchmarks for label, arm in b.arms.items()}
+    method_styles = styles((method for b in all_benchmarks for method in b.runs), arms)
+    profiles = dict.fromkeys(b.profile for b in all_benchmarks)
     damage = list(results.damage)
     parts = []
     for i, profile in enumerate(profiles):
-        mine = [b for b in found if b.profile == profile]
-        part, missing = part_of(results, profile, mine, looks, f"p{i}")
+        in_profile = [b for b in all_benchmarks if b.profile == profile]
+        part, missing = part_of(results, profile, in_profile, method_styles, f"p{i}")
         parts.append(part)
         damage += missing
     return Content(
         results.suite,
         tuple(parts),
-        looks,
+        method_styles,
         tuple(damage),
         results.superseded,
         failures(results.records),

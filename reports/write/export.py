@@ -1,11 +1,10 @@
 """The tables of a page as Markdown, LaTeX and CSV."""
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from bnnbench.reports.judge.table import Cell, Column, Row, Table
 from bnnbench.reports.style.numbers import number
+from bnnbench.suites.engine.store.tables import csv_text
 
 Tables = Sequence[tuple[str, Table]]
 """profile and table"""
@@ -33,7 +32,7 @@ def markdown(tables: Tables) -> str:
 
 
 def latex(tables: Tables) -> str:
-    """Return the tables in LaTeX, for the packages booktabs and amsmath."""
+    """Return the tables in LaTeX; they need the packages booktabs and amsmath."""
     parts = ["% Needs \\usepackage{booktabs}."]
     for profile, table in tables:
         header = ["method", *map(heading, table.columns), "runs"]
@@ -65,7 +64,7 @@ CSV_COLUMNS = (
 
 
 UNSCALED = {"peak_bytes": "bytes", "fit_joules": "joules"}
-"""Units of the values that a page prints in another; the rest of those are fractions."""
+"""Units in the files for values that a page shows in another unit; all others are fractions."""
 
 
 def tidy(tables: Tables) -> str:
@@ -80,19 +79,10 @@ def _lines(profile: str, table: Table) -> Iterator[tuple[object, ...]]:
             place = (profile, table.title, table.origin, row.method, column.name)
             if isinstance(entry, Cell):
                 values = (entry.mean, entry.standard_error, entry.runs)
-                said = (entry.mark, entry.p_value, "", entry.unconverged)
+                marks = (entry.mark, entry.p_value, "", entry.unconverged)
             else:
-                values, said = ("", "", 0), ("", "", entry, 0)
-            yield (*place, column.heading, unit, *values, row.runs, row.completed, *said)
-
-
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return columns and rows as CSV."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return buffer.getvalue()
+                values, marks = ("", "", 0), ("", "", entry, 0)
+            yield (*place, column.heading, unit, *values, row.runs, row.completed, *marks)
 
 
 def heading(column: Column) -> str:
@@ -101,7 +91,7 @@ def heading(column: Column) -> str:
 
 
 def printed(cell: Cell, column: Column) -> tuple[str, str]:
-    """Return mean and standard error in the column's unit and decimals, "" for none."""
+    """Return mean and standard error in the column's unit and decimals; "" for a missing error."""
     value = cell.mean * column.scale
     if column.name == "p_value" and value < 10**-column.decimals:
         return f"< {10**-column.decimals:g}", ""
@@ -126,9 +116,11 @@ def _marked(
 
 
 def _notes(table: Table) -> list[str]:
-    """Return what stands below a table."""
+    """Return the notes below a table."""
     lines = table.unconverged
     notes = [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
+    if table.unsteady:
+        notes.append(f"Not predicted row by row: {'; '.join(table.unsteady)}.")
     if table.own_networks:
         notes.append(f"Networks of their own: {'; '.join(table.own_networks)}.")
     return notes + [f"Not scored: {line}." for line in table.unanswered]
@@ -148,7 +140,7 @@ def _markdown_row(cells: Sequence[str], plain: bool = False) -> str:
 
 
 def escaped_markdown(text: str) -> str:
-    """Return the text such that no character of it is Markdown or HTML."""
+    """Return the text with all characters escaped that have a meaning in Markdown or HTML."""
     lines = " ".join(text.split())
     escaped = "".join(f"\\{c}" if c in "\\`*_[]|#~" else c for c in lines)
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -169,5 +161,5 @@ _LATEX = {
 
 
 def _latex(text: str) -> str:
-    """Return the text such that LaTeX prints it as it is."""
+    """Return the text with all characters escaped that have a meaning in LaTeX."""
     return "".join(_LATEX.get(c, c) for c in " ".join(text.split()))

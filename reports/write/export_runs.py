@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from bnnbench.datasets.reading.foreign_text import cell, legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
@@ -20,16 +21,18 @@ from bnnbench.suites.engine.store.record import COSTS, Record
 from bnnbench.suites.engine.store.tables import metric_rows
 
 WRITTEN, MISUSED, DAMAGED = 0, 2, 3
-"""Exit codes; with the last, everything that could be read was written."""
+"""Exit codes; with the last, all readable runs were written."""
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "latex": ".tex"}
 ENGINES = ("pyarrow", "fastparquet")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write what is asked for, and return the exit code."""
+    """Write the file, and return the exit code."""
     parser = argparse.ArgumentParser("bnnbench report export", description=__doc__)
-    parser.add_argument("results", nargs="+", type=Path, help="folders of results; merged")
+    parser.add_argument(
+        "results", nargs="+", type=Path, help="folders of results; several are merged"
+    )
     parser.add_argument("--format", choices=FORMATS, default="csv")
     parser.add_argument("--out", type=Path, help="the file (default: results.<ending>)")
     options = parser.parse_args(arguments)
@@ -37,39 +40,39 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if options.format == "parquet":
             needs_parquet()
-        found = list(_results(options.results).values())
+        suites = list(_results(options.results).values())
         text = (
-            latex([table for one in found for table in content(one).tables]).encode()
+            latex([table for results in suites for table in content(results).tables]).encode()
             if options.format == "latex"
-            else written(frame(found), options.format)
+            else written(frame(suites), options.format)
         )
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, text)
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
-    damage = [d for one in found for d in one.damage]
+    damage = [d for results in suites for d in results.damage]
     for d in damage:
-        print(f"damaged: {d.key}: {d.reason}", file=sys.stderr)
-    print(f"{out}: {sum(len(one.records) for one in found)} runs of {len(found)} suites")
+        print(legible(f"damaged: {d.key}: {d.reason}"), file=sys.stderr)
+    print(f"{out}: {sum(len(results.records) for results in suites)} runs of {len(suites)} suites")
     return DAMAGED if damage else WRITTEN
 
 
 def needs_parquet() -> None:
-    """Raise ValueError, with the cure, where no package writes Parquet."""
+    """Raise ValueError, with the remedy, where no package writes Parquet."""
     if not any(importlib.util.find_spec(name) for name in ENGINES):
         raise ValueError(
             "Parquet needs pyarrow: pip install pyarrow (or pip install -e '.[parquet]'); "
-            "--format csv needs nothing"
+            "--format csv needs no package"
         )
 
 
-def frame(found: Iterable[Results]) -> pd.DataFrame:
+def frame(suites: Iterable[Results]) -> pd.DataFrame:
     """Return one row per score, with the run's key, cost and provenance beside it.
 
     Runs without a score (diverged, failed) have one row without condition, metric and value.
     """
-    parts = [_scores(one.records, one.places) for one in found]
+    parts = [_scores(results.records, results.places) for results in suites]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -94,7 +97,7 @@ def _scores(records: Sequence[Record], places: Mapping[str, str]) -> pd.DataFram
 def written(table: pd.DataFrame, kind: str) -> bytes:
     """Return the table as the bytes of a file."""
     if kind == "csv":
-        return table.to_csv(index=False, lineterminator="\n").encode()
+        return table.map(cell).to_csv(index=False, lineterminator="\n").encode()
     buffer = io.BytesIO()
     table.to_parquet(buffer, index=False)
     return buffer.getvalue()
@@ -102,8 +105,8 @@ def written(table: pd.DataFrame, kind: str) -> bytes:
 
 def _results(paths: Sequence[Path]) -> dict[str, Results]:
     """Return suite → its results, those of several stores merged."""
-    found: dict[str, dict[str, Results]] = {}
+    by_suite: dict[str, dict[str, Results]] = {}
     for name, path in zip(store_names(paths), paths, strict=True):
         for folder in suite_folders(path):
-            found.setdefault(folder.resolve().name, {})[name] = read(folder)
-    return {suite: merged(stores) for suite, stores in sorted(found.items())}
+            by_suite.setdefault(folder.resolve().name, {})[name] = read(folder)
+    return {suite: merged(stores) for suite, stores in sorted(by_suite.items())}

@@ -1,4 +1,4 @@
-"""runs.csv: every run of a report on a line, with what it cost and where it was made."""
+"""The file runs.csv: a line for each run of a report, with its cost and provenance."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,7 +14,7 @@ RUN_COLUMNS = (
 def run_rows(
     records: Iterable[Record], places: Mapping[str, str] | None = None
 ) -> list[tuple[object, ...]]:
-    """Return one row per run, in the order of names; `places` are keys and their stores."""
+    """Return one row per run, in the order of names; `places` maps keys to stores."""
     return sorted(
         (_row(record, (places or {}).get(record.key, "")) for record in records),
         key=lambda row: (row[1:8], row[0]),
@@ -22,11 +22,11 @@ def run_rows(
 
 
 def _row(record: Record, store: str) -> tuple[object, ...]:
-    told, cost = record.provenance, record.cost
+    provenance, cost = record.provenance, record.cost
     return (
         *(record.key, record.suite, record.profile, record.dataset, record.origin),
         *(record.method, record.fold, record.seed, record.status),
         *("" if (v := getattr(cost, name, None)) is None else v for name in COSTS),
-        *(str(told.get(name, "")) for name in ("commit", "machine", "device", "finished")),
+        *(str(provenance.get(name, "")) for name in ("commit", "machine", "device", "finished")),
         store,
     )

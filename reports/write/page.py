@@ -1,4 +1,4 @@
-"""The content of a suite as one HTML file that needs nothing beside it."""
+"""The content of a suite as self-contained HTML files."""
 
 import base64
 import hashlib
@@ -9,13 +9,14 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from bnnbench.datasets.names import title_of
 from bnnbench.reports.sections.base import Gallery
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import FAMILIES
 from bnnbench.reports.style.numbers import duration, identifier, number, span, typographic
 from bnnbench.reports.style.palette import MARKERS, Style
-from bnnbench.reports.write import drilldown
 from bnnbench.reports.write.content import Content
+from bnnbench.reports.write.drilldown import MOST_DRILLDOWN, drilldown, embedded
 from bnnbench.reports.write.export import printed
 from bnnbench.reports.write.part import Part
 
@@ -25,32 +26,32 @@ SCRIPTS = ("start", "sort", "filter", "switch", "copy", "runs")
 """The parts of a page's script, in the order in which they run."""
 
 STYLES = ("style", "controls", "print")
-"""The parts of a page's style; later ones overrule."""
+"""The parts of a page's style; later ones take precedence."""
 
-BEHIND = '{"behind": "here"}'
-"""Stands in a page for what is behind its cells until the page's own size is known."""
+DRILLDOWN = '{"drilldown": "here"}'
+"""A placeholder for the drilldown in a page, until the size of the page itself is known."""
 
 MOST_BYTES = 2_900_000
-"""Of a page; what is behind the cells takes what is left."""
+"""The largest size of a page; the drilldown uses the remaining bytes."""
 
-LEAST_BEHIND = 300_000
-"""Room for what is behind the cells, for which parts of a page make way."""
+LEAST_DRILLDOWN = 300_000
+"""Bytes reserved for the drilldown; other parts of a page move to files of their own for it."""
 
 MOST_FIGURES = 2_400_000
-"""Bytes of figures that one page holds."""
+"""The most bytes of figures on one page."""
 
 MOST_DAMAGE = 20
-"""Runs that a page names as damaged; a file beside it has them all."""
+"""A page names at most this many damaged runs; a file beside it lists them all."""
 
 Links = list[tuple[str, str]]
-"""address and title of other pages of a suite"""
+"""Address and title of other pages of a suite."""
 
 
 def pages(content: Content, home: str = "") -> dict[str, str]:
-    """Return name → page of a suite: report.html, and what of it is too much for one file.
+    """Return name → page of a suite: report.html, and further pages if it would be too large.
 
-    Tables of single corruptions and sizes go to a second file first, then the figures to
-    others. `home` is the address of the front page, where there is one.
+    Tables of single corruptions and sizes move to another file first, then the figures. `home`
+    is the address of the front page, if there is one.
     """
     apart: dict[str, Links] = {"details": [], "figures": []}
     chunks = _chunks(content)
@@ -71,8 +72,8 @@ def pages(content: Content, home: str = "") -> dict[str, str]:
     for name, _ in apart["details"]:
         files[name] = _page("details.html", content=content, page="report.html")
     for (name, title), chunk in zip(apart["figures"], chunks, strict=False):
-        shown = {"content": content, "page": "report.html", "title": title, "chunk": chunk}
-        files[name] = _page("figures.html", **shown)
+        values = {"content": content, "page": "report.html", "title": title, "chunk": chunk}
+        files[name] = _page("figures.html", **values)
     return {name: _filled(text, content) for name, text in files.items()}
 
 
@@ -81,52 +82,54 @@ def render(content: Content) -> str:
     return pages(content)["report.html"]
 
 
-def front(shown: object) -> str:
+def front(summary: object) -> str:
     """Return the front page of a site."""
-    return _page("index.html", front=shown, content=None).replace(BEHIND, "null")
+    return _page("index.html", front=summary, content=None).replace(DRILLDOWN, "null")
 
 
-def compared(found: object, **words: object) -> str:
-    """Return the page of what changed; `words` are functions that say it."""
-    return _page("compare.html", changes=found, content=None, **words).replace(BEHIND, "null")
+def compared(comparison: object, **functions: object) -> str:
+    """Return the page of changes; `functions` give its texts."""
+    return _page("compare.html", changes=comparison, content=None, **functions).replace(
+        DRILLDOWN, "null"
+    )
 
 
-def timings(**shown: object) -> str:
+def timings(**values: object) -> str:
     """Return the page of timings."""
-    return _page("timing.html", content=None, span=span, **shown).replace(BEHIND, "null")
+    return _page("timing.html", content=None, span=span, **values).replace(DRILLDOWN, "null")
 
 
 def _is_large(page: str) -> bool:
-    return len(page.encode()) > MOST_BYTES - LEAST_BEHIND
+    return len(page.encode()) > MOST_BYTES - LEAST_DRILLDOWN
 
 
 def _filled(page: str, content: Content) -> str:
-    """Return the page with what is behind its cells, as far as there is room."""
+    """Return the page with its drilldown, as far as there is room."""
     if 'class="results' not in page:
-        return page.replace(BEHIND, "null")
-    room = min(drilldown.MOST_BYTES, MOST_BYTES - len(page.encode()))
-    return page.replace(BEHIND, drilldown.embedded(drilldown.behind(content, max(room, 0))))
+        return page.replace(DRILLDOWN, "null")
+    room = min(MOST_DRILLDOWN, MOST_BYTES - len(page.encode()))
+    return page.replace(DRILLDOWN, embedded(drilldown(content, max(room, 0))))
 
 
 def _chunks(content: Content) -> list[list[tuple[Part, list[Gallery]]]]:
-    """Return the figures in portions that are pages: part and galleries of each."""
-    found: list[list[tuple[Part, list[Gallery]]]] = []
+    """Return the figures in portions for one page each: parts with their galleries."""
+    chunks: list[list[tuple[Part, list[Gallery]]]] = []
     left = 0
     for part in content.parts:
         for gallery in part.galleries:
             size = sum(len(drawing.svg) for drawing in gallery.drawings)
-            if size > left and (not found or left < MOST_FIGURES):
-                found.append([])
+            if size > left and (not chunks or left < MOST_FIGURES):
+                chunks.append([])
                 left = MOST_FIGURES
             left -= size
-            if not found[-1] or found[-1][-1][0] is not part:
-                found[-1].append((part, []))
-            found[-1][-1][1].append(gallery)
-    return found
+            if not chunks[-1] or chunks[-1][-1][0] is not part:
+                chunks[-1].append((part, []))
+            chunks[-1][-1][1].append(gallery)
+    return chunks
 
 
-def _page(template: str, **shown: object) -> str:
-    """Return a page. Every name in it is escaped, and only its own script may run."""
+def _page(template: str, **values: object) -> str:
+    """Return a page; all text is escaped, and only the page's own script may run."""
     script = _texts(f"{name}.js" for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = Environment(
@@ -140,6 +143,7 @@ def _page(template: str, **shown: object) -> str:
     environment.filters |= {"typographic": typographic}
     environment.globals |= {
         "labels": labels,
+        "title_of": title_of,
         "printed": printed,
         "number": number,
         "duration": duration,
@@ -148,10 +152,10 @@ def _page(template: str, **shown: object) -> str:
         "swatch": swatch,
     }
     return environment.get_template(template).render(
-        **shown,
+        **values,
         family_order="|".join(FAMILIES),
         most_damage=MOST_DAMAGE,
-        behind_here=Markup(BEHIND),
+        drilldown_here=Markup(DRILLDOWN),
         style=Markup(_texts(f"{name}.css" for name in STYLES)),
         script=Markup(script),
         script_digest=digest,

@@ -1,4 +1,4 @@
-"""One profile on a page: its data sets, their figures and the printed numbers beside them."""
+"""The part of a page on one profile: its data sets, figures and published numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from bnnbench.reports.sections.dataset_tables import DatasetTables, dataset_tabl
 from bnnbench.reports.sections.overviews import overviews
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import duration
-from bnnbench.reports.style.palette import Style, method_order
+from bnnbench.reports.style.palette import Style, in_order
 from bnnbench.suites.engine.store.record import Record
 
 
 @dataclass(frozen=True)
 class Part:
-    """One profile: its data sets, their figures and the printed numbers to go with them."""
+    """One profile: its data sets, their figures and the published numbers."""
 
     profile: str
     anchor: str
@@ -32,7 +32,7 @@ class Part:
     """Sections over all data sets, each with its tables and figures."""
     datasets: tuple[DatasetTables, ...]
     overview_first: bool
-    """Whether tables of all data sets stand before those of each."""
+    """True if tables over all data sets precede those of each data set."""
     reproductions: Sequence[Reproduction]
     facts: tuple[DataFacts, ...]
     settings: Mapping[str, Mapping[str, str]]
@@ -42,13 +42,13 @@ class Part:
     @property
     def tables(self) -> list[Table]:
         """Every table, in the order of the page."""
-        found = [table for section in self.sections for table in section.tables]
-        for one in self.datasets:
-            found += [table for _, tables in one.families for table in tables]
-            found += one.part_tables
-            found += [*one.shown, *one.minor]
-            found += [table for _, table in one.minor_by_size]
-        return found
+        listed = [table for section in self.sections for table in section.tables]
+        for dataset in self.datasets:
+            listed += [table for _, tables in dataset.families for table in tables]
+            listed += dataset.part_tables
+            listed += [*dataset.filled, *dataset.minor]
+            listed += [table for _, table in dataset.minor_by_size]
+        return listed
 
     @property
     def galleries(self) -> tuple[Gallery, ...]:
@@ -57,63 +57,63 @@ class Part:
 
     @property
     def without_predictions(self) -> int:
-        """How many completed runs have no predictions in the store."""
+        """The number of completed runs without predictions in the store."""
         return sum(section.absent for section in self.sections)
 
     @property
     def learns_actively(self) -> bool:
-        """Whether repeats take few rows out of a pool."""
-        return any(one.benchmark.rounds for one in self.datasets)
+        """True for active learning, where repeats take few rows out of a pool."""
+        return any(dataset.benchmark.rounds for dataset in self.datasets)
 
     @property
     def short_facts(self) -> list[str]:
-        """The names of facts that fit into a table."""
+        """The names of facts that are short enough for a table."""
         names = dict.fromkeys(name for facts in self.facts for name in facts.facts)
         return [n for n in names if any(n in f.facts and n not in f.long for f in self.facts)]
 
     @property
     def repeats_are_known(self) -> bool:
-        """Whether all records tell how often training rows come twice, as older ones do not."""
+        """True if all records count repeated training rows; older ones do not."""
         return all("train_repeats" in record.facts for record in self.records)
 
     @property
     def by_origin(self) -> dict[str, list[DataFacts]]:
-        """Origin → data sets of it."""
-        found: dict[str, list[DataFacts]] = {}
+        """Origin → the data sets of this origin."""
+        sets: dict[str, list[DataFacts]] = {}
         for facts in self.facts:
-            found.setdefault(facts.origin, []).append(facts)
-        return found
+            sets.setdefault(facts.origin, []).append(facts)
+        return sets
 
     @property
     def other_conditions(self) -> dict[str, str]:
-        """Test condition other than clean, in words → the least official origin of its data."""
-        found: dict[str, str] = {}
-        for one in self.datasets:
-            benchmark = one.benchmark
-            for family, _ in one.sized:
-                found.setdefault(family.words, benchmark.origin_of(family.last))
-            in_families = {c for family, _ in one.families for c in family.sizes}
+        """Title of a condition other than clean → the least official origin of its data."""
+        origins: dict[str, str] = {}
+        for dataset in self.datasets:
+            benchmark = dataset.benchmark
+            for family, _ in dataset.sized:
+                origins.setdefault(family.description, benchmark.origin_of(family.last))
+            in_families = {c for family, _ in dataset.families for c in family.sizes}
             for condition in benchmark.conditions:
                 if condition != benchmark.main and condition not in in_families:
-                    words = labels.sentence(labels.condition(condition))
-                    found.setdefault(words, benchmark.origin_of(condition))
-        return found
+                    title = labels.sentence(benchmark.condition(condition))
+                    origins.setdefault(title, benchmark.origin_of(condition))
+        return origins
 
     @property
     def replicates(self) -> str:
-        """How many folds and seeds there are at most."""
+        """The largest numbers of folds and seeds, in words."""
         folds = len({r.fold for r in self.records})
         seeds = len({r.seed for r in self.records})
         return f"{folds} fold{'s' * (folds > 1)}, {seeds} seed{'s' * (seeds > 1)}"
 
     @property
     def completed(self) -> int:
-        """How many runs were completed."""
+        """The number of completed runs."""
         return sum(r.status == "completed" for r in self.records)
 
     @property
     def budget(self) -> str:
-        """What was tried, in words."""
+        """The numbers of methods, folds, seeds and runs, and the time, in words."""
         return (
             f"{len(self.methods)} method{'s' * (len(self.methods) != 1)}, {self.replicates}, "
             f"{len(self.records):,} run{'s' * (len(self.records) != 1)}; "
@@ -122,39 +122,40 @@ class Part:
 
     @property
     def fit_seconds(self) -> float:
-        """What all fits took together."""
+        """The total time of all fits."""
         return sum(r.cost.fit_seconds for r in self.records if r.cost)
 
     @property
     def fitted_together(self) -> bool:
-        """Whether some runs were trained side by side."""
+        """True if some runs were trained together."""
         return any(r.cost and r.cost.fitted_together > 1 for r in self.records)
 
 
 def part_of(
     results: Results,
     profile: str,
-    found: Sequence[Benchmark],
-    looks: Mapping[str, Style],
-    name: str,
+    benchmarks: Sequence[Benchmark],
+    styles: Mapping[str, Style],
+    anchor: str,
 ) -> tuple[Part, Sequence[Damage]]:
-    """Return all of a profile, and the runs whose predictions are damaged."""
-    methods = tuple(sorted({m for b in found for m in b.runs}, key=method_order))
-    material = Material(results.store, tuple(found), methods, looks, name)
+    """Return the part of a profile, and the runs whose predictions are damaged."""
+    arms = {label: arm for benchmark in benchmarks for label, arm in benchmark.arms.items()}
+    methods = tuple(in_order({m for b in benchmarks for m in b.runs}, arms))
+    material = Material(results.store, tuple(benchmarks), methods, styles, anchor)
     sections = tuple(sections_of(material))
-    printed = reproductions(found)
+    printed = reproductions(benchmarks)
     part = Part(
         profile,
-        name,
+        anchor,
         methods,
-        tuple(record for benchmark in found for record in benchmark.records),
+        tuple(record for benchmark in benchmarks for record in benchmark.records),
         sections,
-        tuple(dataset_tables(benchmark, methods) for benchmark in found),
+        tuple(dataset_tables(benchmark, methods) for benchmark in benchmarks),
         bool(overviews(material)),
         printed,
-        tuple(data_facts(benchmark) for benchmark in found),
-        settings(found),
-        networks(found),
-        answer(found, clauses(tuple(judgements(printed).values()))),
+        tuple(data_facts(benchmark) for benchmark in benchmarks),
+        settings(benchmarks),
+        networks(benchmarks),
+        answer(benchmarks, clauses(tuple(judgements(printed).values()))),
     )
     return part, [damage for section in sections for damage in section.damage]

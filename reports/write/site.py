@@ -1,4 +1,4 @@
-"""The front page over all suites: what was compared, on what, and the answer of each."""
+"""The front page of all suites: their methods, data sets and answers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -34,12 +34,12 @@ class Profile:
 
     @property
     def sets(self) -> int:
-        """How many data sets there are."""
+        """The number of data sets."""
         return sum(len(sets) for sets in self.data.values())
 
     @property
     def success(self) -> float:
-        """The share of runs asked for that were completed."""
+        """The share of requested runs that were completed."""
         return self.completed / max(self.asked, 1)
 
 
@@ -52,60 +52,62 @@ class Entry:
     profiles: tuple[Profile, ...]
     stand_ins: tuple[str, ...]
     damage: tuple[tuple[str, str], ...]
-    """key and reason of what could not be read"""
+    """Key and reason for each run that could not be read."""
     summaries: tuple[Summary, ...]
-    """How many printed numbers agree, paper by paper."""
+    """The counts of verdicts on printed numbers, paper by paper."""
     stores: Mapping[str, int]
     copies: int
     disagreeing: tuple[str, ...]
 
     @property
     def address(self) -> str:
-        """Where its page is, from the front page."""
+        """The address of its page, relative to the front page."""
         return f"{self.suite}/report.html"
 
 
 @dataclass(frozen=True)
 class Front:
-    """All that the front page shows."""
+    """The content of the front page."""
 
     entries: tuple[Entry, ...]
     links: tuple[tuple[str, str], ...] = ()
-    """Address and title of pages beside those of suites."""
+    """Address and title of pages other than those of suites."""
 
     @property
     def profiles(self) -> list[Profile]:
-        """Those of all suites."""
+        """The profiles of all suites."""
         return [profile for entry in self.entries for profile in entry.profiles]
 
     @property
     def lede(self) -> str:
-        """What was compared, in a sentence."""
+        """A phrase that sums up suites, methods, data sets and runs."""
         methods = {name for profile in self.profiles for name in profile.methods}
         sets = {title for p in self.profiles for named in p.data.values() for title, _ in named}
         runs = sum(profile.runs for profile in self.profiles)
         seconds = sum(profile.fit_seconds for profile in self.profiles)
         counts = ((len(self.entries), "suite"), (len(methods), "method"), (len(sets), "data set"))
-        told = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts]
-        return f"{', '.join(told)}: {runs:,} run{'s' * (runs != 1)}, {duration(seconds)} of fitting"
+        parts = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts]
+        return (
+            f"{', '.join(parts)}: {runs:,} run{'s' * (runs != 1)}, {duration(seconds)} of fitting"
+        )
 
     @property
     def summaries(self) -> list[Summary]:
-        """How many printed numbers agree with ours, paper by paper, over all suites."""
-        found: dict[str, Counter[Kind]] = {}
+        """The counts of verdicts on printed numbers over all suites, paper by paper."""
+        counts: dict[str, Counter[Kind]] = {}
         for entry in self.entries:
-            for one in entry.summaries:
-                found.setdefault(one.paper, Counter()).update(one.counts)
-        return [Summary(p, {kind: found[p][kind] for kind in KINDS}) for p in sorted(found)]
+            for summary in entry.summaries:
+                counts.setdefault(summary.paper, Counter()).update(summary.counts)
+        return [Summary(p, {kind: counts[p][kind] for kind in KINDS}) for p in sorted(counts)]
 
     @property
     def stores(self) -> dict[str, int]:
-        """Store → runs taken from it, where several were merged."""
-        found: dict[str, int] = {}
+        """Store → the number of runs taken from it, where several were merged."""
+        runs_by_store: dict[str, int] = {}
         for entry in self.entries:
             for name, runs in entry.stores.items():
-                found[name] = found.get(name, 0) + runs
-        return found
+                runs_by_store[name] = runs_by_store.get(name, 0) + runs
+        return runs_by_store
 
 
 def entry(content: Content) -> Entry:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.methods import METHODS
 from bnnbench.reports.figures import timings as figure
@@ -23,15 +24,15 @@ from bnnbench.reports.style.palette import KNOWN, styles
 from bnnbench.reports.write import page
 
 SESSION, EARLIER = "benchmark.json", "benchmark_previous.json"
-"""Files of a folder of results: what `make benchmark` writes, and what it is compared with."""
+"""Files in a folder of results: the one that `make benchmark` writes, and its predecessor."""
 
 NAME = "timing.html"
 
 ACRONYMS = frozenset(["dvi", "gp", "hmc", "pca", "sgd", "sgld", "swa", "swag", "vi", "vsd"])
 
-ABOUT = """Write a page of timings from the JSON of pytest-benchmark: every method's fit and
-prediction per example, their ratios to AdamW in the same session, and what is slower than in an
-earlier session by more than noise."""
+ABOUT = """Write a page of timings from a JSON file of pytest-benchmark: the time per example of
+every method's fit and prediction, their ratios to AdamW in the same session, and the timings that
+are slower than in an earlier session by more than noise."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class Timed:
     links: tuple[tuple[str, str], ...]
     """Address and title of each."""
     damage: tuple[str, ...]
-    """Why sessions could not be read."""
+    """The reasons why sessions could not be read."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page; return 0, 2 where it could not be, and 1 where something became slower."""
+    """Write the page; return 0, 1 where something became slower, 2 where it was not written."""
     parser = argparse.ArgumentParser("bnnbench report timing", description=ABOUT)
     parser.add_argument("session", type=Path, metavar="BENCHMARK.json")
     parser.add_argument("--previous", type=Path, help="an earlier session to compare with")
@@ -59,69 +60,69 @@ def main(arguments: Sequence[str]) -> int:
         out.mkdir(parents=True, exist_ok=True)
         write_whole(out / NAME, text.encode())
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {legible(error)}", file=sys.stderr)
         return 2
     print(out / NAME)
-    slower = since.named("slower") if since else []
+    slower = since.with_verdict("slower") if since else []
     for name, ratio in slower:
-        print(f"slower: {name}: {ratio:.2f} times as long")
+        print(f"slower: {legible(name)}: {ratio:.2f} times as long")
     return 1 if slower else 0
 
 
 def timing_page(session: Path, previous: Path | None, home: str = "") -> tuple[str, Changes | None]:
-    """Return the page of a session and what changed since the previous one.
+    """Return the page of a session and the changes since the previous one.
 
-    `home` is the address of a front page. Raises ValueError for a file that is no session.
+    `home` is the address of a front page. Raises ValueError for a file that is not a session.
     """
     now = read_session(session)
     since = changes(now, read_session(previous)) if previous else None
-    found = groups(now, since, tuple(METHODS))
-    return render(now, since, found, home), since
+    timed_groups = groups(now, since, tuple(METHODS))
+    return render(now, since, timed_groups, home), since
 
 
-def render(now: Session, since: Changes | None, found: Sequence[Group], home: str) -> str:
+def render(now: Session, since: Changes | None, timed_groups: Sequence[Group], home: str) -> str:
     """Return the page."""
-    titles = {name: title(name) for group in found for name in (*group.rows, *group.absent)}
-    looks = styles(titles.values())
+    titles = {name: title(name) for group in timed_groups for name in (*group.rows, *group.absent)}
+    method_styles = styles(titles.values())
     drawings = []
-    for k, group in enumerate(found):
+    for k, group in enumerate(timed_groups):
         seconds = {
             titles[m]: {name: phases[name].seconds for name in ("fit", "predict") if name in phases}
             for m, phases in group.rows.items()
         }
         where = f"{group.problem}, {group.device}"
-        drawings.append(figure.draw(seconds, looks, identifier("timing", k), where))
+        drawings.append(figure.draw(seconds, method_styles, identifier("timing", k), where))
     return page.timings(
         session=now,
         since=since,
-        groups=list(zip(found, drawings, strict=True)),
+        groups=list(zip(timed_groups, drawings, strict=True)),
         others=others(now),
         titles=titles,
-        looks=looks,
+        styles=method_styles,
         home=home,
     )
 
 
 def title(name: str) -> str:
-    """Return a registered method's name for people, such as "MC dropout"."""
-    words = name.replace("_", " ")
-    spelled = " ".join(w.upper() if w in ACRONYMS else w for w in words.split())
+    """Return the title of a registered method, such as "MC dropout"."""
+    spaced = name.replace("_", " ")
+    spelled = " ".join(w.upper() if w in ACRONYMS else w for w in spaced.split())
     known = {label.casefold(): label for label in KNOWN}
-    return known.get(words, spelled[:1].upper() + spelled[1:])
+    return known.get(spaced, spelled[:1].upper() + spelled[1:])
 
 
 def site_pages(results: Mapping[str, Path], home: str) -> Timed:
-    """Return the pages of sessions that lie in folders of results, given by name."""
+    """Return the pages of the sessions in folders of results; the keys are names of folders."""
     pages, links, damage = {}, [], []
-    kept = {name: folder for name, folder in results.items() if (folder / SESSION).exists()}
-    for name, folder in kept.items():
+    folders = {name: folder for name, folder in results.items() if (folder / SESSION).exists()}
+    for name, folder in folders.items():
         earlier = folder / EARLIER
-        address = NAME if len(kept) == 1 else f"timing-{identifier(name)}.html"
+        address = NAME if len(folders) == 1 else f"timing-{identifier(name)}.html"
         try:
             previous = earlier if earlier.exists() else None
             pages[address], _ = timing_page(folder / SESSION, previous, home)
         except ValueError as error:
             damage.append(str(error))
         else:
-            links.append((address, "Timings" if len(kept) == 1 else f"Timings, {name}"))
+            links.append((address, "Timings" if len(folders) == 1 else f"Timings, {name}"))
     return Timed(pages, tuple(links), tuple(damage))

@@ -1,1 +1,1 @@
-"""What suites measure of posteriors beside the scores of predictions."""
+"""Measurements of posteriors beside the scores of predictions."""

@@ -1,4 +1,4 @@
-"""How far the statistic of a single pixel is from the statistics of the training set.
+"""Errors of single-pixel statistics against the statistics of the training set.
 
 Source: paper 001, section 4 ("Dataset Statistics and Analytic Normalization") and table 4.
 """
@@ -13,42 +13,43 @@ from torch import Tensor
 from bnnbench.datasets.base import Dataset
 from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
 from bnnbench.methods.moments.base import Moments
-from bnnbench.methods.moments.layerwise import Layerwise, layer_names
+from bnnbench.methods.moments.layerwise import LayerName, Layerwise, layer_names
 from bnnbench.methods.moments.single_pixel import Pixel, single_pixel_rules
 from bnnbench.metrics.moments import RunningMoments, SampledUnits
-from bnnbench.suites.probes.moment_accuracy import layer_scores, units
+from bnnbench.suites.engine.declare.probe import Measured
+from bnnbench.suites.probes.moment_accuracy import measured_layer, units
 
 ROWS_AT_ONCE = 500
-"""To bound memory."""
+"""Rows in one pass, to bound memory."""
 
 
 @dataclass(frozen=True)
 class DatasetStatistics:
-    """Errors in each channel's mean and deviation over data and positions, behind every layer.
+    """Errors in each channel's mean and deviation over data and positions, after every layer.
 
-    The truth are the training inputs that pass through the network without noise.
+    The truth comes from the training inputs, passed through the network without noise.
     """
 
     def measure(
         self, posterior: ApproximatePosterior, dataset: Dataset, rng: torch.Generator
-    ) -> Mapping[str, Mapping[str, float]]:
-        """Return "layer_1_C" and the like → metric → value."""
+    ) -> Mapping[str, Measured]:
+        """Return "layer_1_C" and the like → errors of that layer."""
         inputs = dataset.train.inputs.to(rng.device)
-        truth, found = self.truth(posterior, inputs), pixels(posterior, inputs)
-        return {f"layer_{name}": layer_scores(units(found[name]), truth[name]) for name in truth}
+        truth, estimates = self.truth(posterior, inputs), pixels(posterior, inputs)
+        return dict(measured_layer(name, units(estimates[name]), truth[name]) for name in truth)
 
     @torch.no_grad()
     def truth(
         self, posterior: ApproximatePosterior, inputs: Float[Tensor, "points *features"]
-    ) -> dict[str, SampledUnits]:
+    ) -> dict[LayerName, SampledUnits]:
         """Return mean and deviation of every named layer's channels."""
         trained, names = posterior.trained, layer_names(posterior.architecture)
         network = Layerwise(posterior.architecture, trained.network.input_shape)
         running = {name: RunningMoments() for name in names}
         for points in inputs.split(ROWS_AT_ONCE):
             layers = network(trained.weights, points[None], buffers=trained.buffers, noise="off")
-            for name, place in names.items():
-                channels = layers[place][0].movedim(1, -1)
+            for name, index in names.items():
+                channels = layers[index][0].movedim(1, -1)
                 running[name].add(channels.reshape(-1, channels.shape[-1]))
         return {name: moments.population() for name, moments in running.items()}
 
@@ -56,16 +57,16 @@ class DatasetStatistics:
 @torch.no_grad()
 def pixels(
     posterior: ApproximatePosterior, inputs: Float[Tensor, "points *features"]
-) -> dict[str, Moments]:
-    """Return the moments of every named layer's channels that follow from those of the inputs."""
+) -> dict[LayerName, Moments]:
+    """Return the moments of every named layer's channels, propagated from those of the inputs."""
     trained = posterior.trained
     rules = single_pixel_rules(posterior.formulas)
     network = Layerwise(posterior.architecture, trained.network.input_shape, rules)
-    found = network(trained.weights, Pixel.of_data([inputs]), buffers=trained.buffers)
-    layers = [pixel.moments for pixel in found]
+    moments = network(trained.weights, Pixel.of_data([inputs]), buffers=trained.buffers)
+    layers = [pixel.moments for pixel in moments]
     return {
-        name: Moments(layers[place].mean[0], _first(layers[place].variance))
-        for name, place in layer_names(posterior.architecture).items()
+        name: Moments(layers[index].mean[0], _first(layers[index].variance))
+        for name, index in layer_names(posterior.architecture).items()
     }
 
 

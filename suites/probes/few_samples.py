@@ -1,4 +1,4 @@
-"""What few draws of the weights say of a predictive distribution that is known exactly.
+"""Errors of predictive distributions from few draws of the weights, against the exact one.
 
 Source: paper 002, section 4.3 and figures 3 and 4.
 """
@@ -13,25 +13,29 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from bnnbench.datasets.base import Dataset
+from bnnbench.datasets.conditions import condition_names
+from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.methods.exact_linear_regression.integrals import Collapsed, Real
 from bnnbench.methods.exact_linear_regression.method import DrawsPosterior
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.divergences import OnGrid
+from bnnbench.suites.engine.declare.probe import Measured
 
 NODES, REACH = 501, 9.0
-"""Of the grid of targets, and how far it reaches on either side of both densities' means, in their
-standard deviations. Of a sum of 12 uniforms nothing is beyond 6."""
+"""Number of targets in the grid, and its reach on either side of both densities' means, in their
+standard deviations. A sum of 12 uniforms is bounded by 6.
+"""
 LOGISTIC_NODES = 200
-"""Of Gauss and Hermite, for the exact mean of the logistic function."""
+"""Number of Gauss-Hermite nodes, for the exact mean of the logistic function."""
 
 
 @dataclass(frozen=True)
 class FewSamples:
     """Divergences from the exact predictive at the test inputs, for several counts of draws.
 
-    The first draws of all counts are the same, and those of one fold and seed the same for all
-    methods. Means are over the test inputs.
+    All counts share their first draws, and all methods share the draws of a fold and seed. Means
+    are over the test inputs.
     """
 
     counts: tuple[int, ...] = (2, 4, 5, 8, 10, 20, 40, 50, 80, 100, 160, 200, 320)
@@ -42,8 +46,8 @@ class FewSamples:
 
     def measure(
         self, posterior: DrawsPosterior, dataset: Dataset, rng: torch.Generator
-    ) -> Mapping[str, Mapping[str, float]]:
-        """Return "samples_5" and the like → metric → value.
+    ) -> Mapping[str, Measured]:
+        """Return "samples_5" and the like → errors and number of draws.
 
         The divergence from the exact density is left out where it is infinite, as it is of
         every density of bounded support.
@@ -54,19 +58,20 @@ class FewSamples:
         mean, variance = posterior.exact.of_function(inputs)
         share = _mean_logistic(mean, variance.sqrt())
         weights = posterior.exact.draws(max(self.counts), rng)
-        found = {}
+        measured = {}
         for count in self.counts:
-            few = weights[:count]
-            y, step = _grid(truth, integral.predictive(few, inputs, noise_std))
-            estimate = OnGrid(integral.log_density(few, inputs, noise_std, y), step)
+            first_draws = weights[:count]
+            y, step = _grid(truth, integral.predictive(first_draws, inputs, noise_std))
+            estimate = OnGrid(integral.log_density(first_draws, inputs, noise_std, y), step)
             scores = _divergences(estimate, OnGrid(_log_normal(y, truth), step))
-            logistic = {"logistic_error": integral.logistic(few, inputs)}
+            logistic = {"logistic_error": integral.logistic(first_draws, inputs)}
             if isinstance(integral, Collapsed):
-                logistic["cubic_error"] = integral.cubic(few, inputs)
+                logistic["cubic_error"] = integral.cubic(first_draws, inputs)
             for name, estimate in logistic.items():
                 scores[name] = float(PROBED[name].score(estimate, share).mean())
-            found[f"samples_{count}"] = scores
-        return found
+            traits = Traits(f"{count} draws", draws=count)
+            measured[condition_names.drawn(count)] = Measured(scores, traits)
+        return measured
 
 
 def _divergences(estimate: OnGrid, exact: OnGrid) -> dict[str, float]:
@@ -76,13 +81,13 @@ def _divergences(estimate: OnGrid, exact: OnGrid) -> dict[str, float]:
 
 
 def _grid(
-    one: Real, other: Real
+    first: Real, second: Real
 ) -> tuple[Float64[Tensor, "points nodes"], Float64[Tensor, " points"]]:
-    """Return nodes for each point that both densities vanish beyond, and the steps."""
+    """Return nodes for each point, beyond which both densities vanish, and the steps."""
     ends = [
         (p.mean + sign * REACH * p.variance.sqrt())[:, 0].double()
         for sign in (-1, 1)
-        for p in (one, other)
+        for p in (first, second)
     ]
     low, high = torch.minimum(*ends[:2]), torch.maximum(*ends[2:])
     step = (high - low) / (NODES - 1)

@@ -1,4 +1,4 @@
-"""How far propagated moments are from those of samples, layer by layer.
+"""Errors of propagated moments against those of samples, layer by layer.
 
 Source: paper 001, section 4 and tables 2 and 3.
 """
@@ -11,33 +11,36 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Dataset
+from bnnbench.datasets.conditions import condition_names
+from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.methods.fitting.memo import Memo, content
 from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
 from bnnbench.methods.moments.base import Moments
-from bnnbench.methods.moments.layerwise import layer_names
+from bnnbench.methods.moments.layerwise import LayerName, layer_names
 from bnnbench.methods.moments.units.softmax import Softmax, log_probabilities
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.moments import RunningMoments, SampledUnits, Units
+from bnnbench.suites.engine.declare.probe import Measured
 
 ROWS_AT_ONCE = 512
-"""Rows that pass through the network in one call, to bound memory: samples times images."""
+"""Rows in one pass through the network, to bound memory: samples times images."""
 
 SOFTMAX = "softmax"
-"""The name of the class probabilities beside those of layers."""
+"""Name of the class probabilities among the names of layers."""
 
 
 @dataclass(frozen=True)
 class MomentAccuracy:
-    """Errors in mean and deviation behind every layer, and of the class probabilities.
+    """Errors in mean and deviation after every layer, and of the class probabilities.
 
-    The truth are `samples` runs through the network with its noise, for each of the first
+    The truth comes from `samples` runs through the network with its noise, for each of the first
     `images` of the test set. A layer in which nothing is random has no errors and is left out.
     """
 
     images: int = 100
     samples: int = 1000
     merge_first: bool = True
-    """Whether the first layer and its activation count as one, as in table 2."""
+    """True if the first layer and its activation count as one, as in table 2."""
 
     def __post_init__(self) -> None:
         if self.images < 1 or self.samples < 2:
@@ -47,24 +50,24 @@ class MomentAccuracy:
 
     def measure(
         self, posterior: ApproximatePosterior, dataset: Dataset, rng: torch.Generator
-    ) -> Mapping[str, Mapping[str, float]]:
-        """Return "layer_1_CA", "softmax_full" and the like → metric → value."""
+    ) -> Mapping[str, Measured]:
+        """Return "layer_1_CA", "softmax_full" and the like → errors there."""
         images = dataset.test.inputs[: self.images].to(rng.device)
         truth = self.truth(posterior, images, rng)
-        found = posterior.layers(images)
-        scores: dict[str, dict[str, float]] = {}
-        for name, place in layer_names(posterior.architecture, self.merge_first).items():
+        moments = posterior.layers(images)
+        measured: dict[str, Measured] = {}
+        for name, index in layer_names(posterior.architecture, self.merge_first).items():
             if truth[name].std.any():
-                scores[f"layer_{name}"] = layer_scores(units(found[place]), truth[name])
-        return scores | dict(softmax_scores(found[-1], truth[SOFTMAX]))
+                measured |= [measured_layer(name, units(moments[index]), truth[name])]
+        return measured | dict(measured_softmax(moments[-1], truth[SOFTMAX]))
 
     def truth(
         self,
         posterior: ApproximatePosterior,
         images: Float[Tensor, "images *features"],
         rng: torch.Generator,
-    ) -> dict[str, SampledUnits]:
-        """Return what samples say of every named layer, and of the class probabilities.
+    ) -> dict[LayerName | str, SampledUnits]:
+        """Return the sampled moments of every named layer, and of the class probabilities.
 
         In one process, posteriors of equal weights and streams are sampled once.
         """
@@ -75,20 +78,20 @@ class MomentAccuracy:
 
     def _sampled(
         self, posterior: ApproximatePosterior, images: Tensor, rng: torch.Generator
-    ) -> dict[str, SampledUnits]:
+    ) -> dict[LayerName | str, SampledUnits]:
         names = layer_names(posterior.architecture, self.merge_first)
         running = {name: RunningMoments() for name in (*names, SOFTMAX)}
         for count in in_parts(self.samples, max(1, ROWS_AT_ONCE // len(images))):
             rows = images.repeat(count, *[1] * (images.dim() - 1))
-            drawn = posterior.samples(rows, rng)
-            for name, place in names.items():
-                running[name].add(drawn[place].unflatten(0, (count, len(images))))
-            probabilities = drawn[-1].double().softmax(-1)
+            outputs_of_layers = posterior.samples(rows, rng)
+            for name, index in names.items():
+                running[name].add(outputs_of_layers[index].unflatten(0, (count, len(images))))
+            probabilities = outputs_of_layers[-1].double().softmax(-1)
             running[SOFTMAX].add(probabilities.unflatten(0, (count, len(images))))
         return {name: moments.units() for name, moments in running.items()}
 
 
-_last: Memo[dict[str, SampledUnits]] = Memo()
+_last: Memo[dict[LayerName | str, SampledUnits]] = Memo()
 
 
 def in_parts(total: int, most: int) -> Iterator[int]:
@@ -99,23 +102,26 @@ def in_parts(total: int, most: int) -> Iterator[int]:
 
 
 def units(moments: Moments) -> Units:
-    """Return means and standard deviations, without these where the variance is not known."""
+    """Return means and standard deviations, without the latter where the variance is unknown."""
     return Units(moments.mean, None if moments.variance is None else moments.variance.sqrt())
 
 
-def layer_scores(found: Units, truth: SampledUnits) -> dict[str, float]:
-    """Return the errors of one layer, without that in deviation of means alone."""
-    names = ["eps_mu", "eps_mu_floor"]
-    names += ["eps_sigma", "excluded_share"] if found.std is not None else []
-    return {name: float(PROBED[name].score(found, truth)) for name in names}
+def measured_layer(name: LayerName, estimate: Units, truth: SampledUnits) -> tuple[str, Measured]:
+    """Return the errors of one layer; those of deviations only where they are propagated."""
+    metrics = ["eps_mu", "eps_mu_floor"]
+    metrics += ["eps_sigma", "excluded_share"] if estimate.std is not None else []
+    scores = {metric: float(PROBED[metric].score(estimate, truth)) for metric in metrics}
+    traits = Traits(f"layer {name.number}", layer=name.number, layer_kind=name.kind)
+    return condition_names.layer(*name), Measured(scores, traits)
 
 
-def softmax_scores(logits: Moments, truth: SampledUnits) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the divergence of class probabilities, of moments by both formulas of the paper."""
+def measured_softmax(logits: Moments, truth: SampledUnits) -> Iterator[tuple[str, Measured]]:
+    """Yield the divergence of class probabilities, for both formulas of the paper."""
     rules: dict[str, Softmax] = {SOFTMAX: "simplified"}
     if logits.variance is not None:
         rules = {f"{SOFTMAX}_simplified": "simplified", f"{SOFTMAX}_full": "logistic"}
     for name, rule in rules.items():
         log_probs = log_probabilities(logits, rule)
         scores = {n: PROBED[n].score(log_probs, truth) for n in ("kl_class_posterior", "kl_floor")}
-        yield name, {n: float(score) for n, score in scores.items()}
+        traits = Traits(name.replace("_", " "))
+        yield name, Measured({n: float(score) for n, score in scores.items()}, traits)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.mnist import Mnist
@@ -77,7 +77,7 @@ SEARCH = Suite(
     evaluations=(Evaluation(Clean(), ("nll", "accuracy", "ece")),),
 )
 
-# How long each schedule of message passing should go on, and how far a step should go.
+# The number of epochs and the step size of each schedule of message passing.
 STEPS = (0.5, 1.0)
 SCHEDULES = {
     "sequential": Sequential(),

@@ -1,6 +1,6 @@
 """The search for the settings of the noisy sines in suites.toy, on held-out training rows."""
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.generated.sine import Sine, SineFar
 from bnnbench.methods.adamw import AdamW

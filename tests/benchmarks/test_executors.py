@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.catalogue import mlp

@@ -1,52 +1,9 @@
 """Scoring 10 draws x 1e6 points x 10 classes needs less than 1 GB beyond the input."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
-import pytest
-
-CHILD = """
-import json, resource, sys, torch
-from bnnbench.methods.predictions.predictive import CategoricalPredictive
-from bnnbench.metrics import CLASSIFICATION, METRICS, OUT_OF_DISTRIBUTION, value
-
-def peak():
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-torch.set_num_threads(1)
-points = int(sys.argv[1])
-rng = torch.Generator().manual_seed(0)
-log_probs = torch.empty(10, points, 10).normal_(generator=rng)
-for draw in log_probs:
-    for chunk in draw.split(50_000):
-        chunk.copy_(chunk.log_softmax(-1))
-labels = torch.randint(10, (points,), generator=rng)
-prediction, before = CategoricalPredictive(log_probs), peak()
-for name in (*CLASSIFICATION, *OUT_OF_DISTRIBUTION):
-    value(METRICS[name], prediction, labels % 2 if name in OUT_OF_DISTRIBUTION else labels)
-print(json.dumps({"input": log_probs.nbytes, "before": before, "growth": peak() - before}))
-"""
-
-
-def _growth(project: Path, points: int) -> int:
-    """Return by how many bytes a process grows while it scores so many points."""
-    pytest.importorskip("resource", reason="peak memory is read from POSIX")
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD, str(points)], cwd=project, check=True, capture_output=True
-    )
-    measured = json.loads(child.stdout)
-    assert measured["before"] > measured["input"] == 400 * points
-    return measured["growth"]
-
-
-def test_a_fifth_of_a_million_points_needs_less_than_a_fifth_of_a_gigabyte(project):
-    assert _growth(project, 200_000) < 1e9 / 5
+from tests.metrics.test_memory import growth
 
 
 def test_a_million_points_need_less_than_a_gigabyte(project, benchmark):
-    growth = benchmark.pedantic(_growth, (project, 1_000_000), rounds=1)
-    benchmark.extra_info["growth_bytes"] = growth
-    assert growth < 1e9
+    grown = benchmark.pedantic(growth, (project, 1_000_000), rounds=1)
+    benchmark.extra_info["growth_bytes"] = grown
+    assert grown < 1e9

@@ -5,7 +5,7 @@ import importlib.util
 import json
 import pickle
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from bnnbench.methods.function_space.rank1 import Rank1
 from bnnbench.methods.laplace.method import Laplace
 from bnnbench.methods.laplace.structures import Diagonal, Full, Subnetwork
 from bnnbench.methods.marginal import MarginalPosterior
+from bnnbench.methods.message_passing.schedule import Coupled
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
@@ -44,7 +45,8 @@ from bnnbench.methods.predictions.predictive import (
 )
 from bnnbench.suites.engine.declare import names
 from bnnbench.suites.engine.declare.description import canonical_json, describe
-from bnnbench.suites.engine.run.packing import kept, pack, unpack, vars_of
+from bnnbench.suites.engine.run.packing import pack, stored_form, unpack, vars_of
+from bnnbench.suites.engine.run.soundness import check, check_fields
 from tests import global_generators
 from tests.methods.problems import classification, images, regression, stream, streams
 
@@ -108,24 +110,26 @@ MISSING = {name for name, package in PACKAGES.items() if not importlib.util.find
 NAMES = [name for name in [*PATHS, *VARIANTS] if name not in MISSING]
 SMALL = {"evidence_updates": 3, "epochs": 2, "trials": 2, "batch_size": 8, "draws": 3, "size": 2}
 SMALL |= {"chains": 3, "warmup": 24, "leapfrog_steps": 3, "iterations": (1, 2), "start": 0.0}
+SMALL |= {"schedule": Coupled(4)}
 
 
 def small(method: Any, settings: Mapping[str, Any] = SMALL) -> Any:
     """Return the method with settings that make it quick, also in the methods it contains."""
     changes = {
-        field.name: small(value, settings)
-        if dataclasses.is_dataclass(value)
-        else settings[field.name]
+        field.name: settings[field.name] if named else small(value, settings)
         for field in dataclasses.fields(method)
-        if dataclasses.is_dataclass(value := getattr(method, field.name))
-        or (field.name in settings and of_one_kind(value, settings[field.name]))
+        if (named := is_named(value := getattr(method, field.name), field.name, settings))
+        or dataclasses.is_dataclass(value)
     }
     return dataclasses.replace(method, **changes)
 
 
-def of_one_kind(value: object, other: object) -> bool:
-    """Return whether both are lists, or neither: two methods may use one name for either."""
-    return isinstance(value, tuple) == isinstance(other, tuple)
+def is_named(value: object, name: str, settings: Mapping[str, Any]) -> bool:
+    """Return whether the settings have a value of this name and kind: some names have several."""
+    kinds = (tuple, str, Coupled)
+    return name in settings and all(
+        isinstance(value, kind) == isinstance(settings[name], kind) for kind in kinds
+    )
 
 
 def covered(name: str) -> tuple[str, ...]:
@@ -144,15 +148,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "batched" in metafunc.fixturenames:
         names = [name for name in names if hasattr(kind_of(name), "fit_many")]
     if "make" in metafunc.fixturenames:
-        chosen = getattr(metafunc.function, "chosen", lambda problems: problems)
-        pairs = [(name, problem) for name in names for problem in chosen(covered(name))]
+        chosen = getattr(metafunc.function, "chosen", lambda name, problem: True)
+        pairs = [
+            (name, problem) for name in names for problem in covered(name) if chosen(name, problem)
+        ]
         metafunc.parametrize(("method", "make"), pairs, indirect=True, scope="module")
     else:
         metafunc.parametrize("method", names, indirect=True, scope="module")
 
 
-def of_problems(choose: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Callable[[Any], Any]:
-    """Return a decorator by which a test applies to some of the problems that a method covers."""
+def of_pairs(choose: Callable[[str, str], bool]) -> Callable[[Any], Any]:
+    """Return a decorator by which a test applies to some methods and problems that they cover."""
 
     def decorated(test: Any) -> Any:
         test.chosen = choose
@@ -182,6 +188,33 @@ def make(request) -> Callable[..., Problem]:
 def fitted(method, make) -> tuple[Problem, Posterior]:
     problem = make(0)
     return problem, method.fit(problem, stream(1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Repetition:
+    """A second fit and prediction, and what they changed."""
+
+    posterior: Posterior
+    generators_are_left: bool
+    data_are_left: bool
+
+
+@pytest.fixture(scope="module")
+def repetition(method, fitted) -> Repetition:
+    problem, _ = fitted
+    inputs, targets = problem.train.inputs.clone(), problem.train.targets.clone()
+    before = global_generators.states()
+    posterior = method.fit(problem, stream(1))
+    posterior.predict(problem.train.inputs, stream(2))
+    generators_are_left = global_generators.states() == before
+    equal = torch.equal(problem.train.inputs, inputs), torch.equal(problem.train.targets, targets)
+    return Repetition(posterior, generators_are_left, all(equal))
+
+
+@pytest.fixture(scope="module")
+def alone(batched, make) -> Callable[[int], Posterior]:
+    """The fits of problems by themselves: of the problem of a seed, by the stream of seed + 10."""
+    return cache(lambda seed: batched.fit(make(seed), stream(10 + seed)))
 
 
 @pytest.fixture(scope="module")
@@ -249,8 +282,8 @@ def test_it_and_its_posterior_have_the_form_of_the_protocols(method, posterior):
     assert isinstance(posterior, Posterior)
 
 
-def test_equal_streams_give_equal_predictions(method, problem, posterior):
-    assert_identical(posterior, method.fit(problem, stream(1)), problem.train.inputs)
+def test_equal_streams_give_equal_predictions(problem, posterior, repetition):
+    assert_identical(posterior, repetition.posterior, problem.train.inputs)
 
 
 def test_predicting_again_with_an_equal_stream_gives_the_same(posterior, problem):
@@ -272,17 +305,12 @@ def test_permuting_points_permutes_predictions(posterior, problem):
     assert_close(type(straight).unpack(permuted), posterior.predict(inputs[order], stream(2)))
 
 
-def test_global_generators_are_left_as_they_were(method, problem):
-    before = global_generators.states()
-    method.fit(problem, stream(1)).predict(problem.train.inputs, stream(2))
-    assert global_generators.states() == before
+def test_global_generators_are_left_as_they_were(repetition):
+    assert repetition.generators_are_left
 
 
-def test_training_data_are_left_as_they_were(method, problem):
-    inputs, targets = problem.train.inputs.clone(), problem.train.targets.clone()
-    method.fit(problem, stream(1)).predict(problem.train.inputs, stream(2))
-    assert torch.equal(problem.train.inputs, inputs)
-    assert torch.equal(problem.train.targets, targets)
+def test_training_data_are_left_as_they_were(repetition):
+    assert repetition.data_are_left
 
 
 def test_predictions_have_a_row_for_every_point_and_are_finite(posterior, problem):
@@ -291,6 +319,8 @@ def test_predictions_have_a_row_for_every_point_and_are_finite(posterior, proble
         assert len(prediction) == count
         categorical = isinstance(problem.likelihood, Categorical)
         width = problem.likelihood.classes if categorical else 1
+        check_fields(prediction)
+        check(prediction, count, width)
         for tensor in vars_of(prediction).values():
             if isinstance(prediction, CategoricalPredictive | GaussianPredictive):
                 assert tensor.shape[1:] == (count, width)
@@ -310,18 +340,26 @@ def test_class_probabilities_sum_to_one_and_variances_are_positive(posterior, pr
         assert (variance > 0).all()
 
 
-def test_class_probabilities_can_be_followed_back_to_the_inputs(request, method, make):
-    problem = make(0, dtype=torch.float64)
-    posterior: Any = method.fit(problem, stream(1))
+def is_differentiable(name: str, problem: str) -> bool:
+    return name not in WITHOUT_GRADIENT and "classification" in problem
+
+
+@of_pairs(lambda name, problem: not is_differentiable(name, problem))
+def test_what_cannot_be_followed_back_to_the_inputs_says_so(request, posterior, problem):
     if request.node.callspec.params["method"] in WITHOUT_GRADIENT:
         with pytest.raises(NotDifferentiable, match="has no log_probs"):
             differentiable(posterior)
-        return
-    inputs = problem.train.inputs[:6].clone().requires_grad_()
-    if not isinstance(problem.likelihood, Categorical):
+    else:
+        inputs = problem.train.inputs[:6].clone().requires_grad_()
         with pytest.raises(NotDifferentiable, match=r"regression|has no log_probs"):
             differentiable(posterior).log_probs(inputs, stream(2))
-        return
+
+
+@of_pairs(is_differentiable)
+def test_class_probabilities_can_be_followed_back_to_the_inputs(method, make):
+    problem = make(0, dtype=torch.float64)
+    posterior: Any = method.fit(problem, stream(1))
+    inputs = problem.train.inputs[:6].clone().requires_grad_()
     found = posterior.log_probs(inputs, stream(2))
     prediction: Any = posterior.predict(inputs.detach(), stream(2))
     torch.testing.assert_close(found.detach(), prediction.mixture_log_probs, rtol=0, atol=1e-9)
@@ -345,7 +383,7 @@ def test_diagnostics_are_finite_numbers_by_name(posterior):
 
 
 def test_the_store_gives_predictions_back_as_they_were(posterior, problem):
-    prediction = kept(posterior.predict(problem.train.inputs, stream(2)))
+    prediction = stored_form(posterior.predict(problem.train.inputs, stream(2)))
     targets = problem.train.targets
     again, its_targets = unpack(pack({"clean": (prediction, targets)}))["clean"]
     assert torch.equal(its_targets, targets)
@@ -386,40 +424,46 @@ def nested(method: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_fitting_side_by_side_equals_fitting_alone_bit_for_bit(batched, make, dtype):
-    problems = [make(seed, dtype=dtype) for seed in range(4)]
-    together = batched.fit_many(problems, streams(10, 11, 12, 13))
+def test_fitting_side_by_side_equals_fitting_alone_bit_for_bit(batched, make, alone):
+    problems = [make(seed) for seed in range(3)]
+    together = batched.fit_many(problems, streams(10, 11, 12))
     for number, (problem, posterior) in enumerate(zip(problems, together, strict=True)):
-        alone = batched.fit(problem, stream(10 + number))
-        assert_identical(posterior, alone, problem.train.inputs)
+        assert_identical(posterior, alone(number), problem.train.inputs)
+
+
+def test_so_it_does_in_float64(batched, make):
+    problems = [make(seed, dtype=torch.float64) for seed in range(3)]
+    together = batched.fit_many(problems, streams(10, 11, 12))
+    for number, (problem, posterior) in enumerate(zip(problems, together, strict=True)):
+        single = batched.fit(problem, stream(10 + number))
+        assert_identical(posterior, single, problem.train.inputs)
 
 
 @pytest.mark.parametrize("rows", [16, 17, 31])
-@of_problems(lambda problems: tuple(name for name in problems if name in MLPS))
+@of_pairs(lambda name, problem: problem in MLPS)
 def test_the_size_of_the_last_batch_does_not_couple_problems(batched, make, rows):
     problems = [make(seed, rows) for seed in range(3)]
     together = batched.fit_many(problems, streams(10, 11, 12))
-    alone = batched.fit(problems[1], stream(11))
-    assert_identical(together[1], alone, problems[1].train.inputs)
+    single = batched.fit(problems[1], stream(11))
+    assert_identical(together[1], single, problems[1].train.inputs)
 
 
-def test_the_company_of_a_problem_does_not_matter(batched, make):
-    a, b, c = (make(seed) for seed in range(3))
-    first = batched.fit_many([a, b, c], streams(10, 11, 12))
-    second = batched.fit_many([c, a], streams(12, 10))
-    assert_identical(first[0], second[1], a.train.inputs)
-    assert_identical(first[2], second[0], c.train.inputs)
+def test_the_company_of_a_problem_does_not_matter(batched, make, alone):
+    """Each of three that are fitted together equals one that is alone, too: see above."""
+    a, c = make(0), make(2)
+    together = batched.fit_many([c, a], streams(12, 10))
+    assert_identical(together[0], alone(2), c.train.inputs)
+    assert_identical(together[1], alone(0), a.train.inputs)
 
 
-@of_problems(lambda problems: problems[:1])
-def test_seeds_of_one_fold_may_share_its_data(batched, make):
+@of_pairs(lambda name, problem: problem == covered(name)[0])
+def test_seeds_of_one_fold_may_share_its_data(batched, make, alone):
     shared = make(0)
-    together = batched.fit_many([shared, shared], streams(10, 11))
-    assert_identical(together[1], batched.fit(shared, stream(11)), shared.train.inputs)
+    together = batched.fit_many([shared, shared], streams(9, 10))
+    assert_identical(together[1], alone(0), shared.train.inputs)
 
 
-def test_a_problem_that_fails_fails_alone(batched, make):
+def test_a_problem_that_fails_fails_alone(batched, make, alone):
     problems = [make(seed) for seed in range(3)]
     sick = problems[1].train
     infinite = Split(sick.inputs.clone().fill_(torch.inf), sick.targets)
@@ -429,11 +473,10 @@ def test_a_problem_that_fails_fails_alone(batched, make):
         tensors, _ = numbers(together[1], problems[0].train.inputs)
         assert all(tensor.isfinite().all() for tensor in tensors)
     for number in (0, 2):
-        alone = batched.fit(problems[number], stream(10 + number))
-        assert_identical(together[number], alone, problems[number].train.inputs)
+        assert_identical(together[number], alone(number), problems[number].train.inputs)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_it_stays_on_the_device_of_its_data(method, problem):
     device = torch.device("cuda")
     here = dataclasses.replace(problem, train=problem.train.to(device))

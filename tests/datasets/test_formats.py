@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from bnnbench.datasets.base import DataDamaged
+from bnnbench.datasets.errors import DataDamaged
 from bnnbench.datasets.official import mnist, stl10, svhn, uci
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.datasets.official.stl10 import Stl10

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bnnbench.datasets.base import DataDamaged
+from bnnbench.datasets.errors import DataDamaged
 from bnnbench.datasets.official import cifar10, mnist, svhn, uci
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.mnist import Mnist

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.datasets.conditions.base import OutOfDistribution, Rotated
+from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
+from bnnbench.datasets.conditions.rotated import Rotated
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.cifar100 import Cifar100
 from bnnbench.datasets.official.fashion_mnist import FashionMnist
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.datasets.official.svhn_first1083 import SvhnFirst1083
+from tests.datasets.conditions.test_base import ordered, parted
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +94,7 @@ def test_svhn_images_among_cifar10_go_through_cifar10s_preprocessing():
     raw, _ = SvhnFirst1083().images("test")
     planes = torch.from_numpy(raw.transpose(0, 3, 1, 2).astype(np.float64)) / 255
     expected = (planes - data.scaling.mean) / data.scaling.std
-    torch.testing.assert_close(split.inputs[200:].double(), expected, atol=1e-5, rtol=0)
-    assert torch.equal(split.inputs[:200], data.test.inputs)
-    assert split.targets.tolist() == [0] * 200 + [1] * 1083
+    known, foreign = parted(split)
+    torch.testing.assert_close(foreign.double(), ordered(expected), atol=1e-5, rtol=0)
+    assert torch.equal(known, ordered(data.test.inputs))
+    assert split.targets.bincount().tolist() == [200, 1083]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bnnbench.datasets import SOURCES, source
-from bnnbench.datasets.base import DataUnavailable
+from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.official.svhn import Svhn
 from bnnbench.datasets.official.svhn_first1083 import PATH, SvhnFirst1083

@@ -39,7 +39,7 @@ def kept(folder: Path, fit: Callable[[], Any], every: float = 0.0, of: str = "th
     """Return the fit with a place for checkpoints, after each epoch if `every` is 0."""
 
     def inside():
-        with checkpoint.kept_in(folder, {"fit": of}, every):
+        with checkpoint.checkpointing(folder, {"fit": of}, every):
             return fit()
 
     return inside

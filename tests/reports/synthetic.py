@@ -1,7 +1,6 @@
 """Records and predictions made up for the tests of the reports."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,10 @@ import torch
 
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.metrics import METRICS, REGRESSION, value
+from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.run.packing import Predictions, pack
+from bnnbench.suites.engine.store.earlier_conditions import with_condition_traits
+from bnnbench.suites.engine.store.earlier_schemas import with_arm, with_whole_claims
 from bnnbench.suites.engine.store.record import Cost, Record, to_json
 from bnnbench.suites.engine.store.store import Store
 
@@ -51,7 +53,7 @@ def record(
     run |= changes.pop("run", {})
     scores = {"clean": {"nll": 1.0}} if scores is None else scores
     fields = {
-        "key": hashlib.sha256(json.dumps([run, method], sort_keys=True).encode()).hexdigest()[:20],
+        "key": digest(run),
         "suite": "cifar10",
         "profile": "quick",
         "dataset": dataset,
@@ -69,7 +71,8 @@ def record(
         "facts": {"train_rows": 900, "test_rows": 100},
         "provenance": PROVENANCE,
     }
-    return Record(**fields | changes)
+    made = Record(**fields | changes)
+    return with_whole_claims(with_arm(with_condition_traits(made)))
 
 
 def runs_of(scores: Mapping[str, Sequence[float]], metric: str = "nll", **fields) -> list[Record]:

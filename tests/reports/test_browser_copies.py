@@ -32,6 +32,17 @@ def test_copied_csv_has_means_and_errors_apart(visit):
     assert all(float(row["Accuracy (%) standard error"]) > 0 for row in rows)
 
 
+def test_copied_csv_holds_no_formula_but_negative_numbers(visit):
+    page = visit("cifar10", permissions=["clipboard-read", "clipboard-write"])
+    cells = page.locator("table").first.locator("tbody tr").first.locator("th, td")
+    for cell, text in ((0, "=HYPERLINK(1)"), (1, "−1.5")):
+        cells.nth(cell).evaluate("(cell, text) => { cell.textContent = text; }", text)
+    page.locator(".tools").first.get_by_role("button", name="as CSV").click()
+    page.get_by_text("copied").wait_for()
+    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert lines[1].startswith("'=HYPERLINK(1),-1.5,")
+
+
 def test_copied_latex_marks_the_best(visit):
     _, text = clip(visit, "LaTeX")
     assert text.count("\\\\") == 8
@@ -59,7 +70,7 @@ def test_where_a_page_may_not_copy_the_text_is_offered(visit):
     assert area.input_value().startswith("| Method |")
     assert page.evaluate("document.activeElement.selectionEnd") == len(area.input_value())
     page.keyboard.press("Escape")
-    assert page.locator("dialog.offer").count() == 0
+    page.wait_for_selector("dialog.offer", state="detached")
 
 
 def test_hostile_names_stay_text_in_the_panel_and_when_copied(visit):

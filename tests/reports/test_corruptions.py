@@ -14,7 +14,6 @@ from bnnbench.reports.papers.reproduction import comparisons
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.sizes import part_tables, sized_families
-from bnnbench.reports.style import labels
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.page import render
 from bnnbench.suites.engine.command.means import with_means
@@ -53,7 +52,10 @@ def shown(folder, *records):
 def test_the_mean_over_corruptions_has_a_table_with_a_column_for_each_severity(tmp_path):
     found = shown(tmp_path, *(run(seed=seed) for seed in range(3)))
     (section,) = found.parts[0].datasets
-    assert [family.name for family, _ in section.sized] == ["corrupted", "corrupted_test15"]
+    assert [family.title for family, _ in section.sized] == [
+        "Mean over the 19 corruptions",
+        "Mean over the 15 test corruptions",
+    ]
     table = section.sized[0][1][0]
     assert table.title == "CIFAR-10, Mean over the 19 corruptions: Accuracy"
     assert [column.heading for column in table.columns] == ["0", "1", "2", "3", "4", "5"]
@@ -83,7 +85,7 @@ def test_each_corruption_is_folded_away_side_by_side_and_by_severity(tmp_path):
 def test_corruptions_without_a_mean_are_shown_themselves(tmp_path):
     fog = tuple(c for c in ALL_19 if c.corruption == "fog")
     (section,) = shown(tmp_path, run(conditions=fog)).parts[0].datasets
-    assert [family.name for family, _ in section.sized] == ["corrupted_fog"]
+    assert [family.title for family, _ in section.sized] == ["Corruption: fog"]
     assert section.parts == section.part_tables == ()
 
 
@@ -96,11 +98,6 @@ def test_a_run_that_lacks_a_severity_has_no_mean_over_severities():
     at = [column.heading for column in table.columns].index("fog")
     assert table.rows[1].cells[at] == "not scored"
     assert table.rows[1].cells[at - 1] != "not scored"
-
-
-def test_names_are_read_out():
-    assert labels.condition("corrupted_glass_blur_3") == "Corruption: glass blur, severity 3"
-    assert labels.condition("corrupted_3") == "Mean over the 19 corruptions, severity 3"
 
 
 def printed(severity):
@@ -139,5 +136,5 @@ def test_corruptions_made_here_stand_apart_from_the_printed_ones():
     found = compared(condition_origins=origins)
     assert found["clean"].differs == ()
     assert found["corrupted_3"].differs == (
-        "test images made here, equal to the official ones in law",
+        "test images generated here, with the same distribution as the official ones",
     )

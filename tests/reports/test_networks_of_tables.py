@@ -6,7 +6,6 @@ from bnnbench.methods.networks.catalogue import mlp, preresnet164, vgg16, widere
 from bnnbench.reports.papers.published import table
 from bnnbench.reports.papers.reproduction import comparisons
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.style import labels
 from bnnbench.suites.engine.declare.description import describe
 from tests.reports.synthetic import record
 
@@ -38,13 +37,13 @@ def compared(*records):
 def test_a_network_stands_beside_its_own_column_alone(architecture, model):
     (found,) = compared(run(architecture, "7", {"clean": {"nll": 0.2}}))
     assert found.published.model == model
-    assert not any("another network" in text for text in found.differs)
+    assert not any("a network other than" in text for text in found.differs)
 
 
 def test_a_network_of_none_of_the_columns_stands_beside_all_and_it_is_said():
     found = compared(run(vgg16(width=2), "7", {"clean": {"nll": 0.2}}))
     assert {c.published.model for c in found} == {"vgg16", "preresnet164", "wideresnet"}
-    assert all(any("another network" in text for text in c.differs) for c in found)
+    assert all(any("a network other than" in text for text in c.differs) for c in found)
 
 
 def test_transfer_is_a_condition_of_what_was_learned():
@@ -53,7 +52,7 @@ def test_transfer_is_a_condition_of_what_was_learned():
     scores = {"clean": {"nll": 0.2}, "transfer_stl10": {"nll": 0.9}}
     (found,) = compared(run(vgg16(), "4", scores))
     assert (found.condition, found.mean, found.published.value) == ("transfer_stl10", 0.9, 1.3425)
-    assert labels.condition("transfer_stl10") == "transfer to STL-10"
+    assert found.condition_title == "transfer to STL-10"
 
 
 def test_narrow_networks_are_told_from_those_of_the_large_sets():
@@ -61,8 +60,8 @@ def test_narrow_networks_are_told_from_those_of_the_large_sets():
     wide = mlp([1000, 1000, 500, 50, 2], 1)
     (same,) = compared(run(wide, "6", score, "elevators"))
     (other,) = compared(run(mlp([100, 100, 50], 1), "6", score, "elevators"))
-    assert not any("another network" in text for text in same.differs)
-    assert any("another network" in text for text in other.differs)
+    assert not any("a network other than" in text for text in same.differs)
+    assert any("a network other than" in text for text in other.differs)
 
 
 def test_a_number_of_a_network_that_is_not_stated_stands_beside_every_network_of_ours():

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bnnbench.datasets.base import Categorical, Dataset, DataUnavailable, Scaling, Split, Table
+from bnnbench.datasets.base import Categorical, Dataset, Scaling, Split, Table
+from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.datasets.reading import tables
 from bnnbench.methods.base import InferenceDiverged, Problem
 from bnnbench.methods.fitting.progress import report

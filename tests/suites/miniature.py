@@ -1,6 +1,6 @@
 """A suite of seconds: `python -m tests.suites.miniature`."""
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite

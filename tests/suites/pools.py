@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from bnnbench.datasets.base import Table
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.suites.engine.declare.acquisition import Acquisition

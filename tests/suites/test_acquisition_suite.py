@@ -34,10 +34,10 @@ def test_every_method_takes_part_with_every_arm():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"acquisitions": {"A": ACTIVE, "R": ACTIVE}}, "acquire alike"),
-        ({"acquisitions": {"A-1": ACTIVE}}, "no '-'"),
-        ({"acquisitions": {"A": ACTIVE, "R": Acquisition("random", 5)}}, "equally many"),
-        ({"cases": (Case(Line(), ()),)}, r"needs pools \(`ActivePool`\); not one: line"),
+        ({"acquisitions": {"A": ACTIVE, "R": ACTIVE}}, "same acquisition rule"),
+        ({"acquisitions": {"A-1": ACTIVE}}, "nor have a '-'"),
+        ({"acquisitions": {"A": ACTIVE, "R": Acquisition("random", 5)}}, "same number of rounds"),
+        ({"cases": (Case(Line(), ()),)}, r"needs pools \(`ActivePool`\); this is not one: line"),
     ],
 )
 def test_a_suite_that_cannot_be_carried_out_is_refused(changes, message):
@@ -80,6 +80,6 @@ def test_more_acquisitions_than_the_pool_has_rows_are_a_mistake_with_a_cure(tmp_
     greedy = replace(POOLED, acquisitions={"A": Acquisition("variance", rounds=3, batch=5)})
     answer = call(tmp_path, suite=greedy)
     assert answer.code == 2
-    assert "has 13 rows in its pool, but 15 are to be taken out of it" in answer.errors
+    assert "has 13 rows in its pool, but 15 are to be acquired" in answer.errors
     assert "Traceback" not in answer.errors
     assert not times(tmp_path)  # said before anything is fitted

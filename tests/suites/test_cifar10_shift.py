@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.datasets.conditions.corrupted import ALL_19
-from bnnbench.datasets.conditions.perturbations import families
+from bnnbench.datasets.conditions.traits import families
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
 from bnnbench.methods.function_space.models import Dropout as DropoutModel
@@ -15,7 +15,8 @@ from bnnbench.methods.networks.architectures import Dropout, Linear, Residual
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.sgd import Sgd
 from bnnbench.reports.papers.published import table
-from bnnbench.suites.cifar10_shift import EPSILONS, SUITES
+from bnnbench.suites.cifar10_shift import SUITES
+from bnnbench.suites.cifar10_shift.settings import EPSILONS
 from bnnbench.suites.engine.declare.attacks import Pgd
 from bnnbench.suites.engine.store.record import from_json
 from tests.suites.commands import call
@@ -28,8 +29,10 @@ def test_every_corruption_and_every_epsilon_is_an_evaluation(profile):
     names = [e.condition.name for e in SUITES[profile].evaluations]
     assert len(names) == len(set(names))
     assert {c.name for c in ALL_19} <= set(names)
-    sizes = {family: tuple(of.values()) for family, of in families(names).items()}
-    assert sizes["fgsm"] == sizes["fgsm_pixel_clamp"] == sizes["sign_noise"] == EPSILONS
+    conditions = {e.condition.name: e.condition.traits for e in SUITES[profile].evaluations}
+    sizes = {family.title: tuple(of.values()) for family, of in families(conditions).items()}
+    assert sizes["Gradient signs (FGSM)"] == sizes["Random signs"] == EPSILONS
+    assert sizes["Gradient signs (FGSM): pixel clamp"] == EPSILONS
     unbounded = [c for e in SUITES[profile].evaluations if isinstance(c := e.condition, Pgd)]
     assert Pgd(1.0, scale="pixel", clamp=True, steps=10, step=0.25) in unbounded
 
@@ -98,7 +101,7 @@ def test_a_small_run_is_scored_under_every_corruption_and_attack(tmp_path):
     )
     answer = call(tmp_path, "--data", "stand-in", "--limit", "10", "--no-report", suite=suite)
     assert answer.code == 0, answer.output + answer.errors
-    assert "accuracy by size of corrupted\n" in answer.output
+    assert "accuracy by severity: Mean over the 19 corruptions\n" in answer.output
     assert "corrupted_fog" not in answer.output
     records = [from_json(p.read_text()) for p in tmp_path.glob("cifar10_shift/runs/*/record.json")]
     assert {r.method for r in records} == set(LABELS)

@@ -56,14 +56,14 @@ def test_divergences_are_those_of_adaptive_quadrature(integral, correlation):
             truth = integrate.trapezoid(normal * special.expit(m + math.sqrt(v) * z), z)
             error = abs(float(integral.logistic(few, x[None])) - truth)
             wanted["logistic_error"] += error / len(mean)
-        scores = measured[f"samples_{count}"]
+        scores = measured[f"samples_{count}"].scores
         for name, value in wanted.items():
             assert scores[name] == pytest.approx(value, rel=2e-3, abs=1e-6), name
 
 
 def test_densities_of_bounded_support_have_no_divergence_back():
     names = {
-        type(i): set(FewSamples((5,)).measure(posterior(i), DATA, stream(1))["samples_5"])
+        type(i): set(FewSamples((5,)).measure(posterior(i), DATA, stream(1))["samples_5"].scores)
         for i in (MonteCarlo(), Collapsed())
     }
     shared = {"kl_to_exact", "total_variation", "logistic_error"}
@@ -88,7 +88,7 @@ def test_many_draws_are_exact_by_monte_carlo_and_not_by_a_box():
         own = posterior(integral)
         found = [FewSamples((50, 800)).measure(own, DATA, stream(k)) for k in range(6)]
         means[integral] = [
-            sum(f[f"samples_{n}"]["kl_to_exact"] for f in found) / 6 for n in (50, 800)
+            sum(f[f"samples_{n}"].scores["kl_to_exact"] for f in found) / 6 for n in (50, 800)
         ]
     first, last = means[MonteCarlo()]
     assert first / last == pytest.approx(16, rel=0.5)

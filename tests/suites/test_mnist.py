@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.datasets.conditions.base import OutOfDistribution
+from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
 from bnnbench.methods.networks.architectures import Flatten

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.datasets.conditions.base import Rotated
+from bnnbench.datasets.conditions.rotated import Rotated
 from bnnbench.methods.base import BatchedMethod
 from bnnbench.methods.function_space.index_sets import Grid, RotatedCopies
 from bnnbench.methods.function_space.method import FunctionSpace

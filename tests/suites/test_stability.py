@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.datasets.conditions.perturbations import families
+from bnnbench.datasets.conditions.traits import families
 from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.networks.architectures import BatchNorm, Linear, LogisticBernoulli, Sigmoid
 from bnnbench.suites.engine.declare.attacks import Attack
@@ -35,9 +35,10 @@ def test_the_bernoulli_network_assumes_an_input_variance_of_a_tenth_and_no_dropo
 def test_the_attack_of_the_paper_is_of_unclipped_standardised_inputs():
     attacks = [e.condition for e in SUITES["paper"].evaluations if isinstance(e.condition, Attack)]
     assert {(a.scale, a.clamp) for a in attacks} == {("standardised", False)}
-    names = [e.condition.name for e in SUITES["paper"].evaluations]
-    sizes = {family: list(of.values()) for family, of in families(names).items()}
-    assert sizes["fgsm"] == sizes["pgd_steps20_step0.25"] == sizes["sign_noise"]
+    conditions = {e.condition.name: e.condition.traits for e in SUITES["paper"].evaluations}
+    sizes = {family.title: list(of.values()) for family, of in families(conditions).items()}
+    steps = "Projected gradient steps (PGD): steps20 step0.25"
+    assert sizes["Gradient signs (FGSM)"] == sizes[steps] == sizes["Random signs"]
 
 
 LABELS = ("Sigmoid", "Sigmoid, batch norm", "Bernoulli AP2")
@@ -55,7 +56,7 @@ def test_methods_are_scored_under_noise_and_under_attack(tmp_path):
     )
     answer = call(tmp_path, "--data", "stand-in", "--limit", "60", "--no-report", suite=suite)
     assert answer.code == 0, answer.output + answer.errors
-    assert "accuracy by size of fgsm" in answer.output
+    assert "accuracy by ε: Gradient signs (FGSM)" in answer.output
     records = [from_json(p.read_text()) for p in tmp_path.glob("stability/runs/*/record.json")]
     assert {r.method for r in records} == set(suite.methods)
     for record in records:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bnnbench.datasets.base import Dataset
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.transfer import Transfer
 from bnnbench.datasets.official import stl10
 from bnnbench.datasets.stand_ins import DigitsAsCifar10

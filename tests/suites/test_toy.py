@@ -14,7 +14,8 @@ from bnnbench.methods.networks.architectures import LeakyReLU, Linear, ReLU
 from bnnbench.reports.write.cli import main as report
 from bnnbench.suites.engine.declare.names import name_of
 from bnnbench.suites.engine.store.record import from_json
-from bnnbench.suites.toy import GAP_DESCENT, SUITES
+from bnnbench.suites.toy import SUITES
+from bnnbench.suites.toy.gap import DESCENT
 from tests.suites.commands import call
 
 
@@ -91,7 +92,7 @@ def test_every_method_of_the_gap_is_drawn_with_its_distance_to_many_draws(tmp_pa
         "CIBER of 10 draws": CiberOfHmc(Hmc(draws=4, **few), LastLayer(1)),
         "SWAG": replace(
             SUITES["gap"].methods["SWAG"],
-            training=replace(GAP_DESCENT, epochs=60, every=2),
+            training=replace(DESCENT, epochs=60, every=2),
         ),
     }
     suite = replace(SUITES["gap"], methods=methods, seeds=1)
@@ -104,7 +105,7 @@ def test_every_method_of_the_gap_is_drawn_with_its_distance_to_many_draws(tmp_pa
     assert report([str(tmp_path)]) == 0
     page = (tmp_path / "toy" / "report.html").read_text()
     assert "Predictions, cubic with a gap" in page
-    assert page.count("Dashes bound the band of HMC vague") == 1
+    assert page.count("Dashed lines bound the band of HMC vague") == 1
     assert "<figcaption>CIBER of 10 draws" in page
 
 

@@ -1,6 +1,6 @@
 """A suite whose runs take too much, but for one: `python -m tests.suites.troubled`."""
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite

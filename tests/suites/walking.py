@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.base import Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting.progress import report

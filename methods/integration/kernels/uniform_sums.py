@@ -13,7 +13,7 @@ from bnnbench.methods.compiled.numba_code import compiled, reordered
 NEGLIGIBLE = 1e-13
 """A width of this share of the widest one moves no density by more than rounding does."""
 PEELED = 3
-"""So many uniforms are peeled off any longer sum."""
+"""Number of uniforms that are peeled off any longer sum."""
 MOST_PEELED = 5
 """Sums of so many are peeled to the end, without a series."""
 AMPLIFIED = 1e6
@@ -51,7 +51,7 @@ def antiderivatives(x, widths, order):
 
 @_exact
 def prepare(widths, order):
-    """Return what there is to know of each row of widths, for `evaluate`."""
+    """Return the quantities of each row of widths that `evaluate` needs."""
     prepared = np.empty((len(widths), PREPARED))
     space = np.empty((6, widths.shape[1]))
     for row in range(len(widths)):

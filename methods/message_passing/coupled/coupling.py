@@ -1,4 +1,4 @@
-r"""The coupled update of a group: every example's force sees the moves that the others cause.
+r"""The coupled update of a group: every example's force allows for the moves of the others.
 
 In one layer and output, new forces h move the means of the pre-activations by
 $C (h - h_{old})$, $C = X \operatorname{diag}(s) X^T + s_b 1 1^T$ over the rows of the group.

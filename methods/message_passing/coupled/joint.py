@@ -20,7 +20,7 @@ from bnnbench.methods.message_passing.maps.convolution import Convolution
 from bnnbench.methods.networks.torch_layers import affine
 
 AT_ONCE = 2**22
-"""Numbers in a matrix of rows by inputs by outputs, of which only some outputs are held."""
+"""Largest number of values in a matrix of rows by inputs by outputs; it holds only some outputs."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Bulk operations on messages, one backend per file, all of the same functions."""
+"""Bulk operations on messages, one backend per module, all of the same functions."""

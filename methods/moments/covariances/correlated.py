@@ -22,7 +22,7 @@ from bnnbench.methods.moments.units.standard import LEAST_VARIANCE
 
 
 class JointlyRandom:
-    """What both forms share; a residual connection is refused."""
+    """The base of both forms; a residual connection is refused."""
 
     mean: Any
 

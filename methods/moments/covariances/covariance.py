@@ -17,12 +17,12 @@ from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.covariances import hermite
 from bnnbench.methods.moments.covariances.correlated import CorrelatedMoments
-from bnnbench.methods.moments.covariances.directions import Kept, LinearMap
+from bnnbench.methods.moments.covariances.directions import DirectionCache, LinearMap
 from bnnbench.methods.moments.covariances.hermite import Expansion
 from bnnbench.methods.moments.covariances.low_rank import Joint, LowRankMoments
 from bnnbench.methods.moments.covariances.pooling import max_pool
 from bnnbench.methods.moments.rules import Formulas, moment_rules, second_moment
-from bnnbench.methods.networks import architectures as words
+from bnnbench.methods.networks import architectures as vocabulary
 from bnnbench.methods.networks.torch_layers import (
     RULES,
     Parameters,
@@ -39,7 +39,7 @@ Expand = Callable[[Any, Sequence[Parameters], Moments], Expansion]
 
 @dataclass(frozen=True)
 class Covariances:
-    """Which covariances are carried, and how they pass nonlinear units.
+    """The covariances that are propagated, and the way in which they pass nonlinear units.
 
     All of them where `rank` is None, which takes units² numbers per point: for dense networks
     and small convolutional ones. Otherwise those along `rank` directions at each linear layer,
@@ -49,11 +49,9 @@ class Covariances:
     rank: int | None = None
     order: int = 1
     """Terms of the expansion; more than one only of all covariances."""
-    points_at_once: int = 2
-    """What bounds memory; predictions do not depend on it."""
 
     def __post_init__(self) -> None:
-        require_count(self, "order", "points_at_once")
+        require_count(self, "order")
         if self.rank is None:
             return
         require_count(self, "rank")
@@ -72,42 +70,50 @@ class Covariances:
 def covariance_rules(
     covariances: Covariances = Covariances(),
     formulas: Formulas = Formulas(),
-) -> dict[type[words.Layer], Rule]:
+) -> dict[type[vocabulary.Layer], Rule]:
     """Return the rules by which moments with covariances pass through a network.
 
     The network is given `Moments`, which become a `Joint` at the first layer that mixes units.
     """
-    alone, kept = moment_rules(formulas), Kept()
+    independent_rules, recent_directions = moment_rules(formulas), DirectionCache()
     expansions = _expansions(covariances.order, formulas)
-    unitwise = {layer: _unitwise(alone[layer], expand) for layer, expand in expansions.items()}
+    unitwise = {
+        layer: _unitwise(independent_rules[layer], expand) for layer, expand in expansions.items()
+    }
     return (
-        alone
+        independent_rules
         | unitwise
         | {
-            words.Linear: _mixing(covariances, alone[words.Linear], kept),
-            words.Conv2d: _mixing(covariances, alone[words.Conv2d], kept),
-            words.AvgPool2d: _average(alone[words.AvgPool2d]),
-            words.GlobalAvgPool2d: _average(alone[words.GlobalAvgPool2d]),
-            words.MaxPool2d: _pool(alone[words.MaxPool2d], formulas),
-            words.Flatten: _flatten(alone[words.Flatten]),
+            vocabulary.Linear: _mixing(
+                covariances, independent_rules[vocabulary.Linear], recent_directions
+            ),
+            vocabulary.Conv2d: _mixing(
+                covariances, independent_rules[vocabulary.Conv2d], recent_directions
+            ),
+            vocabulary.AvgPool2d: _average(independent_rules[vocabulary.AvgPool2d]),
+            vocabulary.GlobalAvgPool2d: _average(independent_rules[vocabulary.GlobalAvgPool2d]),
+            vocabulary.MaxPool2d: _pool(independent_rules[vocabulary.MaxPool2d], formulas),
+            vocabulary.Flatten: _flatten(independent_rules[vocabulary.Flatten]),
         }
     )
 
 
-def _expansions(order: int, formulas: Formulas) -> dict[type[words.Layer], Expand]:
+def _expansions(order: int, formulas: Formulas) -> dict[type[vocabulary.Layer], Expand]:
     tanh, swish = hermite.smooth(hermite.tanh_slope), hermite.smooth(hermite.swish_slope)
     bernoulli = formulas.bernoulli
     return {
-        words.ReLU: lambda layer, _, x: hermite.rectifier(x, 0.0, order),
-        words.LeakyReLU: lambda layer, _, x: hermite.rectifier(x, layer.slope, order),
-        words.Sigmoid: lambda layer, _, x: hermite.logistic_unit(x, order),
-        words.LogisticBernoulli: lambda layer, _, x: hermite.logistic_unit(x, order, bernoulli),
-        words.Tanh: lambda layer, _, x: tanh(x, order),
-        words.Swish: lambda layer, _, x: swish(x, order),
-        words.Dropout: _added_noise,
-        words.GaussianNoise: _added_noise,
-        words.BatchNorm: _norm,
-        words.AnalyticNorm: _norm,
+        vocabulary.ReLU: lambda layer, _, x: hermite.rectifier(x, 0.0, order),
+        vocabulary.LeakyReLU: lambda layer, _, x: hermite.rectifier(x, layer.slope, order),
+        vocabulary.Sigmoid: lambda layer, _, x: hermite.logistic_unit(x, order),
+        vocabulary.LogisticBernoulli: lambda layer, _, x: hermite.logistic_unit(
+            x, order, bernoulli
+        ),
+        vocabulary.Tanh: lambda layer, _, x: tanh(x, order),
+        vocabulary.Swish: lambda layer, _, x: swish(x, order),
+        vocabulary.Dropout: _added_noise,
+        vocabulary.GaussianNoise: _added_noise,
+        vocabulary.BatchNorm: _norm,
+        vocabulary.AnalyticNorm: _norm,
     }
 
 
@@ -117,46 +123,53 @@ def _added_noise(layer: object, _: Sequence[Parameters], x: Moments) -> Expansio
 
 
 def _norm(
-    layer: words.BatchNorm | words.AnalyticNorm, stacks: Sequence[Parameters], x: Moments
+    layer: vocabulary.BatchNorm | vocabulary.AnalyticNorm, stacks: Sequence[Parameters], x: Moments
 ) -> Expansion:
-    own = dict(_certain(layer, stacks))
-    if "running_mean" in own:
-        own |= {"mean": own["running_mean"], "variance": own["running_variance"]}
-    scale, _ = channel_map(own, layer.epsilon)
+    parameters = dict(_certain(layer, stacks))
+    if "running_mean" in parameters:
+        parameters |= {
+            "mean": parameters["running_mean"],
+            "variance": parameters["running_variance"],
+        }
+    scale, _ = channel_map(parameters, layer.epsilon)
     return Expansion(one_by_one(per_channel, torch.ones_like(x.mean), scale))
 
 
-def _unitwise(alone: Rule, expand: Expand) -> Rule:
-    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, now: Pass) -> Any:
+def _unitwise(independent_rule: Rule, expand: Expand) -> Rule:
+    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, context: Pass) -> Any:
         if isinstance(x, Moments):
-            return alone(layer, stacks, x, now)
-        if now.training and isinstance(layer, words.BatchNorm):
+            return independent_rule(layer, stacks, x, context)
+        if context.training and isinstance(layer, vocabulary.BatchNorm):
             raise Unsupported("BatchNorm passes covariances in evaluation alone: got training")
         before = _marginals(x)
-        after = alone(layer, stacks, before, now)
+        after = independent_rule(layer, stacks, before, context)
         expansion = expand(layer, stacks, before)
         return x.unitwise(after, expansion.within(x.variance, after.variance))
 
     return rule
 
 
-def _mixing(covariances: Covariances, alone: Rule, kept: Kept) -> Rule:
-    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, now: Pass) -> Any:
-        if isinstance(layer, words.Conv2d):
+def _mixing(
+    covariances: Covariances, independent_rule: Rule, recent_directions: DirectionCache
+) -> Rule:
+    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, context: Pass) -> Any:
+        if isinstance(layer, vocabulary.Conv2d):
             _certain(layer, stacks)  # its weights' noise is shared by all positions
         if isinstance(x, Moments) and x.variance is None:  # outputs are independent
-            return alone(layer, stacks, x, now)
-        dense = isinstance(layer, words.Linear) and covariances.rank is None
+            return independent_rule(layer, stacks, x, context)
+        dense = isinstance(layer, vocabulary.Linear) and covariances.rank is None
         if isinstance(x, Moments) and not dense:
             x = covariances.of(x)
         own, *uncertain = stacks
-        mean = RULES[type(layer)](layer, [own], x.mean, now)
+        mean = RULES[type(layer)](layer, [own], x.mean, context)
         extra: Tensor | None = None
         for stds in uncertain:
             squares = {name: std.square() for name, std in stds.items()}
-            own_noise = RULES[type(layer)](layer, [squares], second_moment(_marginals(x)), now)
+            own_noise = RULES[type(layer)](layer, [squares], second_moment(_marginals(x)), context)
             extra = own_noise if extra is None else extra + own_noise
-        maps = [LinearMap(layer, weight, x.shape[2:], kept) for weight in own["weight"]]
+        maps = [
+            LinearMap(layer, weight, x.shape[2:], recent_directions) for weight in own["weight"]
+        ]
         if isinstance(x, Moments):
             return CorrelatedMoments.behind(x, mean, maps, extra)
         return x.mapped(mean, maps, extra)
@@ -164,24 +177,24 @@ def _mixing(covariances: Covariances, alone: Rule, kept: Kept) -> Rule:
     return rule
 
 
-def _average(alone: Rule) -> Rule:
-    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, now: Pass) -> Any:
+def _average(independent_rule: Rule) -> Rule:
+    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, context: Pass) -> Any:
         if isinstance(x, Moments):
-            return alone(layer, stacks, x, now)
-        size = x.shape[-2] * x.shape[-1] if layer == words.GlobalAvgPool2d() else layer.size**2
+            return independent_rule(layer, stacks, x, context)
+        size = x.shape[-2] * x.shape[-1] if layer == vocabulary.GlobalAvgPool2d() else layer.size**2
 
         def average(images: Tensor) -> Tensor:
-            return RULES[type(layer)](layer, stacks, images[None], now)[0]
+            return RULES[type(layer)](layer, stacks, images[None], context)[0]
 
-        return x.averaged(RULES[type(layer)](layer, stacks, x.mean, now), average, size)
+        return x.averaged(RULES[type(layer)](layer, stacks, x.mean, context), average, size)
 
     return rule
 
 
-def _pool(alone: Rule, formulas: Formulas) -> Rule:
-    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, now: Pass) -> Any:
+def _pool(independent_rule: Rule, formulas: Formulas) -> Rule:
+    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, context: Pass) -> Any:
         if isinstance(x, Moments):
-            return alone(layer, stacks, x, now)
+            return independent_rule(layer, stacks, x, context)
         if formulas.variance != "exact":
             raise Unsupported('maxima of correlated units need Formulas(variance="exact")')
         return max_pool(x, layer.size)
@@ -189,10 +202,10 @@ def _pool(alone: Rule, formulas: Formulas) -> Rule:
     return rule
 
 
-def _flatten(alone: Rule) -> Rule:
-    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, now: Pass) -> Any:
+def _flatten(independent_rule: Rule) -> Rule:
+    def rule(layer: Any, stacks: Sequence[Parameters], x: Moments | Joint, context: Pass) -> Any:
         if isinstance(x, Moments):
-            return alone(layer, stacks, x, now)
+            return independent_rule(layer, stacks, x, context)
         return x.reshaped(x.mean.flatten(2))
 
     return rule

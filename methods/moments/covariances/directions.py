@@ -20,14 +20,14 @@ MOST_KEPT = 32
 STILL = Pass(training=False, noise="off", rngs=None)
 
 
-class Kept:
-    """Directions of the maps that came last, for those that come again with equal weights."""
+class DirectionCache:
+    """Cache of directions of the latest maps, for maps that come again with equal weights."""
 
     def __init__(self) -> None:
         self._directions: dict[Hashable, Tensor] = {}
 
     def get(self, of: Hashable, compute: Callable[[], Tensor]) -> Tensor:
-        """Return what is kept, or `compute()`, in whose place the oldest may go."""
+        """Return the cached value, or `compute()`, which may replace the oldest value."""
         if of not in self._directions:
             while len(self._directions) >= MOST_KEPT:
                 del self._directions[next(iter(self._directions))]
@@ -43,10 +43,10 @@ class LinearMap:
     weight: Tensor
     inputs: tuple[int, ...]
     """The shape of its input units."""
-    kept: Kept
+    kept: DirectionCache
 
     def apply(self, images: Tensor) -> Tensor:
-        """Return what the map gives."""
+        """Return the output of the map."""
         return self._with(self.weight, images)
 
     def squared(self, images: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class LinearMap:
         return self._with(self.weight.detach(), images)
 
     def adjoint(self, images: Tensor) -> Tensor:
-        """Return what the transposed map gives, which is not differentiable."""
+        """Return the output of the transposed map, which is not differentiable."""
         with torch.enable_grad():
             zeros = images.new_zeros(len(images), *self.inputs).requires_grad_()
             return torch.autograd.grad(self.constant(zeros), zeros, images)[0]
@@ -82,16 +82,16 @@ def leading_directions(linear: LinearMap, rank: int) -> Float[Tensor, "direction
     space (Musco and Musco, 2015); its starting point is drawn from a fixed seed, so that the
     directions are a function of the weights alone.
     """
-    inputs, like = prod(linear.inputs), linear.weight
-    outputs = linear.constant(like.new_zeros(1, *linear.inputs)).shape[1:]
+    inputs, reference = prod(linear.inputs), linear.weight
+    outputs = linear.constant(reference.new_zeros(1, *linear.inputs)).shape[1:]
     if inputs <= rank:
-        return torch.eye(inputs).to(like)
+        return torch.eye(inputs).to(reference)
     if prod(outputs) <= rank:
-        units = torch.eye(prod(outputs)).to(like)
+        units = torch.eye(prod(outputs)).to(reference)
         return linear.adjoint(units.unflatten(1, outputs)).flatten(1)
     width = min(rank + SPARE, inputs, prod(outputs))
     signs = torch.randint(0, 2, (width, inputs), generator=Generator().manual_seed(0))
-    block = (2 * signs - 1).to(like)
+    block = (2 * signs - 1).to(reference)
     blocks = []
     for _ in range(ROUNDS):
         block = linear.adjoint(linear.constant(block.unflatten(1, linear.inputs))).flatten(1)

@@ -12,16 +12,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bnnbench.methods.compiled import headers
 from bnnbench.methods.compiled.c_library import CLibrary
 from bnnbench.methods.compiled.cache import places_for
 from bnnbench.methods.moments.kernels.operations import Operations
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 LIBRARY = CLibrary(
-    folder=HERE,
+    folder=FOLDER,
     sources=("units.c",),
-    headers=(HERE.parents[1] / "message_passing" / "kernels",),
-    places=places_for(HERE, "moment_propagation"),
+    headers=(headers.FOLDER,),
+    places=places_for(FOLDER, "moment_propagation"),
     cure='choose backend="reference"',
 )
 

@@ -1,17 +1,17 @@
-"""How many threads a kernel is given, and how its source is put together; no GPU is needed."""
+"""Launch sizes of the kernels, and the assembly of their source; no GPU is needed."""
 
-import re
 from functools import cache
 from math import ceil
 from pathlib import Path
 
 import torch
 
+from bnnbench.methods.compiled import headers
 from bnnbench.methods.compiled.c_library import DEFINES
+from bnnbench.methods.compiled.cuda_source import with_headers
 
-HERE = Path(__file__).parent
-FOLDERS = (HERE, HERE.parents[1] / "message_passing" / "kernels")
-"""Where headers are looked for."""
+FOLDERS = (Path(__file__).parent, headers.FOLDER)
+"""Where sources and headers lie."""
 OPTIONS = {
     torch.float32: ("--std=c++17", "--fmad=false", "--ftz=true", *DEFINES[torch.float32]),
     torch.float64: ("--std=c++17", "--fmad=false", *DEFINES[torch.float64]),
@@ -20,24 +20,15 @@ OPTIONS = {
 least numbers are 0."""
 THREADS = 256
 MOST_BLOCKS = 4096
-"""Threads go on to further elements."""
+"""Largest number of blocks; threads go on to further elements."""
 
 
 def blocks(count: int) -> int:
-    """Return how many blocks of threads compute this many elements."""
+    """Return the number of blocks of threads for this many elements."""
     return min(ceil(count / THREADS), MOST_BLOCKS)
 
 
 @cache
 def source() -> str:
-    """Return the kernels with their headers in place: compilers' caches then see all of it."""
-    return _expanded("units.cu", set())
-
-
-def _expanded(name: str, seen: set[str]) -> str:
-    if name in seen:
-        return ""
-    seen.add(name)
-    path = next(path for folder in FOLDERS if (path := folder / name).exists())
-    text = path.read_text().replace("#pragma once\n", "")
-    return re.sub(r'#include "(\w+\.cuh)"\n', lambda found: _expanded(found[1], seen), text)
+    """Return the kernels with their headers in place."""
+    return with_headers("units.cu", FOLDERS)

@@ -1,4 +1,4 @@
-"""What the kernels mean, in torch: computed in double precision whatever the type."""
+"""The meaning of the kernels, in torch: computed in double precision whatever the type."""
 
 import torch
 import torch.nn.functional as F

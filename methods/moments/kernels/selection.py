@@ -1,4 +1,4 @@
-"""Which kernels compute on a device."""
+"""The choice of kernels for a device."""
 
 import warnings
 from functools import cache

@@ -17,7 +17,7 @@ from bnnbench.methods.moments.kernels.selection import Backend, kernels_for
 from bnnbench.methods.moments.units import standard
 
 Variance = Literal["exact", "paper"]
-"""How variances of rectifiers and maxima are computed: exactly, or by a logistic function."""
+"""The formula for variances of rectifiers and maxima: exact, or a logistic function."""
 
 
 def relu(x: Moments, variance: Variance = "exact", backend: Backend = "fused") -> Moments:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 LOGISTIC_VARIANCE = pi**2 / 3
-"""Of the standard logistic law."""
+"""Variance of the standard logistic law."""
 PAPER_SCALE = 0.3729
 """t of paper 001's R(a) ~ S(a/t), which is 0.5 at a = 0, where R is 0.341."""
 LEAST_VARIANCE = 1e-24

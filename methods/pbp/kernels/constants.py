@@ -1,6 +1,6 @@
-"""What the compiled filter has in common with the plain one.
+"""Constants of the compiled filter and the plain one.
 
-Here and not there: a change of what kernels see has to change their package.
+They are here, and not there: a change of a constant must change the kernels' package.
 """
 
 import math
@@ -17,4 +17,5 @@ SKIPPED_REFINEMENTS = 1
 KEPT_NOISE_UPDATES = 2
 """Updates of a noise precision that would have left it improper."""
 LOGIT_NOISE_VARIANCE = 4 / math.pi
-"""Of the noise on each logit whose largest is the label: see methods/pbp/multinomial.py."""
+"""Variance of the noise on each logit whose largest is the label: see methods/pbp/multinomial.py.
+"""

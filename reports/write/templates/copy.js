@@ -1,4 +1,4 @@
-// A table as it stands, sorted and filtered, for a paper, a page or a spreadsheet.
+// Copies a table as shown, sorted and filtered, for a paper, a page or a spreadsheet.
 const plain = (element) => {
   const copy = element.cloneNode(true);
   for (const extra of copy.querySelectorAll(".hidden, .way, .mark, .dagger, .se")) extra.remove();
@@ -28,6 +28,8 @@ const TEX = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\text
   "≈": "$\\approx$", "±": "$\\pm$", "†": "$\\dagger$", "<": "\\textless{}", ">": "\\textgreater{}",
   "|": "\\textbar{}", '"': "''", "−": "$-$", "∞": "$\\infty$" };
 const LATEX = (text) => [...text].map((c) => TEX[c] ?? ("{}$&#_%".includes(c) ? `\\${c}` : c)).join("");
+const isNumber = (text) => text === "-inf" || !isNaN(text);
+const SAFE = (text) => (/^[=+@-]/.test(text) && !isNumber(text) ? `'${text}` : text); // no formula
 const QUOTED = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 const number = (text) => text.replaceAll("−", "-").replaceAll("∞", "inf");
 const FORMATS = {
@@ -56,8 +58,8 @@ const FORMATS = {
       errors[i] ? [cell, second(cell, i)] : [cell]);
     const head = wide(heads, (name) => `${name} standard error`);
     const body = rows.map((row) => wide(row, (cell) => ({ text: cell.error })));
-    return [head.map(QUOTED).join(","),
-      ...body.map((row) => row.map((cell, i) => QUOTED(i ? number(cell.text) : cell.text)).join(","))];
+    return [head.map(SAFE).map(QUOTED).join(","),
+      ...body.map((row) => row.map((cell, i) => QUOTED(SAFE(i ? number(cell.text) : cell.text))).join(","))];
   },
 };
 const say = (button, text) => {

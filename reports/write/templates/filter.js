@@ -1,4 +1,4 @@
-// Families of methods can be left out; what is hidden stays in the comparisons.
+// Families of methods can be hidden; hidden rows still count in the comparisons.
 for (const place of document.querySelectorAll(".filter-place")) {
   const rows = [...document.querySelectorAll("tr[data-family]")];
   const members = new Map();

@@ -1,5 +1,5 @@
-// A cell opens the runs behind it: their scores, settings, diagnostics and where they were made.
-const BEHIND = JSON.parse(document.getElementById("behind")?.textContent ?? "null");
+// A click on a cell opens its runs: their scores, settings, diagnostics and provenance.
+const DRILLDOWN = JSON.parse(document.getElementById("drilldown")?.textContent ?? "null");
 const panel = document.getElementById("runs");
 const at = (column, i) => (Array.isArray(column) ? column[i] : column);
 const short = (value, scale = 1) =>
@@ -11,12 +11,12 @@ const folded = (title, ...children) => make("details", {}, make("summary", {}, t
 const owned = (of, name) => (of && Object.hasOwn(of, name) ? of[name] : undefined);
 const sourceOf = (cell) => {
   const head = cell.closest("table").tHead.rows[0].cells[cell.cellIndex];
-  const place = BEHIND?.benchmarks[head.dataset.b];
+  const place = DRILLDOWN?.benchmarks[head.dataset.b];
   const label = cell.parentNode.dataset.label;
   return place && { head, place, label, runs: owned(place.methods, label) };
 };
 const numberOf = (head) => {
-  const name = owned(BEHIND.names, head.dataset.m);
+  const name = owned(DRILLDOWN.names, head.dataset.m);
   return name ? withUnit(name, unitOf(head)) : headed(head);
 };
 const oneRun = (runs, i, entry) => {
@@ -24,7 +24,7 @@ const oneRun = (runs, i, entry) => {
   const command = `bnnbench reproduce ${key}`;
   const button = make("button", { type: "button", class: "tool" }, "copy");
   button.addEventListener("click", () => copied(command, button));
-  const told = {
+  const entries = {
     key,
     finished: at(runs.finished, i) || "–",
     fit: `${short(at(runs.fit_seconds, i))} s` +
@@ -32,19 +32,19 @@ const oneRun = (runs, i, entry) => {
     predict: `${short(at(runs.predict_seconds, i))} s`,
     memory: `${short(at(runs.peak_bytes, i), 2 ** -20)} MiB`,
   };
-  if (at(runs.compile_seconds, i) > 0) told.compile = `${short(at(runs.compile_seconds, i))} s, before the fit`;
-  if (at(runs.fit_joules, i) != null) told.energy = `${short(at(runs.fit_joules, i))} J`;
-  if (runs.store !== undefined) told.store = BEHIND.stores[at(runs.store, i)];
+  if (at(runs.compile_seconds, i) > 0) entries.compile = `${short(at(runs.compile_seconds, i))} s, before the fit`;
+  if (at(runs.fit_joules, i) != null) entries.energy = `${short(at(runs.fit_joules, i))} J`;
+  if (runs.store !== undefined) entries.store = DRILLDOWN.stores[at(runs.store, i)];
   const diagnostics = Object.fromEntries(Object.entries(runs.diagnostics ?? {})
     .map(([name, column]) => [name, at(column, i)]).filter(([, value]) => value != null)
     .map(([name, value]) => [name, short(value)]));
   const parts = [make("h3", {}, `Fold ${at(runs.fold, i)}, seed ${at(runs.seed, i)}: ${at(runs.status, i)}`),
     make("p", { class: "command" }, make("code", {}, command), " ", button)];
   if (runs.errors?.[i]) parts.push(make("pre", { tabindex: "0" }, runs.errors[i]));
-  parts.push(facts(told));
+  parts.push(facts(entries));
   if (Object.keys(diagnostics).length) parts.push(make("h4", {}, "Diagnostics"), facts(diagnostics));
-  parts.push(folded("Provenance", facts(BEHIND.origins[at(runs.origin, i)] ?? {})));
-  const settings = owned(owned(BEHIND.settings, entry.place.profile), entry.label);
+  parts.push(folded("Provenance", facts(DRILLDOWN.origins[at(runs.origin, i)] ?? {})));
+  const settings = owned(owned(DRILLDOWN.settings, entry.place.profile), entry.label);
   if (settings) parts.push(folded("Settings", facts(settings)));
   return parts;
 };
@@ -78,22 +78,22 @@ const open = (cell) => {
   close.addEventListener("click", () => panel.close());
   const of = cell.classList.contains("absent") ? cell.textContent.trim()
     : `${plain(cell)}${cell.querySelector(".se")?.textContent ?? ""}`;
-  const where = owned(BEHIND.names, entry.head.dataset.c);
-  const said = [`${numberOf(entry.head)}${where ? `, ${where}` : ""}: ${of}`, cell.title]
+  const where = owned(DRILLDOWN.names, entry.head.dataset.c);
+  const summary = [`${numberOf(entry.head)}${where ? `, ${where}` : ""}: ${of}`, cell.title]
     .filter(Boolean).join(", ");
   const detail = make("section", { class: "run", "aria-live": "polite" });
   const table = entry.runs && listed(entry, detail);
   panel.replaceChildren(close,
     make("h2", { id: "runs-title" }, `${entry.label} on ${entry.place.title}`),
-    make("p", {}, said),
-    ...(BEHIND.whole ? [] : [make("p", { class: "note" },
-      "This page does not hold every number of so many runs; the files beside it do.")]),
+    make("p", {}, summary),
+    ...(DRILLDOWN.whole ? [] : [make("p", { class: "note" },
+      "This page has no room for every number of these runs; the files beside it hold them all.")]),
     table ?? make("p", {}, "The runs are listed in runs.csv beside this page."), detail);
   panel.showModal();
   table?.querySelector("button").click();
 };
 panel?.addEventListener("click", (event) => { if (event.target === panel) panel.close(); });
-// One cell of a table is in the order of Tab; arrows go to its neighbours.
+// Tab reaches one cell of each table; arrow keys move to its neighbours.
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 const buttonAt = (row, index) => row?.cells[index]?.querySelector("button");
 const moved = (button, [down, right]) => {
@@ -105,11 +105,11 @@ const moved = (button, [down, right]) => {
   } while (row && index > 0 && index < row.cells.length && (row.hidden || !buttonAt(row, index)));
   return buttonAt(row, index);
 };
-for (const table of BEHIND ? document.querySelectorAll("table.results") : []) {
+for (const table of DRILLDOWN ? document.querySelectorAll("table.results") : []) {
   let first = true;
   for (const cell of table.tBodies[0].querySelectorAll("td")) {
     const entry = sourceOf(cell);
-    if (!entry || (!entry.runs && BEHIND.whole)) continue;
+    if (!entry || (!entry.runs && DRILLDOWN.whole)) continue;
     const button = make("button", { type: "button", class: "cell", tabindex: first ? "0" : "-1" });
     button.append(...cell.childNodes);
     cell.append(button);

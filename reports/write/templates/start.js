@@ -1,5 +1,5 @@
 "use strict";
-// A page is whole without scripts; what they add is announced by this class.
+// A page is complete without scripts; this class enables what they add.
 document.documentElement.classList.add("js");
 const make = (name, attributes = {}, ...children) => {
   const element = document.createElement(name);

@@ -1,4 +1,4 @@
-// Of tables that differ in metric, condition or data set one is shown; lists choose which.
+// Of tables that differ in metric, condition or data set, lists choose the one that is shown.
 const AXES = { set: "Data set", condition: "Condition", metric: "Metric" };
 for (const group of document.querySelectorAll(".switch")) {
   const choices = [...group.children].filter((child) => child.matches(".choice"));

@@ -21,13 +21,12 @@ UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 Refit = Literal["missing", "changed", "all"]
-"""Which runs are carried out: those that have no result, also those recorded with other code of
-this project, or every one."""
+"""Runs to carry out: those without a result, also those recorded with other code, or all."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asked for; None leaves the choice to the suite or the machine."""
+    """The choices of the command line; None leaves one to the suite or the machine."""
 
     profile: str
     methods: tuple[str, ...] | None
@@ -54,7 +53,7 @@ class Options:
     dry_run: bool
 
     def export(self) -> None:
-        """Tell the data sources, here and in worker processes, where files are."""
+        """Put the data folder into the environment, for data sources here and in workers."""
         if self.data_dir:
             os.environ["BNNBENCH_DATA"] = str(self.data_dir.absolute())
         if self.offline:
@@ -62,11 +61,11 @@ class Options:
 
     @property
     def limits(self) -> Limits:
-        """What one run may take."""
+        """The time and memory that one run may take."""
         return Limits(self.timeout, self.memory)
 
     def placement(self, tasks: int) -> tuple[str, Settings]:
-        """Return the executor's name, and its settings for so many tasks."""
+        """Return the executor's name, and its settings for this number of tasks."""
         workers = min(self.workers or self._most_workers(), max(tasks, 1))
         if self.executor is None and self.device == "cuda" and self.workers is None:
             workers = 1
@@ -82,44 +81,102 @@ class Options:
         return name, settings
 
     def _most_workers(self) -> int:
-        """Return how many workers there are unless the command line says it."""
+        """Return the number of workers where the command line gives none."""
         if self.executor == "slurm" or (self.executor == "ray" and self.address):
             return WORKERS_ELSEWHERE
         return cores()
 
 
 def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
-    """Return the options; a mistake ends the process with code 2 and the reason."""
+    """Return the options; a mistake prints its reason and ends the process with code 2."""
     parser = argparse.ArgumentParser(
         prog=f"bnnbench {name}",
         description=suite.title,
-        epilog="Exit codes: 0 all runs completed, 3 some failed or diverged, 2 usage.",
+        epilog="Exit codes: 0 all runs completed, 1 the report could not be written, 2 usage, "
+        "3 some runs failed or diverged.",
         allow_abbrev=False,
     )
     add = parser.add_argument
     add(
-        "--profile", choices=suite.profiles, default=min(suite.profiles, key=lambda p: p != "quick")
+        "--profile",
+        choices=suite.profiles,
+        default=min(suite.profiles, key=lambda p: p != "quick"),
+        help="quick takes minutes, paper follows the published protocol; default: %(default)s",
     )
-    add("--methods", type=_names, metavar="A,B", help="labels, registry keys or module:Class")
-    add("--datasets", type=_names, metavar="A,B", help="names of data sets of the suite")
-    add("--seeds", type=_count(), metavar="N", help="repeat each fold with N seeds")
-    add("--folds", type=_count(), metavar="N", help="at most N folds of each data set")
+    add(
+        "--methods",
+        type=_names,
+        metavar="A,B",
+        help="labels of the suite, keys of bnnbench.methods.METHODS or module:Class",
+    )
+    add(
+        "--datasets",
+        type=_names,
+        metavar="A,B",
+        help="data sets of the profile, by name; default: all",
+    )
+    add(
+        "--seeds",
+        type=_count(),
+        metavar="N",
+        help="number of seeds per fold; default: as the profile",
+    )
+    add(
+        "--folds",
+        type=_count(),
+        metavar="N",
+        help="at most N folds of each data set; default: as the profile",
+    )
     if suite.sampled:
-        add("--samples", type=_count(), metavar="N", help="samples behind what is measured")
+        add(
+            "--samples",
+            type=_count(),
+            metavar="N",
+            help="number of samples drawn for each measurement",
+        )
     parser.set_defaults(samples=None)
-    add("--data", choices=("auto", "original", "stand-in"), default="auto")
-    add("--data-dir", type=Path, metavar="DIR", help="where data files are, or go")
-    add("--out", type=Path, metavar="DIR", default=Path("results"))
-    add("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    add("--executor", choices=sorted(EXECUTORS), help="default: processes on several cores")
-    add("--workers", type=_count(), metavar="N", help="default: one for each core, elsewhere "
-        f"{WORKERS_ELSEWHERE}")  # fmt: skip
-    add("--timeout", type=_seconds, metavar="SECONDS", help="end a run that takes longer")
-    add("--memory", type=_size, metavar="SIZE", help="end a worker that needs more, as 4G")
+    add(
+        "--data",
+        choices=("auto", "original", "stand-in"),
+        default="auto",
+        help="official files, small substitutes, or (auto) substitutes for missing files",
+    )
+    add(
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder of data files and downloads; default: BNNBENCH_DATA, else the user's cache",
+    )
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        default=Path("results"),
+        help="folder for results; default: %(default)s",
+    )
+    add(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="auto: cuda where there is a GPU, else cpu",
+    )
+    add(
+        "--executor",
+        choices=sorted(EXECUTORS),
+        help="where runs are carried out; default: worker processes where there are several cores",
+    )
+    add(
+        "--workers",
+        type=_count(),
+        metavar="N",
+        help=f"number of workers; default: one for each core, on a cluster {WORKERS_ELSEWHERE}",
+    )
+    add("--timeout", type=_seconds, metavar="SECONDS", help="time limit of each run")
+    add("--memory", type=_size, metavar="SIZE", help="memory limit of each worker, such as 4G")
     add(
         "--address",
         metavar="ADDRESS",
-        help="of a Ray cluster, or auto; local tries Slurm here",
+        help="address of a Ray cluster, or auto; with Slurm, local runs its jobs on this machine",
     )
     add(
         "--gpus",
@@ -127,19 +184,29 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         metavar="SHARE",
         help="share of a GPU for each worker: 0.25 on Ray, 1 on Slurm",
     )
-    add("--partition", metavar="NAME", help="Slurm partition")
+    add("--partition", metavar="NAME", help="Slurm partition to submit jobs to")
     add("--minutes", type=_count(), metavar="N", default=240, help="time limit of each Slurm job")
-    add("--dry-run", action="store_true", help="say what is to be done and how long it may take")
-    add("--limit", type=_count(), metavar="N", help="only N training and test rows: a smoke test")
+    add(
+        "--dry-run",
+        action="store_true",
+        help="print the planned runs, their time and memory; run nothing",
+    )
+    add(
+        "--limit",
+        type=_count(),
+        metavar="N",
+        help="use only N training and N test rows, as a smoke test",
+    )
     add("--refit", choices=get_args(Refit), default="missing",
-        help="repeat runs that were recorded with other code, or all; default: none")  # fmt: skip
-    add("--no-report", action="store_true", help="leave the report as it is")
-    add("--offline", action="store_true", help="never touch the network")
+        help="repeat finished runs: those recorded with other code (changed), or all; "
+        "default: carry out only runs without a result (missing)")  # fmt: skip
+    add("--no-report", action="store_true", help="do not write the report")
+    add("--offline", action="store_true", help="download nothing")
     options = Options(**vars(parser.parse_args(arguments)))
     if reason := _contradiction(options):
         parser.error(reason)
     if options.out.exists() and not options.out.is_dir():
-        parser.error(f"--out: {options.out} is a file, a folder is needed")
+        parser.error(f"--out: {options.out} is a file; give a folder")
     elsewhere = options.executor in ("ray", "slurm")
     if options.device == "cuda" and not (elsewhere or _has_gpu()):
         parser.error("--device cuda: torch finds no CUDA device here; use --device cpu")
@@ -155,20 +222,20 @@ def _has_gpu() -> bool:
 
 
 def _contradiction(options: Options) -> str | None:
-    """Return which flags do not go together, or what an executor lacks, with the cure."""
+    """Return a message about flags that exclude each other or an executor that is unavailable."""
     name, limits = options.executor, options.limits
     if name and (lacking := lacks(name)):
         return f"--executor {name}: {lacking}"
     if name == "serial" and (options.workers or 1) > 1:
-        return "--workers: the serial executor has one; use --executor processes"
+        return "--workers: the serial executor has one worker; use --executor processes"
     if name == "serial" and limits:
         return (
             "--timeout, --memory: the serial executor cannot stop a run; use --executor processes"
         )
     if limits.bytes and not sys.platform.startswith("linux"):
-        return "--memory: needs Linux, where the memory of another process can be seen"
+        return "--memory: works on Linux only, where a process's memory can be read"
     if name in (None, "serial", "processes") and (options.workers or 1) > most_workers():
-        return f"--workers: needs a whole number from 1 to {most_workers()} on this machine"
+        return f"--workers: give a whole number from 1 to {most_workers()} on this machine"
     for flag, value, executors in (
         ("address", options.address, ("ray", "slurm")),
         ("gpus", options.gpus, ("ray", "slurm")),
@@ -177,14 +244,14 @@ def _contradiction(options: Options) -> str | None:
         if value is not None and name not in executors:
             return f"--{flag}: needs --executor {' or '.join(executors)}"
     if name == "slurm" and options.address not in (None, "local"):
-        return "--address: for Slurm it can only be local, which tries it on this machine"
+        return "--address: with Slurm the only address is local, which runs jobs on this machine"
     if name == "slurm" and options.gpus and options.gpus % 1:
-        return "--gpus: Slurm gives whole GPUs only"
+        return "--gpus: Slurm allots whole GPUs only; give a whole number"
     return None
 
 
 def most_workers() -> int:
-    """Return how many worker processes this machine may be asked for."""
+    """Return the largest number of worker processes that may be asked for on this machine."""
     return max(16, 4 * cores())
 
 
@@ -197,9 +264,9 @@ def _share(text: str) -> float:
 
 
 def _size(text: str) -> int:
-    """Return a number of bytes: 500M, 4G, 1.5GiB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", text, re.IGNORECASE)
-    if not found or not (size := int(float(found[1]) * UNITS[found[2].upper()])):
+    """Return the bytes of a size such as 500M, 4G or 1.5GiB."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", text, re.IGNORECASE)
+    if not match or not (size := int(float(match[1]) * UNITS[match[2].upper()])):
         raise argparse.ArgumentTypeError(f"needs a size such as 500M or 4G; got {text!r}")
     return size
 
@@ -222,7 +289,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _count(most: int | None = None) -> Callable[[str], int]:
-    """Return a reader of whole numbers from 1 to `most`."""
+    """Return a parser of whole numbers from 1 to `most`."""
     needed = f"a whole number from 1 to {most}" if most else "a whole number, 1 or more"
 
     def read(text: str) -> int:

@@ -1,4 +1,4 @@
-"""What a plan is likely to take, from what earlier runs took."""
+"""Estimates of the time and memory of a plan, from the costs of earlier runs."""
 
 import heapq
 import math
@@ -16,76 +16,76 @@ from bnnbench.suites.engine.store.record import Record
 Basis = Literal["same", "scaled"]
 
 NO_PART_OF_COST = ("suite", "profile", "fold", "seed")
-"""Of a run's description, what changes no time and no memory, or little."""
+"""Fields of a run's description that change its time and memory little or not at all."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run is likely to take, and whether that is known of the same method and data."""
+    """Estimated cost of one run; the basis is the same method and data, or others, scaled."""
 
     seconds: float
     bytes: float
-    """By which a worker grows, for each run that is fitted together."""
+    """Growth of a worker's memory for each run that is fitted together."""
     basis: Basis
 
 
 @dataclass(frozen=True)
-class _Known:
+class _PastCost:
     seconds: float
     work: float
     bytes: float
 
 
 class Experience:
-    """What earlier runs took."""
+    """The costs of earlier runs."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        self._known: dict[str, list[_Known]] = defaultdict(list)
+        self._costs: dict[str, list[_PastCost]] = defaultdict(list)
         for record in records:
             rows = record.facts.get("train_rows")
             if record.cost is None or record.status == "failed" or not isinstance(rows, int):
                 continue
             cost = record.cost
             seconds = cost.fit_seconds + cost.predict_seconds
-            known = _Known(seconds, _work(record.run, rows), cost.peak_bytes)
-            for kind in _kinds(record.run):
-                self._known[kind].append(known)
+            past = _PastCost(seconds, _work(record.run, rows), cost.peak_bytes)
+            for category in _categories(record.run):
+                self._costs[category].append(past)
 
-    def of(self, run: Run, rows: int | None) -> Cost | None:
-        """Return the cost of a run on so many training rows, or None where nothing is known.
+    def cost(self, run: Run, rows: int | None) -> Cost | None:
+        """Return the estimated cost of a run on this number of training rows; None if unknown.
 
-        That of the same method on the same data; else of the same settings on other data, or of
-        the same method in other settings, scaled by rows and epochs.
+        The estimate comes from the same method on the same data; else, scaled by rows and epochs,
+        from the same settings on other data or the same method in other settings.
         """
-        same, *similar = _kinds(run.description)
-        if known := self._known.get(same):
-            return Cost(median(k.seconds for k in known), max(k.bytes for k in known), "same")
-        for kind in similar if rows else ():
-            if known := self._known.get(kind):
+        exact, *similar = _categories(run.description)
+        if past := self._costs.get(exact):
+            return Cost(median(k.seconds for k in past), max(k.bytes for k in past), "same")
+        for category in similar if rows else ():
+            if past := self._costs.get(category):
                 work = _work(run.description, rows or 0)
-                seconds = work * median(k.seconds / k.work for k in known)
-                return Cost(seconds, max(k.bytes for k in known), "scaled")
+                seconds = work * median(k.seconds / k.work for k in past)
+                return Cost(seconds, max(k.bytes for k in past), "scaled")
         return None
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What is known of the cost of a plan."""
+    """Estimated time and memory of a plan."""
 
     seconds: float
-    """From now to the end, of all runs whose cost is known."""
+    """Wall-clock time of all runs whose cost is known."""
     unknown: int
-    """How many runs have no known cost."""
+    """Number of runs whose cost is unknown."""
     bytes: float
-    """The most by which one worker grows, as far as that is known."""
+    """Largest growth of one worker's memory, over tasks whose cost is known."""
     largest: Task | None
-    """The task that needs it."""
+    """The task that needs the most memory."""
 
 
 def budget(tasks: Sequence[Task], costs: Mapping[str, Cost | None], workers: int) -> Budget:
-    """Return the budget of tasks on so many workers, given the cost of a run by its key.
+    """Return the budget of tasks on this number of workers; `costs` are by key of run.
 
-    Every task goes to the worker that is free first, in order, as executors have it.
+    As with executors, each task in turn goes to the first worker that is free.
     """
     ends = [0.0] * workers
     unknown, most, largest = 0, 0.0, None
@@ -99,7 +99,7 @@ def budget(tasks: Sequence[Task], costs: Mapping[str, Cost | None], workers: int
 
 
 def in_words(seconds: float) -> str:
-    """Return a duration in the two largest units that it has."""
+    """Return a duration as text, in the largest unit that suits."""
     minutes, hours, days = seconds / 60, seconds / 3600, seconds / 86400
     if seconds < 10:
         return f"{seconds:.1f} s"
@@ -112,23 +112,23 @@ def in_words(seconds: float) -> str:
     return f"{days:.1f} days"
 
 
-def _kinds(run: Mapping[str, object]) -> tuple[str, str, str]:
-    """Return what runs have in common, from all that costs anything to the kind of method."""
-    same = {name: value for name, value in run.items() if name not in NO_PART_OF_COST}
+def _categories(run: Mapping[str, object]) -> tuple[str, str, str]:
+    """Return the keys that runs of like cost share: settings and data, settings, kind of method."""
+    settings = {name: value for name, value in run.items() if name not in NO_PART_OF_COST}
     method = run["method"]
-    kind = method.get("type") if isinstance(method, Mapping) else method
-    return canonical_json(same), canonical_json([method]), canonical_json(kind)
+    method_type = method.get("type") if isinstance(method, Mapping) else method
+    return canonical_json(settings), canonical_json([method]), canonical_json(method_type)
 
 
 def _work(run: Mapping[str, object], rows: int) -> float:
-    """Return how often a row is visited, as far as the description tells."""
+    """Return the number of row visits, as far as the description gives it."""
     rule = run.get("acquisition")
     rounds = rule.get("rounds", 0) if isinstance(rule, Mapping) else 0
     return max(rows, 1) * _epochs(run["method"]) * (1 + float(rounds))
 
 
 def _epochs(settings: object) -> float:
-    """Return the epochs among a method's settings or those of what it is made of, or 1."""
+    """Return the epochs in a method's settings, at any depth, or 1 where there are none."""
     if not isinstance(settings, Mapping):
         return 1.0
     epochs = settings.get("epochs")

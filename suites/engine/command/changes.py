@@ -1,4 +1,4 @@
-"""What has changed since runs were recorded: their data, their method's file, this project."""
+"""Changes since runs were recorded: in their data, their method's file, this project."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,22 +12,22 @@ from bnnbench.suites.engine.store.record import Record
 
 @dataclass(frozen=True)
 class Changes:
-    """Keys of finished runs whose data or code is no longer what it was."""
+    """Keys of finished runs whose data or code has changed since they were recorded."""
 
     data: Mapping[str, str]
     """Key → name of the data set."""
     methods: Mapping[str, str]
     """Key → module of a stranger's method."""
     other_code: set[str]
-    """Runs by methods of this project."""
+    """Keys of runs by methods of this project whose code has changed."""
 
     @property
     def outdated(self) -> set[str]:
-        """The runs whose results no longer count."""
+        """Keys of the runs whose results no longer count."""
         return {*self.data, *self.methods}
 
     def sentences(self, refit: str) -> tuple[str, ...]:
-        """Return what to tell whoever repeats the command."""
+        """Return a message for each kind of change."""
         lines = [
             f"the data of {name} has changed: {count} runs are fitted again"
             for name, count in Counter(self.data.values()).items()
@@ -43,10 +43,10 @@ class Changes:
 
 
 def changes_since(finished: Mapping[str, Record], runs: Mapping[str, Run]) -> Changes:
-    """Return which finished runs were carried out on other data or by other code.
+    """Return which finished runs were carried out on other data or with other code.
 
-    Loads each fold that has a finished run. Generated data is its source's code, and is not
-    compared: its last digits depend on the processor.
+    Loads each fold that has a finished run. Generated data is left out: it is a function of its
+    source's code, and its last digits depend on the processor.
     """
     today: dict[object, str] = {}
     data: dict[str, str] = {}
@@ -54,11 +54,11 @@ def changes_since(finished: Mapping[str, Record], runs: Mapping[str, Run]) -> Ch
     other_code: set[str] = set()
     for key, record in finished.items():
         run = runs[key]
-        place = run.source, run.fold
+        source_and_fold = run.source, run.fold
         if record.data_sha256 and run.source.origin != "generated":
-            if place not in today:
-                today[place] = fingerprint_of_data(run.source.load(run.fold))
-            if today[place] != record.data_sha256:
+            if source_and_fold not in today:
+                today[source_and_fold] = fingerprint_of_data(run.source.load(run.fold))
+            if today[source_and_fold] != record.data_sha256:
                 data[key] = run.case.name
         module = type(run.method).__module__
         if record.code_sha256 and record.code_sha256 != digest_of(module):

@@ -14,8 +14,9 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from bnnbench.datasets.base import DataDamaged, DataUnavailable, NothingToLearn, PoolTooSmall
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable, NothingToLearn, PoolTooSmall
 from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.suites import Entry
 from bnnbench.suites.engine.command.arguments import Options, parse
 from bnnbench.suites.engine.command.display import display
@@ -51,11 +52,12 @@ from bnnbench.suites.engine.store.store import Damaged, Store, Unwritable
 from bnnbench.suites.engine.store.tables import write_tables
 
 COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 128
-"""Exit codes. NO_REPORT: every run was completed, but the report could not be made. INTERRUPTED:
-to which the signal's number is added: 130 for Ctrl-C, 143 for SIGTERM."""
+"""Exit codes. NO_REPORT: every run was completed, but the report could not be written. INTERRUPTED
+is added to the signal's number: 130 for Ctrl-C, 143 for SIGTERM.
+"""
 
 CLAIMS, JOBS = ".claims", ".jobs"
-"""Folders in a store: which driver carries out what, and files of Slurm's jobs."""
+"""Folders in a store: drivers' claims on runs, and files of Slurm's jobs."""
 
 WHERE = {
     "serial": "this process",
@@ -65,16 +67,16 @@ WHERE = {
 }
 
 REPORTED, REPORTED_DAMAGE = 0, 3
-"""Exit codes of the report's process; with the latter it has named what is damaged."""
+"""Exit codes of the report's process; with the latter it has printed what is damaged."""
 
 MISTAKES = (
     *(UsageError, DataUnavailable, DataDamaged, Damaged, Unwritable),
     *(NothingToLearn, PoolTooSmall, ExecutorUnavailable),
 )
-"""What the user can cure; their messages say how."""
+"""Errors that the user can cure, as their messages say."""
 
 WIDTH_OF_FILES = 120
-"""Columns where standard output is no terminal."""
+"""Columns where standard output is not a terminal."""
 
 
 def main(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> NoReturn:
@@ -99,10 +101,11 @@ def run(suites: Mapping[str, Suite], options: Options) -> int:
         with ending_cleanly():
             return _carry_out(suites[options.profile], options, console, suites)
     except MISTAKES as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
     except KeyboardInterrupt as interrupt:
-        _say(console, "\nInterrupted. What is finished is kept; to go on, the same command:")
+        console.print()
+        _say(console, "Interrupted. Finished runs are kept. To continue, repeat the command:")
         _say(console, f"  {shlex.join(['python', *sys.orig_argv[1:]])}")
         number = interrupt.number if isinstance(interrupt, Terminated) else signal.SIGINT
         return INTERRUPTED + number
@@ -113,41 +116,46 @@ def _carry_out(
 ) -> int:
     prepare_process()
     options.export()
-    if (place := files.folder()).exists() and not place.is_dir():
-        raise UsageError(f"the data folder {place} (--data-dir, BNNBENCH_DATA) is a file")
-    asked = selected(declared, options, profiles)
-    suite = resolved(asked, options)
+    if (data_folder := files.folder()).exists() and not data_folder.is_dir():
+        raise UsageError(
+            f"the data folder {data_folder} (--data-dir, BNNBENCH_DATA) is a file; give a folder"
+        )
+    requested = selected(declared, options, profiles)
+    suite = resolved(requested, options)
     store = Store(options.out / suite.name)
     if options.dry_run:
-        return _foresee(suite, asked, store, options, console)
+        return _dry_run(suite, requested, store, options, console)
     with Claims(store.folder / CLAIMS) as claims:
 
         def upkeep() -> AbstractContextManager[None]:
-            """Keep other drivers from bringing records and tables up to date meanwhile."""
+            """Return a lock that keeps other drivers from rewriting records and tables."""
             return claims.held(
-                "upkeep", lambda: _say(console, "Waiting: another command is writing tables")
+                "upkeep",
+                lambda: _say(console, "Waiting for another command to finish writing tables"),
             )
 
-        _introduce(suite, asked, options, console)
+        _introduce(suite, requested, options, console)
         with upkeep():
             planned = plan(suite, store, options.device, options.refit)
         _announce(planned, options, console)
-        _run(planned, store, claims, options, console)
+        not_tried = _run(planned, store, claims, options, console)
         with upkeep():
             for line in add_distances(suite, store):
                 _say(console, line)
             keep_curves(suite, store)
             keep_planes(suite, store)
             write_tables(store)
-    code = _conclude(suite, planned, store, console)
+    code = _conclude(suite, planned, store, console, not_tried)
     if not options.no_report and not _report(options.out):
         return code or NO_REPORT
     return code
 
 
-def _foresee(suite: Suite, asked: Suite, store: Store, options: Options, console: Console) -> int:
-    """Say what would be done."""
-    rows = _introduce(suite, asked, options, console)
+def _dry_run(
+    suite: Suite, requested: Suite, store: Store, options: Options, console: Console
+) -> int:
+    """Print the plan and its estimated cost, and return the exit code."""
+    rows = _introduce(suite, requested, options, console)
     planned = plan(suite, store, options.device, options.refit, writing=False)
     _announce(planned, options, console)
     _, settings = options.placement(len(planned.tasks))
@@ -155,93 +163,104 @@ def _foresee(suite: Suite, asked: Suite, store: Store, options: Options, console
     return COMPLETED
 
 
-def _introduce(suite: Suite, asked: Suite, options: Options, console: Console) -> dict[str, int]:
-    """Say where each data set comes from, loudest where it is a stand-in, and what is left out.
+def _introduce(
+    suite: Suite, requested: Suite, options: Options, console: Console
+) -> dict[str, int]:
+    """Print each data set's origin, a banner where it is a stand-in, and what is left out.
 
-    Returns the training rows of those that are here.
+    Returns training rows by data set, for those whose files are here.
     """
     _say(console, f"{suite.title} ({suite.profile})")
     later = [case for case in suite.cases if options.dry_run and case.source.missing()]
     sets = [provided(suite, case) for case in suite.cases if case not in later]
-    if any("stand-in" in {one.origin, *one.conditions.values()} for one in sets):
+    if any("stand-in" in {data_set.origin, *data_set.conditions.values()} for data_set in sets):
         text = (
             "STAND-IN DATA: some files are missing, and small real data that ships inside "
             "scikit-learn takes their place. These numbers say nothing about the real data. "
             "To get it: bnnbench data fetch"
         )
         console.print(Panel(Text(text, "bold"), border_style="yellow"))
-    for one in sets:
-        _say(console, f"  {_described(one)}")
+    for data_set in sets:
+        _say(console, f"  {_described(data_set)}")
     for case in later:
-        _say(console, f"  {case.name}: not here; the command would download it")
-    for case in left_out(asked):
+        _say(console, f"  {case.name}: missing; the command would download it")
+    for case in left_out(requested):
         cure = f"bnnbench data fetch {case.source.name}"
-        _say(console, f"  {case.name}: left out, its files are not here; to get them: {cure}")
-    for label, cure in not_installed(asked).items():
+        _say(console, f"  {case.name}: left out, its files are missing; to get them: {cure}")
+    for label, cure in not_installed(requested).items():
         _say(console, f"  {label}: left out, it {cure}")
-    return {one.name: one.train_rows for one in sets}
+    return {data_set.name: data_set.train_rows for data_set in sets}
 
 
-def _described(one: Provided) -> str:
-    others = "".join(f"; {name} {origin}" for name, origin in one.conditions.items())
-    folds = f", {one.folds} folds" if one.folds > 1 else ""
-    rows = f"{one.train_rows} training and {one.test_rows} test rows"
-    rows += f", a pool of {one.pool_rows}" if one.pool_rows else ""
-    return f"{one.name}: {one.origin}, {rows}{folds}{others}"
+def _described(data_set: Provided) -> str:
+    other_origins = "".join(f"; {name} {origin}" for name, origin in data_set.conditions.items())
+    folds = f", {data_set.folds} folds" if data_set.folds > 1 else ""
+    rows = f"{data_set.train_rows} training and {data_set.test_rows} test rows"
+    rows += f", a pool of {data_set.pool_rows}" if data_set.pool_rows else ""
+    return f"{data_set.name}: {data_set.origin}, {rows}{folds}{other_origins}"
 
 
 def _announce(planned: Plan, options: Options, console: Console) -> None:
     name, settings = options.placement(len(planned.tasks))
     where = WHERE[name].format(settings.workers)
-    kept = len(planned.runs) - planned.left
-    finished = f"{kept} finished earlier, " if kept else ""
+    already_finished = len(planned.runs) - planned.left
+    finished = f"{already_finished} finished earlier, " if already_finished else ""
     for change in planned.changes:
         _say(console, f"  {change}")
     _say(console, f"{len(planned.runs)} runs: {finished}{planned.left} to do ({where})")
 
 
-def _run(planned: Plan, store: Store, claims: Claims, options: Options, console: Console) -> None:
-    """Carry out the tasks; each is kept as soon as it is finished."""
+def _run(planned: Plan, store: Store, claims: Claims, options: Options, console: Console) -> int:
+    """Carry out the tasks; each result is stored as soon as it is finished.
+
+    Returns the number of runs that were not tried.
+    """
     name, settings = options.placement(len(planned.tasks))
     jobs = store.folder / JOBS / claims.pulse.stem
     settings = replace(settings, folder=jobs.absolute(), pulse=claims.pulse.absolute())
-    with display(console, planned.left) as shown:
-        share = Share(planned, store, claims, shown)
-        with closing(executor(name, settings).map(share.tasks(), shown)) as results:
+    with display(console, planned.left) as progress:
+        share = Share(planned, store, claims, progress)
+        with closing(executor(name, settings).map(share.tasks(), progress)) as results:
             for task, result in results:
                 outcomes = lost(task, result.reason) if isinstance(result, Lost) else result
                 share.keep(outcomes)
-                shown.finished(task, outcomes)
+                progress.finished(task, outcomes)
+    return share.not_tried
 
 
-def _conclude(suite: Suite, planned: Plan, store: Store, console: Console) -> int:
-    """Print tables of the suite's data sets and the failures, and return the exit code."""
+def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_tried: int) -> int:
+    """Print the tables and failures of the suite's data sets, and return the exit code."""
     sources = {case.name: describe(case.source) for case in suite.cases}
     console.print()
-    shown = [r for r in store.current() if _belongs(r, suite, sources)]
-    print_tables(suite, shown, console)
+    current = [r for r in store.current() if _belongs(r, suite, sources)]
+    print_tables(suite, current, console)
     records = [record for run in planned.runs if (record := store.read(run.key))]
     print_failures(records, console)
     failed = sum(record.status != "completed" for record in records)
-    _say(console, f"{len(records) - failed} of {len(records)} runs completed: {store.folder}")
+    completed = f"{len(records) - failed} of {len(planned.runs)} runs completed"
+    completed += f", {not_tried} not tried" if not_tried else ""
+    _say(console, f"{completed}: {store.folder}")
     return SOME_FAILED if failed else COMPLETED
 
 
 def _belongs(record: Record, suite: Suite, sources: Mapping[str, object]) -> bool:
-    known = record.profile == suite.profile and record.dataset in sources
-    return known and record.run.get("source") == sources[record.dataset]
+    in_profile = record.profile == suite.profile and record.dataset in sources
+    return in_profile and record.run.get("source") == sources[record.dataset]
 
 
 def _report(out: Path) -> bool:
-    """Write the reports in a process of its own, and return whether that went well."""
+    """Write the reports in a separate process, and return whether they were written."""
     sys.stdout.flush()
     finished = subprocess.run([sys.executable, "-m", "bnnbench", "report", str(out)])
-    made = finished.returncode in (REPORTED, REPORTED_DAMAGE)
-    if not made:
-        again = shlex.join(["bnnbench", "report", str(out)])
-        print(f"error: the report was not made; the results are. Again: {again}", file=sys.stderr)
-    return made
+    written = finished.returncode in (REPORTED, REPORTED_DAMAGE)
+    if not written:
+        retry = shlex.join(["bnnbench", "report", str(out)])
+        print(
+            f"error: the report could not be written; results are kept. To retry: {retry}",
+            file=sys.stderr,
+        )
+    return written
 
 
 def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(legible(line), markup=False, highlight=False, soft_wrap=True)

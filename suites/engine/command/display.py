@@ -1,4 +1,4 @@
-"""How far a suite is, on a terminal or as plain lines."""
+"""Progress of a suite, as bars on a terminal or as plain lines."""
 
 import time
 from collections.abc import Callable
@@ -8,13 +8,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.progress import TimeRemainingColumn as TimeLeft
 
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.suites.engine.run.execute import Outcome, Task
 
 SECONDS_BETWEEN_LINES = 10.0
 
 
 class Live:
-    """A bar for each running task and one for all, with the time left."""
+    """A bar for each running task and one for all runs, with the remaining time."""
 
     def __init__(self, console: Console, runs: int) -> None:
         self._progress = Progress(
@@ -39,7 +40,7 @@ class Live:
 
     def started(self, task: Task) -> None:
         """Show a new bar."""
-        name = escape(task.name)
+        name = escape(legible(task.name))
         self._bars[id(task)] = self._progress.add_task(name, total=None, state="")
 
     def progressed(self, task: Task, done: int, total: int, loss: float) -> None:
@@ -48,28 +49,28 @@ class Live:
         self._progress.update(bar, completed=done, total=total, state=f"loss {loss:.4g}")
 
     def lost(self, task: Task, reason: str) -> None:
-        """Say that the task goes on in another way."""
+        """Report that a worker was lost and how the task continues."""
         self._progress.remove_task(self._bars.pop(id(task)))
-        self._console.print(f"[yellow]{escape(f'{task.name}: {reason}')}")
+        self._console.print(f"[yellow]{escape(legible(f'{task.name}: {reason}'))}")
 
-    def done_by_other_driver(self, runs: int) -> None:
-        """Count runs that another driver carried out."""
+    def passed_over(self, runs: int) -> None:
+        """Count runs that this driver does not carry out."""
         self._progress.advance(self._all, runs)
 
-    def waiting(self, reason: str) -> None:
-        """Say what is waited for."""
-        self._console.print(reason, markup=False, highlight=False)
+    def note(self, line: str) -> None:
+        """Print a line on the course of the whole."""
+        self._console.print(legible(line), markup=False, highlight=False)
 
     def finished(self, task: Task, outcomes: list[Outcome]) -> None:
-        """Remove the task's bar and say how it ended."""
+        """Remove the task's bar and report how it ended."""
         if (bar := self._bars.pop(id(task), None)) is not None:
             self._progress.remove_task(bar)
         self._progress.advance(self._all, len(task.runs))
-        self._console.print(_ending(task, outcomes), markup=False, highlight=False)
+        self._console.print(legible(_ending(task, outcomes)), markup=False, highlight=False)
 
 
 class Lines:
-    """One line for every finished task, and now and then one for those that run."""
+    """A line for every finished task, and at intervals for those that run."""
 
     def __init__(
         self, console: Console, runs: int, clock: Callable[[], float] = time.monotonic
@@ -83,33 +84,33 @@ class Lines:
     def __exit__(self, *_: object) -> None: ...
 
     def started(self, task: Task) -> None:
-        """Say nothing; most tasks end soon."""
+        """Print nothing; most tasks end soon."""
 
     def progressed(self, task: Task, done: int, total: int, loss: float) -> None:
-        """Say how far the task is, unless a line was written a moment ago."""
+        """Report the epoch, unless a line was printed in the last seconds."""
         if self._clock() - self._latest >= SECONDS_BETWEEN_LINES:
             self._say(f"{task.name}: epoch {done} of {total}, loss {loss:.4g}")
 
     def lost(self, task: Task, reason: str) -> None:
-        """Say that the task goes on in another way."""
+        """Report that a worker was lost and how the task continues."""
         self._say(f"{task.name}: {reason}")
 
-    def done_by_other_driver(self, runs: int) -> None:
-        """Count runs that another driver carried out."""
+    def passed_over(self, runs: int) -> None:
+        """Count runs that this driver does not carry out."""
         self._done += runs
 
-    def waiting(self, reason: str) -> None:
-        """Say what is waited for."""
-        self._say(reason)
+    def note(self, line: str) -> None:
+        """Print a line on the course of the whole."""
+        self._say(line)
 
     def finished(self, task: Task, outcomes: list[Outcome]) -> None:
-        """Say how the task ended and how many runs are done."""
+        """Report how the task ended and how many runs are done."""
         self._done += len(task.runs)
         self._say(f"[{self._done}/{self._runs}] {_ending(task, outcomes)}")
 
     def _say(self, line: str) -> None:
         self._latest = self._clock()
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(legible(line), markup=False, highlight=False, soft_wrap=True)
         self._console.file.flush()
 
 
@@ -117,7 +118,7 @@ Display = Live | Lines
 
 
 def display(console: Console, runs: int) -> Display:
-    """Return the display that suits the console, for so many runs."""
+    """Return the display that suits the console, for this number of runs."""
     return Live(console, runs) if console.is_terminal else Lines(console, runs)
 
 

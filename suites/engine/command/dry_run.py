@@ -1,4 +1,4 @@
-"""`--dry-run`: what is to be done, how long it may take, and how much memory it needs."""
+"""`--dry-run`: the planned runs, their time and their memory."""
 
 from collections.abc import Mapping
 
@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.suites.engine.command.budget import Budget, Cost, Experience, budget, in_words
 from bnnbench.suites.engine.command.plan import Plan
 from bnnbench.suites.engine.executors import Settings
@@ -18,11 +19,11 @@ def dry_run(
 ) -> None:
     """Print the runs of a plan by data set and method, with their estimated cost.
 
-    `rows` has the training rows of each case whose data is here.
+    `rows` has the number of training rows of each case whose data is here.
     """
     experience = Experience(store.records())
     todo = [run for task in planned.tasks for run in task.runs]
-    costs = {run.key: experience.of(run, rows.get(run.case.name)) for run in todo}
+    costs = {run.key: experience.cost(run, rows.get(run.case.name)) for run in todo}
     table = Table(box=None, pad_edge=False)
     for column in ("data set", "method"):
         table.add_column(column)
@@ -30,17 +31,23 @@ def dry_run(
         table.add_column(column, justify="right")
     places = dict.fromkeys((run.case.name, run.label) for run in planned.runs)
     for case, label in places:
-        here = [r for r in planned.runs if (r.case.name, r.label) == (case, label)]
-        left = [run for run in here if run.key in costs]
-        known = [costs[run.key] for run in left]
-        cells = case, label, str(len(left)), str(len(here) - len(left)), *_estimates(known)
-        table.add_row(*(Text(cell) for cell in cells))
+        runs = [r for r in planned.runs if (r.case.name, r.label) == (case, label)]
+        unfinished = [run for run in runs if run.key in costs]
+        estimates = [costs[run.key] for run in unfinished]
+        cells = (
+            case,
+            label,
+            str(len(unfinished)),
+            str(len(runs) - len(unfinished)),
+            *_estimates(estimates),
+        )
+        table.add_row(*(Text(legible(cell)) for cell in cells))
     console.print(table)
     _conclude(budget(planned.tasks, costs, settings.workers), len(todo), settings, console)
 
 
 def _estimates(costs: list[Cost | None]) -> tuple[str, str]:
-    """Return the time of some runs in all and the memory of one, ~ where they are scaled."""
+    """Return the total time of runs and the memory of the largest, with ~ where scaled."""
     if not costs:
         return "", ""
     known = [cost for cost in costs if cost]
@@ -51,21 +58,23 @@ def _estimates(costs: list[Cost | None]) -> tuple[str, str]:
     return rough + in_words(seconds), rough + memory.in_words(most)
 
 
-def _conclude(found: Budget, runs: int, settings: Settings, console: Console) -> None:
+def _conclude(estimate: Budget, runs: int, settings: Settings, console: Console) -> None:
     workers = f"{settings.workers} {'worker' if settings.workers == 1 else 'workers'}"
     lines = []
-    if found.unknown < runs:
-        more = f", and {found.unknown} runs of which nothing is known" if found.unknown else ""
-        lines.append(f"Estimated time with {workers}: {in_words(found.seconds)}{more}")
+    if estimate.unknown < runs:
+        more = f", and {estimate.unknown} runs whose time is unknown" if estimate.unknown else ""
+        lines.append(f"Estimated time with {workers}: {in_words(estimate.seconds)}{more}")
     elif runs:
-        lines.append("Estimated time: unknown, no earlier run of these methods is kept here")
-    if found.largest:
+        lines.append(
+            "Estimated time: unknown, because the store has no earlier run of these methods"
+        )
+    if estimate.largest:
         base = memory.high_water_mark("self")
         lines.append(
-            f"Largest memory need: {memory.in_words(found.bytes + base)} "
-            f"({found.largest.name}); {workers}: up to "
-            f"{memory.in_words(settings.workers * (found.bytes + base))}"
+            f"Largest memory need: {memory.in_words(estimate.bytes + base)} "
+            f"({estimate.largest.name}); {workers}: up to "
+            f"{memory.in_words(settings.workers * (estimate.bytes + base))}"
         )
     lines.append("Nothing was run or written (--dry-run).")
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(legible(line), markup=False, highlight=False, soft_wrap=True)

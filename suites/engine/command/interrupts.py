@@ -1,4 +1,4 @@
-"""A command that is asked to end does so like one that is interrupted by Ctrl-C."""
+"""Requests to end a process (SIGTERM, SIGHUP), handled as Ctrl-C is."""
 
 import signal
 import threading
@@ -27,14 +27,14 @@ def ending_cleanly() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    taken = [one for one in ASKING_TO_END if signal.getsignal(one) is signal.SIG_DFL]
-    for one in taken:
-        signal.signal(one, _end)
+    handled = [number for number in ASKING_TO_END if signal.getsignal(number) is signal.SIG_DFL]
+    for number in handled:
+        signal.signal(number, _end)
     try:
         yield
     finally:
-        for one in taken:
-            signal.signal(one, signal.SIG_DFL)
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -1,38 +1,41 @@
-"""Scores that are means of others: over corruptions, at each severity."""
+"""Scores averaged over corruptions, at each severity."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from bnnbench.datasets.conditions.base import ORIGINS
-from bnnbench.datasets.conditions.corrupted import means
+from bnnbench.datasets.conditions.corruption_means import means
+from bnnbench.datasets.origins import ORIGINS
 from bnnbench.suites.engine.store.record import Record
 
 
 def with_means(record: Record) -> Record:
-    """Return the record with the mean of each score over corruptions, under a condition of its own.
+    """Return the record with means over corruptions, each under its own condition.
 
-    Its origin is the least of its parts'.
+    A mean has the least original of its parts' origins.
     """
-    found = means(record.scores)
-    if not found:
+    traits = means(record.scores)
+    if not traits:
         return record
-    scores = {name: _mean([record.scores[p] for p in parts]) for name, parts in found.items()}
+    parts = {name: one.parts for name, one in traits.items()}
+    scores = {name: _mean([record.scores[part] for part in parts[name]]) for name in parts}
     origins = {
-        name: max((record.condition_origins[p] for p in parts), key=ORIGINS.index)
-        for name, parts in found.items()
+        name: max((record.condition_origins[part] for part in parts[name]), key=ORIGINS.index)
+        for name in parts
     }
+    described = {name: one.as_data() for name, one in traits.items()}
     return replace(
         record,
         scores={**record.scores, **scores},
         condition_origins={**record.condition_origins, **origins},
+        condition_traits={**record.condition_traits, **described},
     )
 
 
 def _mean(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each metric that all have."""
+    """Return the mean of each metric that all scores have."""
     return {
-        name: fmean(one[name] for one in scores)
+        name: fmean(score[name] for score in scores)
         for name in scores[0]
-        if all(name in one for one in scores)
+        if all(name in score for score in scores)
     }

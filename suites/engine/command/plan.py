@@ -1,4 +1,4 @@
-"""Which runs a command has to carry out, and which are finished."""
+"""The runs that a command has to carry out, and those that are finished."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -19,29 +19,29 @@ from bnnbench.suites.engine.store.store import Store
 
 @dataclass(frozen=True)
 class Plan:
-    """Every run of a suite, and the tasks that are left."""
+    """Every run of a suite, and the tasks that remain."""
 
     runs: tuple[Run, ...]
     tasks: tuple[Task, ...]
     before: Mapping[str, object]
-    """Key of a run that is to be repeated → when the record that it has was finished."""
+    """Key of a run to be repeated → the time when its present record was finished."""
     changes: tuple[str, ...] = ()
     """A sentence for each kind of change since runs were recorded."""
 
     @property
     def left(self) -> int:
-        """How many runs are to be carried out."""
+        """Number of runs to be carried out."""
         return sum(len(task.runs) for task in self.tasks)
 
 
 def plan(
     suite: Suite, store: Store, device: str, refit: Refit = "missing", writing: bool = True
 ) -> Plan:
-    """Return the plan, having brought the finished runs' records up to the suite if `writing`.
+    """Return the plan; if `writing`, update finished runs' records to the suite first.
 
     A run is finished if it was completed or diverged under every condition of the suite, on the
-    data of today and, where its method is a stranger's, by the code of today; one that failed is
-    tried again. Raises `Damaged` for a record that cannot be read.
+    present data and, where its method comes from outside this project, with the present code; a
+    failed run is repeated. Raises `Damaged` for a record that cannot be read.
     """
     runs = {run.key: run for run in suite.runs()}
     if refit == "all" and writing:
@@ -58,9 +58,9 @@ def plan(
         metrics = {evaluation.condition.name: evaluation.metrics for evaluation in scored}
         rescore(store, metrics, finished.keys())
     unfinished = (run for key, run in runs.items() if key not in finished)
-    left = grouped(unfinished, suite.fitted_together)
+    remaining = grouped(unfinished, suite.fitted_together)
     settings = suite.evaluations, device, suite.reproduces, store.folder / FOLDER
-    tasks = [Task(together, *settings, code_of(together[0].method)) for together in left]
+    tasks = [Task(together, *settings, code_of(together[0].method)) for together in remaining]
     repeated = records.keys() & runs.keys() - finished.keys()
     before = {key: records[key].provenance.get("finished") for key in repeated}
     lines = changed.sentences(refit)
@@ -80,7 +80,7 @@ def _finished(
 
 
 def _scored(suite: Suite, run: Run) -> list[Evaluation]:
-    """Return what is scored in the course of a run."""
+    """Return the evaluations that a run is scored on, in any of its rounds."""
     return list(chain.from_iterable(after_each_fit(suite.evaluations, run.acquisition)))
 
 
@@ -91,9 +91,9 @@ def _adopt(
     current: set[str],
     store: Store,
 ) -> None:
-    """Give finished runs the names and claims that the suite makes now.
+    """Update the names and claims in finished runs' records to those of the suite.
 
-    Where other settings were tried later under the same label, a run is chosen again.
+    Where other settings were tried later under the same label, the run is marked as chosen now.
     """
     claims = [describe(dataclasses.asdict(claim)) for claim in suite.reproduces]
     adopted = []

@@ -1,4 +1,4 @@
-"""`bnnbench reproduce KEY`: carry out a kept run again, and compare."""
+"""`bnnbench reproduce KEY`: repeat a stored run, and compare."""
 
 import argparse
 import sys
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from bnnbench.datasets.base import DataDamaged, DataUnavailable
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.suites.engine.command.reproduction import Comparison, Reproduction, Verdict, reproduce
-from bnnbench.suites.engine.command.stores import legible
 from bnnbench.suites.engine.executors.base import prepare_process
 from bnnbench.suites.engine.store.inspection import stores
 from bnnbench.suites.engine.store.rebuilding import NotRepeatable
@@ -19,7 +19,7 @@ CODES: dict[Verdict, int] = {"identical": 0, "within rounding": 1, "differs": 3}
 MISUSED = 2
 
 ABOUT = """\
-Carries out a kept run again, from what its record says, and compares scores and predictions
+Repeats a stored run from its record alone, and compares scores and predictions
 bit for bit. Nothing is written.
 
 Exit codes: 0 identical. 1 within rounding: everything agrees to half the digits of single
@@ -40,21 +40,25 @@ def command(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("key", metavar="KEY", help="a run's name on disk, or the start of it")
-    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR")
+    parser.add_argument(
+        "key", metavar="KEY", help="key of the run (its folder's name), or the start of it"
+    )
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="folder of results"
+    )
     parser.add_argument(
         *("--allow",),
         action="append",
         default=[],
         metavar="PACKAGE",
-        help="also make classes of this package that the record names",
+        help="allow the record to name classes of this package",
     )
     options = parser.parse_args(arguments)
     prepare_process()
     try:
-        store, record = _found(options.key, options.results)
-        kept = store.predictions(record.key) if record.predictions_sha256 else None
-        result = reproduce(record, kept, tuple(options.allow))
+        store, record = _run_with_key(options.key, options.results)
+        predictions = store.predictions(record.key) if record.predictions_sha256 else None
+        result = reproduce(record, predictions, tuple(options.allow))
     except (NotRepeatable, Damaged, ValueError, DataUnavailable, DataDamaged) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
@@ -62,19 +66,22 @@ def command(arguments: Sequence[str] | None = None) -> int:
     return CODES[result.verdict]
 
 
-def _found(start: str, results: Path) -> tuple[Store, Record]:
-    """Return the run whose key begins so; raises ValueError unless there is exactly one."""
-    every = ((store, key) for store in stores(results) for key in store.run_keys())
-    found = [(store, key) for store, key in every if key.startswith(start)]
-    if len(found) != 1:
-        many = ", ".join(key for _, key in found[:5])
+def _run_with_key(start: str, results: Path) -> tuple[Store, Record]:
+    """Return the store and record of the run whose key has this start.
+
+    Raises ValueError unless there is exactly one.
+    """
+    keys = ((store, key) for store in stores(results) for key in store.run_keys())
+    matches = [(store, key) for store, key in keys if key.startswith(start)]
+    if len(matches) != 1:
+        examples = ", ".join(key for _, key in matches[:5])
         raise ValueError(
-            f"{len(found)} runs begin with {start!r}: {many}; give more of the key"
-            if found
+            f"{len(matches)} keys begin with {start!r}: {examples}; give more of the key"
+            if matches
             else f"no run in {results} begins with {start!r}; `bnnbench store list "
             f"{results}` prints all"
         )
-    store, key = found[0]
+    store, key = matches[0]
     record = store.read(key)
     if record is None:
         raise ValueError(f"{store.runs / key} has no record")
@@ -85,23 +92,23 @@ def _print(record: Record, result: Reproduction) -> None:
     where = f"{record.dataset}, fold {record.fold}, seed {record.seed}"
     print(legible(f"{record.method} on {where} ({record.suite}, {record.profile}): {record.key}"))
     for verdict in CODES:
-        same = [one for one in result.results if one.verdict == verdict]
-        if same:
-            print(f"{verdict}: {len(same)} of {len(result.results)}")
+        comparisons = [comparison for comparison in result.results if comparison.verdict == verdict]
+        if comparisons:
+            print(f"{verdict}: {len(comparisons)} of {len(result.results)}")
         if verdict != "identical":
-            _table(same)
+            _table(comparisons)
     for line in result.not_compared:
-        print(f"not compared: {line}")
+        print(legible(f"not compared: {line}"))
     if result.circumstances:
-        print("other than when it was kept:")
+        print("differences from when it was recorded:")
         _table(result.circumstances)
     print(f"verdict: {result.verdict}")
 
 
 def _table(rows: Sequence[Comparison]) -> None:
-    width = max((len(row.what) for row in rows), default=0)
+    width = max((len(row.name) for row in rows), default=0)
     for row in rows:
-        print(legible(f"  {row.what:{width}}  kept {row.kept!s}, now {row.again!s}"))
+        print(legible(f"  {row.name:{width}}  recorded {row.recorded!s}, now {row.repeated!s}"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A run carried out again, and how what came of it compares with what was kept."""
+"""A repeated run, compared with the stored one."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,47 +22,47 @@ from bnnbench.suites.engine.store.record import Record
 Verdict = Literal["identical", "within rounding", "differs"]
 
 ROUNDING = float(np.finfo(np.float32).eps ** 0.5)
-"""3.5e-4: half of the digits of single precision, relative to the largest value of an array."""
+"""Relative to the largest value of an array; 3.5e-4 is half the digits of single precision."""
 
 CIRCUMSTANCES = ("commit", "dirty", "python", "cpu", "machine", "device", "torch_threads")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One thing that was kept beside the same thing made again."""
+    """A recorded value beside the one of the repeated run."""
 
-    what: str
-    kept: object
-    again: object
+    name: str
+    recorded: object
+    repeated: object
     verdict: Verdict
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came of carrying out a run again."""
+    """The comparison of a repeated run with its record."""
 
     results: tuple[Comparison, ...]
-    """Status, data, scores and predictions."""
+    """Comparisons of status, data, scores and predictions."""
     circumstances: tuple[Comparison, ...]
-    """Commit, packages, processor and the like, where they differ."""
+    """Differences in commit, packages, processor and the like."""
     not_compared: tuple[str, ...]
-    """What the record does not hold, in words."""
+    """Descriptions of values that the record does not hold."""
 
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of all results."""
-        found = {result.verdict for result in self.results}
-        if "differs" in found:
+        verdicts = {result.verdict for result in self.results}
+        if "differs" in verdicts:
             return "differs"
-        return "within rounding" if "within rounding" in found else "identical"
+        return "within rounding" if "within rounding" in verdicts else "identical"
 
 
 def reproduce(
     record: Record, predictions: Predictions | None, packages: Sequence[str] = ()
 ) -> Reproduction:
-    """Carry out a record's run again, alone, and compare.
+    """Repeat a record's run alone, and compare.
 
-    Raises `NotRepeatable` where the record does not lead back to its run, or the device is not
+    Raises `NotRepeatable` where the run cannot be rebuilt from its record, or its device is not
     here.
     """
     run = rebuilt_run(record, packages)
@@ -72,69 +72,71 @@ def reproduce(
 
 
 def compare(record: Record, predictions: Predictions | None, outcome: Outcome) -> Reproduction:
-    """Return how a kept run and an outcome compare."""
-    again = outcome.record
-    results = [_exact("status", record.status, again.status)]
-    results.append(_exact("data", record.facts.get("sha256"), again.facts.get("sha256")))
+    """Return the comparison of a record and its predictions with an outcome."""
+    repeated = outcome.record
+    results = [_exact("status", record.status, repeated.status)]
+    results.append(_exact("data", record.facts.get("sha256"), repeated.facts.get("sha256")))
     missing = []
     if record.condition_data:
-        for name in sorted(record.condition_data.keys() & again.condition_data.keys()):
-            kept, made = record.condition_data[name], again.condition_data[name]
-            results.append(_exact(f"data of {name}", kept, made))
+        for name in sorted(record.condition_data.keys() & repeated.condition_data.keys()):
+            recorded, now = record.condition_data[name], repeated.condition_data[name]
+            results.append(_exact(f"data of {name}", recorded, now))
     else:
         missing.append("checksums of the conditions' data (schema 1 has none)")
-    results += _scores(record, again, missing)
+    results += _scores(record, repeated, missing)
     if predictions is not None and outcome.predictions is not None:
         results += _predictions(predictions, unpack(outcome.predictions))
     elif record.status == "completed":
         missing.append("predictions, which are not kept")
-    return Reproduction(tuple(results), tuple(_circumstances(record, again)), tuple(missing))
+    return Reproduction(tuple(results), tuple(_circumstances(record, repeated)), tuple(missing))
 
 
 def _device(record: Record) -> str:
     name = record.provenance.get("device", "cpu")
     if name != "cpu" and not torch.cuda.is_available():
-        raise NotRepeatable(f"the run was carried out on {name}, and no GPU is here")
+        raise NotRepeatable(f"the run was carried out on {name}, and this machine has no GPU")
     return "cpu" if name == "cpu" else "cuda"
 
 
-def _exact(what: str, kept: object, again: object) -> Comparison:
-    return Comparison(what, kept, again, "identical" if kept == again else "differs")
+def _exact(name: str, recorded: object, repeated: object) -> Comparison:
+    return Comparison(name, recorded, repeated, "identical" if recorded == repeated else "differs")
 
 
-def _scores(record: Record, again: Record, missing: list[str]) -> list[Comparison]:
-    found = []
+def _scores(record: Record, repeated: Record, missing: list[str]) -> list[Comparison]:
+    comparisons = []
     for condition, scores in sorted(record.scores.items()):
-        made = again.scores.get(condition, {})
-        for name, kept in sorted(scores.items()):
-            if name in made:
-                verdict = _close(kept, made[name])
-                found.append(Comparison(f"{condition}, {name}", kept, made[name], verdict))
+        now = repeated.scores.get(condition, {})
+        for name, recorded in sorted(scores.items()):
+            if name in now:
+                verdict = _close(recorded, now[name])
+                comparisons.append(Comparison(f"{condition}, {name}", recorded, now[name], verdict))
             elif name in DISTANCES:
                 missing.append(f"{condition}, {name}: a distance to another run")
             else:
-                found.append(Comparison(f"{condition}, {name}", kept, None, "differs"))
-    return found
+                comparisons.append(Comparison(f"{condition}, {name}", recorded, None, "differs"))
+    return comparisons
 
 
-def _close(kept: float, again: float) -> Verdict:
-    if kept == again or (math.isnan(kept) and math.isnan(again)):
+def _close(recorded: float, repeated: float) -> Verdict:
+    if recorded == repeated or (math.isnan(recorded) and math.isnan(repeated)):
         return "identical"
-    return "within rounding" if math.isclose(kept, again, rel_tol=ROUNDING) else "differs"
+    return "within rounding" if math.isclose(recorded, repeated, rel_tol=ROUNDING) else "differs"
 
 
-def _predictions(kept: Predictions, again: Predictions) -> list[Comparison]:
-    found = []
-    for condition in sorted(kept.keys() | again.keys()):
-        if not (condition in kept and condition in again):
-            what = f"predictions of {condition}"
-            found.append(Comparison(what, condition in kept, condition in again, "differs"))
+def _predictions(recorded: Predictions, repeated: Predictions) -> list[Comparison]:
+    comparisons = []
+    for condition in sorted(recorded.keys() | repeated.keys()):
+        if not (condition in recorded and condition in repeated):
+            title = f"predictions of {condition}"
+            comparisons.append(
+                Comparison(title, condition in recorded, condition in repeated, "differs")
+            )
             continue
-        one, other = _arrays(kept, condition), _arrays(again, condition)
-        for name in sorted(one.keys() | other.keys()):
-            what = f"predictions of {condition}, {name}"
-            found.append(_tensors(what, one.get(name), other.get(name)))
-    return found
+        before, now = _arrays(recorded, condition), _arrays(repeated, condition)
+        for name in sorted(before.keys() | now.keys()):
+            title = f"predictions of {condition}, {name}"
+            comparisons.append(_tensors(title, before.get(name), now.get(name)))
+    return comparisons
 
 
 def _arrays(predictions: Predictions, condition: str) -> dict[str, Tensor]:
@@ -142,34 +144,39 @@ def _arrays(predictions: Predictions, condition: str) -> dict[str, Tensor]:
     return {**vars_of(prediction), "targets": targets}
 
 
-def _tensors(what: str, kept: Tensor | None, again: Tensor | None) -> Comparison:
-    """Return a comparison bit by bit, then by the largest difference."""
-    if kept is None or again is None or kept.shape != again.shape or kept.dtype != again.dtype:
-        return Comparison(what, _form(kept), _form(again), "differs")
-    if kept.numpy().tobytes() == again.numpy().tobytes():
-        return Comparison(what, _form(kept), "the same bits", "identical")
-    one, other = kept.double(), again.double()
-    finite = one.isfinite() & other.isfinite()
-    far = float((one - other)[finite].abs().max()) if finite.any() else 0.0
-    scale = float(one[finite].abs().max()) if finite.any() else 1.0
-    odd = not torch.equal(one[~finite].nan_to_num(), other[~finite].nan_to_num())
+def _tensors(name: str, recorded: Tensor | None, repeated: Tensor | None) -> Comparison:
+    """Return whether two tensors have the same bits, else their largest difference."""
+    if (
+        recorded is None
+        or repeated is None
+        or recorded.shape != repeated.shape
+        or recorded.dtype != repeated.dtype
+    ):
+        return Comparison(name, _form(recorded), _form(repeated), "differs")
+    if recorded.numpy().tobytes() == repeated.numpy().tobytes():
+        return Comparison(name, _form(recorded), "the same bits", "identical")
+    before, now = recorded.double(), repeated.double()
+    finite = before.isfinite() & now.isfinite()
+    far = float((before - now)[finite].abs().max()) if finite.any() else 0.0
+    scale = float(before[finite].abs().max()) if finite.any() else 1.0
+    odd = not torch.equal(before[~finite].nan_to_num(), now[~finite].nan_to_num())
     verdict: Verdict = "differs" if odd or far > ROUNDING * scale else "within rounding"
-    return Comparison(what, _form(kept), f"up to {far:.3g} away", verdict)
+    return Comparison(name, _form(recorded), f"up to {far:.3g} away", verdict)
 
 
 def _form(tensor: Tensor | None) -> str:
     return "none" if tensor is None else f"{str(tensor.dtype)[6:]} {list(tensor.shape)}"
 
 
-def _circumstances(record: Record, again: Record) -> list[Comparison]:
-    """Return what differs between then and now, and could be a reason for other numbers."""
-    then, now = _flat(record.provenance), _flat(again.provenance)
-    pairs = ((name, then.get(name, "unknown"), now.get(name)) for name in sorted(then | now))
+def _circumstances(record: Record, repeated: Record) -> list[Comparison]:
+    """Return circumstances that differ and could explain other numbers."""
+    before, now = _flat(record.provenance), _flat(repeated.provenance)
+    pairs = ((name, before.get(name, "unknown"), now.get(name)) for name in sorted(before | now))
     return [Comparison(name, a, b, "differs") for name, a, b in pairs if a != b]
 
 
 def _flat(provenance: Mapping[str, object]) -> dict[str, object]:
     packages = provenance.get("packages")
-    named = packages if isinstance(packages, Mapping) else {}
-    known = {name: provenance[name] for name in CIRCUMSTANCES if name in provenance}
-    return known | {f"package {name}": version for name, version in named.items()}
+    versions = packages if isinstance(packages, Mapping) else {}
+    circumstances = {name: provenance[name] for name in CIRCUMSTANCES if name in provenance}
+    return circumstances | {f"package {name}": version for name, version in versions.items()}

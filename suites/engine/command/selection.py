@@ -19,24 +19,23 @@ from bnnbench.suites.engine.declare.probe import with_samples
 
 
 class UsageError(ValueError):
-    """The command line asks for something that does not exist; says what does."""
+    """The command line asks for something that does not exist; the message says what exists."""
 
 
 def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {}) -> Suite:
-    """Return the suite with the methods, data sets, folds and seeds that were asked for.
-
-    Raises `UsageError`.
-    """
+    """Return the suite limited to the requested methods, data sets, folds and seeds."""
     changes: dict[str, Any] = {}
     if options.methods:
         methods = changes["methods"] = _methods(suite.methods, options.methods)
         changes["optional_methods"] = ()
         changes["own_settings"] = {
-            case: {name: own[name] for name in own if name in methods}
-            for case, own in suite.own_settings.items()
+            case: {name: settings[name] for name in settings if name in methods}
+            for case, settings in suite.own_settings.items()
         }
-        own = suite.own_architectures
-        changes["own_architectures"] = {name: own[name] for name in own if name in methods}
+        settings = suite.own_architectures
+        changes["own_architectures"] = {
+            name: settings[name] for name in settings if name in methods
+        }
     if options.datasets:
         changes |= {"cases": _cases(suite, options.datasets, profiles), "optional": ()}
     if options.seeds:
@@ -46,34 +45,34 @@ def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {})
     if options.samples:
         changes["probes"] = with_samples(suite.probes, options.samples)
     try:
-        chosen = replace(suite, **changes)
+        selection = replace(suite, **changes)
     except ValueError as error:
         raise UsageError(f"--methods: {error}") from error
-    for name in {name for e in chosen.evaluations for name in e.metrics} - set(METRICS):
+    for name in {name for e in selection.evaluations for name in e.metrics} - set(METRICS):
         raise UsageError(f"suite {suite.name} asks for a metric " + nearest(name, METRICS))
-    return chosen
+    return selection
 
 
 def _cases(suite: Suite, names: Sequence[str], profiles: Mapping[str, Suite]) -> tuple[Case, ...]:
-    known = {case.name.casefold(): case for case in suite.cases}
+    cases = {case.name.casefold(): case for case in suite.cases}
     for name in names:
-        if name.casefold() not in known:
+        if name.casefold() not in cases:
             raise UsageError(f"--datasets: {_not_in_profile(name, suite, profiles)}")
-    wanted = {name.casefold() for name in names}
-    return tuple(case for name, case in known.items() if name in wanted)
+    requested = {name.casefold() for name in names}
+    return tuple(case for name, case in cases.items() if name in requested)
 
 
 def _not_in_profile(name: str, suite: Suite, profiles: Mapping[str, Suite]) -> str:
-    """Return which data sets a profile has, and which other profiles have the one of this name."""
+    """Return a message: the data sets of this profile, and the profiles that have `name`."""
     cases = {case.name.casefold(): case.name for case in suite.cases}
     text = f"{name!r} is not in the {suite.profile} profile, which has {_listed(cases.values())}"
-    others = [
+    elsewhere = [
         profile
-        for profile, other in profiles.items()
-        if name.casefold() in {case.name.casefold() for case in other.cases}
+        for profile, suite_of_profile in profiles.items()
+        if name.casefold() in {case.name.casefold() for case in suite_of_profile.cases}
     ]
-    if others:
-        return f"{text}; it is in {_listed(others)} (--profile)"
+    if elsewhere:
+        return f"{text}; it is in {_listed(elsewhere)} (--profile)"
     close = difflib.get_close_matches(name.casefold(), cases, n=1)
     return text + (f"; did you mean {cases[close[0]]!r}?" if close else "")
 
@@ -85,25 +84,25 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _methods(suite: Mapping[str, Method], names: Sequence[str]) -> dict[str, Method]:
-    """Return label → method, in the order of the names; no label stands for two."""
-    found: dict[str, Method] = {}
+    """Return the requested methods by label, in order; a label never stands for two methods."""
+    methods: dict[str, Method] = {}
     for name in names:
         for label, method in _method(suite, name).items():
-            found[label if found.get(label, method) == method else name] = method
-    return found
+            methods[label if methods.get(label, method) == method else name] = method
+    return methods
 
 
 def _method(suite: Mapping[str, Method], name: str) -> dict[str, Method]:
-    """Return what a name stands for: a label, else a registry key, else a class."""
+    """Return the methods that a name stands for: a label, else a registry key, else a class."""
     labels = [label for label in suite if label.casefold() == name.casefold()]
     if not labels and name.casefold() in METHODS:
         name = name.casefold()
         labels = [label for label, method in suite.items() if name_of(type(method)) == name]
         if not labels:
-            return {name: _made(METHODS[name])}
+            return {name: _instance(METHODS[name])}
     if not labels and ":" in name:
-        kind = name.rpartition(":")[2]
-        return {name if kind in suite else kind: _made(_path(name))}
+        class_name = name.rpartition(":")[2]
+        return {name if class_name in suite else class_name: _instance(_path(name))}
     if not labels:
         raise UsageError("--methods: " + nearest(name, [*suite, *METHODS]))
     return {label: suite[label] for label in labels}
@@ -111,32 +110,32 @@ def _method(suite: Mapping[str, Method], name: str) -> dict[str, Method]:
 
 def _path(name: str) -> str:
     """Return "module:Class" for a class that may be named by its file instead of its module."""
-    module, _, kind = name.rpartition(":")
+    module, _, class_name = name.rpartition(":")
     if not module.endswith(".py"):
         return name
     try:
-        return f"{module_of(Path(module))}:{kind}"
+        return f"{module_of(Path(module))}:{class_name}"
     except ValueError as error:
         raise UsageError(f"--methods: {error}") from error
 
 
-def _made(path: str) -> Method:
-    """Return the class's instance of default settings."""
+def _instance(path: str) -> Method:
+    """Return the class's instance with default settings."""
     try:
         method = method_type(path)()
         describe(method)
     except Exception as error:  # whatever the module or the class does when it is loaded
         raise UsageError(
-            f"--methods: cannot make {path}: {type(error).__name__}: {error}"
+            f"--methods: cannot construct {path}: {type(error).__name__}: {error}"
         ) from error
     if not isinstance(method, Method):
-        raise UsageError(f"--methods: {path} has no fit(problem, rng)")
+        raise UsageError(f"--methods: {path} is not a method: it has no fit(problem, rng)")
     return method
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that says what there is instead of `name`."""
-    spelled = {candidate.casefold(): candidate for candidate in known}
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return a message that `name` is unknown, with the nearest name and all that exist."""
+    spelled = {candidate.casefold(): candidate for candidate in names}
     close = difflib.get_close_matches(name.casefold(), spelled, n=1)
-    hint = f"did you mean {spelled[close[0]]!r}? " if close else ""
-    return f"{name!r} is unknown; {hint}There is {', '.join(sorted(spelled.values()))}"
+    hint = f", did you mean {spelled[close[0]]!r}?" if close else ""
+    return f"{name!r} is unknown{hint}; known are {_listed(sorted(spelled.values()))}"

@@ -1,5 +1,6 @@
-"""What this driver does of a plan, where others may work on the same one."""
+"""The part of a plan that this driver carries out, where others may share the work."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
@@ -11,75 +12,101 @@ from bnnbench.suites.engine.store.checkpoints import FOLDER, discard
 from bnnbench.suites.engine.store.claims import Claims
 from bnnbench.suites.engine.store.store import Store
 
+TRIES = 3
+"""Runs of a method on a data set that fail in the same place before its others are not tried."""
+
 
 @runtime_checkable
 class Audience(Protocol):
-    """Whoever wants to know what others do."""
+    """A display that hears of runs which this driver leaves to others or does not try."""
 
-    def done_by_other_driver(self, runs: int) -> None: ...
+    def passed_over(self, runs: int) -> None: ...
 
-    def waiting(self, reason: str) -> None: ...
+    def note(self, line: str) -> None: ...
 
 
 class Share:
-    """The tasks of a plan whose runs this driver has claimed, one after the other."""
+    """The tasks of a plan, as this driver claims their runs one after the other."""
 
     def __init__(self, planned: Plan, store: Store, claims: Claims, audience: Audience) -> None:
         self._planned, self._store, self._claims = planned, store, claims
         self._audience = audience
-        self._said = ""
+        self._latest_message = ""
+        self._places: dict[tuple[str, str], list[str | None]] = defaultdict(list)
+        """Method and data set → places where their runs failed so far; None for one that did not.
+        """
+        self.not_tried = 0
+        """Number of runs left out since those before them failed in the same place."""
 
     def tasks(self) -> Iterator[Task | None]:
-        """Yield tasks as they are claimed, and None while others have all that is left.
+        """Yield tasks as they are claimed, and None while other drivers hold all that remain.
 
-        What another driver has carried out since the plan was made, well or not, is done.
+        Runs that another driver has carried out since the plan was made count as done.
         """
-        left = list(self._planned.tasks)
-        while left:
-            held: list[Task] = []
-            for task in left:
-                mine, others = self._claimed(task)
-                if others:
-                    held.append(replace(task, runs=others))
-                if mine:
-                    yield replace(task, runs=mine)
-            left = held
-            if left:
-                self._say_who_has(left)
+        remaining = list(self._planned.tasks)
+        while remaining:
+            waiting: list[Task] = []
+            for task in remaining:
+                if self._gives_up(task):
+                    continue
+                claimed, held = self._claimed(task)
+                if held:
+                    waiting.append(replace(task, runs=held))
+                if claimed:
+                    yield replace(task, runs=claimed)
+            remaining = waiting
+            if remaining:
+                self._say_who_has(remaining)
                 yield None
 
     def keep(self, outcomes: Sequence[Outcome]) -> None:
-        """Write what came of runs, and give up their claims.
+        """Store the outcomes of runs, and release their claims.
 
-        Where others took this driver for dead, what they have or did is left to them.
+        Where another driver took over a run because this one seemed dead, its result stands.
         """
-        mine = [outcome for outcome in outcomes if self._may_write(outcome.record.key)]
-        self._store.write_all((outcome.record, outcome.predictions) for outcome in mine)
-        finished = (o.record.key for o in mine if o.record.status != "failed")
+        writable = [outcome for outcome in outcomes if self._may_write(outcome.record.key)]
+        self._store.write_all((outcome.record, outcome.predictions) for outcome in writable)
+        finished = (o.record.key for o in writable if o.record.status != "failed")
         discard(self._store.folder / FOLDER, finished)
         for outcome in outcomes:
             self._claims.release(outcome.record.key)
+            names = outcome.record.method, outcome.record.dataset
+            self._places[names].append(outcome.record.failed_at)
+
+    def _gives_up(self, task: Task) -> bool:
+        """Return whether a task is not tried, as all runs before it failed in the same place."""
+        names = task.runs[0].label, task.runs[0].case.name
+        places = self._places[names]
+        if len(places) < TRIES or len(set(places)) > 1 or places[0] is None:
+            return False
+        self._say_once(
+            f"{' on '.join(names)}: {len(places)} runs failed in the same place, {places[0]}; its "
+            "other runs are not tried. Correct the method, then repeat the command"
+        )
+        self.not_tried += len(task.runs)
+        self._audience.passed_over(len(task.runs))
+        return True
 
     def _claimed(self, task: Task) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
-        """Return the runs of a task that this driver has now, and those that others have."""
-        mine: list[Run] = []
-        others: list[Run] = []
+        """Return the runs of a task that this driver claims now, and those that others hold."""
+        claimed: list[Run] = []
+        held: list[Run] = []
         for run in task.runs:
             if not self._claims.take(run.key):
-                others.append(run)
-            elif self._done(run.key):
+                held.append(run)
+            elif self._carried_out(run.key):
                 self._claims.release(run.key)
-                self._audience.done_by_other_driver(1)
+                self._audience.passed_over(1)
             else:
-                mine.append(run)
-        return tuple(mine), tuple(others)
+                claimed.append(run)
+        return tuple(claimed), tuple(held)
 
     def _may_write(self, key: str) -> bool:
         if self._claims.holds(key):
             return True
-        return self._claims.take(key) and not self._done(key)
+        return self._claims.take(key) and not self._carried_out(key)
 
-    def _done(self, key: str) -> bool:
+    def _carried_out(self, key: str) -> bool:
         """Return whether the run was carried out since the plan was made."""
         record = self._store.read(key)
         before = self._planned.before.get(key)
@@ -87,8 +114,11 @@ class Share:
 
     def _say_who_has(self, tasks: Sequence[Task]) -> None:
         runs = sum(len(task.runs) for task in tasks)
-        others = ", ".join(self._claims.others()) or "drivers that are silent"
+        others = ", ".join(self._claims.others()) or "other drivers"
         line = f"Waiting for {runs} {'run' if runs == 1 else 'runs'} of {others}"
-        if line != self._said:
-            self._said = line
-            self._audience.waiting(line)
+        self._say_once(line)
+
+    def _say_once(self, line: str) -> None:
+        if line != self._latest_message:
+            self._latest_message = line
+            self._audience.note(line)

@@ -1,12 +1,14 @@
-"""Where the data of a suite really comes from on this machine."""
+"""The data sources of a suite as they can be loaded on this machine."""
 
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bnnbench.datasets.base import DataSource, Origin, Part, PoolSource, PoolTooSmall
+from bnnbench.datasets.base import DataSource, PoolSource
 from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.errors import PoolTooSmall
+from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.resolve import Policy, resolve
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.suites.engine.command.arguments import Options
@@ -16,7 +18,7 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
 @dataclass(frozen=True)
 class Provided:
-    """One data set as it will be used, for people to read."""
+    """Facts of one data set as it will be used, for display."""
 
     name: str
     origin: Origin
@@ -26,20 +28,20 @@ class Provided:
     conditions: Mapping[str, Origin]
     """Conditions whose data has another origin."""
     pool_rows: int = 0
-    """Rows to choose from in active learning."""
+    """Number of rows to choose from in active learning."""
 
 
 def resolved(suite: Suite, options: Options) -> Suite:
-    """Return the suite on sources that can be loaded; cases that become one are taken once.
+    """Return the suite on sources that can be loaded; cases that become equal are kept once.
 
     Several sources may have the same stand-in, or the same rows under a limit. Optional sources
-    whose files are missing and optional methods whose packages are, are left out. A dry run
-    downloads nothing, and keeps sources whose files are to be downloaded. Raises
-    `DataUnavailable` where there is none for another source.
+    with missing files and optional methods with missing packages are left out. A dry run downloads
+    nothing, and keeps sources whose files are to be downloaded. Raises `DataUnavailable` where
+    another source has no data.
     """
 
     @functools.cache
-    def found(source: Any, part: Part | None = None) -> Any:
+    def usable_source(source: Any, part: Part | None = None) -> Any:
         if options.dry_run and not options.offline and to_be_fetched(source, options.data):
             usable = source
         else:
@@ -53,18 +55,18 @@ def resolved(suite: Suite, options: Options) -> Suite:
     absent, lacking = left_out(suite), not_installed(suite)
     evaluations: dict[str, Evaluation] = {}
     for evaluation in suite.evaluations:
-        condition = evaluation.condition.with_sources(functools.partial(found, part="test"))
-        known = evaluations.get(condition.name, Evaluation(condition, ()))
-        metrics = dict.fromkeys(known.metrics + evaluation.metrics)
-        evaluations[condition.name] = Evaluation(known.condition, tuple(metrics))
+        condition = evaluation.condition.with_sources(functools.partial(usable_source, part="test"))
+        previous = evaluations.get(condition.name, Evaluation(condition, ()))
+        metrics = dict.fromkeys(previous.metrics + evaluation.metrics)
+        evaluations[condition.name] = Evaluation(previous.condition, tuple(metrics))
     cases: dict[str, Case] = {}
     declared: dict[tuple[DataSource, Architecture], DataSource] = {}
     for case in suite.cases:
         if case not in absent:
-            usable = case.on(found(case.source))
-            first = declared.setdefault((usable.source, usable.network), case.source)
+            case_here = case.on(usable_source(case.source))
+            first = declared.setdefault((case_here.source, case_here.network), case.source)
             if first == case.source:
-                cases.setdefault(usable.name, usable)
+                cases.setdefault(case_here.name, case_here)
     return replace(
         suite,
         cases=tuple(cases.values()),
@@ -72,8 +74,8 @@ def resolved(suite: Suite, options: Options) -> Suite:
         methods={name: suite.methods[name] for name in suite.methods if name not in lacking},
         optional_methods=(),
         own_settings={
-            case: {name: own[name] for name in own if name not in lacking}
-            for case, own in suite.own_settings.items()
+            case: {name: settings[name] for name in settings if name not in lacking}
+            for case, settings in suite.own_settings.items()
         },
         own_architectures={
             name: suite.own_architectures[name]
@@ -84,36 +86,33 @@ def resolved(suite: Suite, options: Options) -> Suite:
 
 
 def to_be_fetched(source: DataSource, policy: Policy) -> bool:
-    """Return whether the source's files are not here and would be downloaded."""
+    """Return whether the source's files are missing and would be downloaded."""
     return policy != "stand-in" and source.origin == "original" and bool(source.missing())
 
 
 def left_out(suite: Suite) -> list[Case]:
-    """Return the optional cases whose files are not here."""
+    """Return the optional cases whose files are missing."""
     return [case for case in suite.cases if case.name in suite.optional and case.source.missing()]
 
 
 def not_installed(suite: Suite) -> dict[str, str]:
-    """Return label → what to install, of optional methods whose packages are not here."""
+    """Return label → what to install, for optional methods whose packages are missing."""
     lacks = {name: getattr(suite.methods[name], "lacks", "") for name in suite.optional_methods}
     return {name: cure for name, cure in lacks.items() if cure}
 
 
 def provided(suite: Suite, case: Case) -> Provided:
-    """Return what the resolved source of a case gives, by loading its first fold.
-
-    Raises PoolTooSmall for a pool of fewer rows than the suite acquires.
-    """
+    """Return the facts of a resolved case, by loading its first fold."""
     data = case.source.load(0)
     conditions = [evaluation.condition for evaluation in suite.evaluations]
-    others: dict[str, Origin] = {c.name: c.origin(data) for c in conditions}
+    origins: dict[str, Origin] = {c.name: c.origin(data) for c in conditions}
     return Provided(
         name=case.name,
         origin=data.origin,
         train_rows=len(data.train),
         test_rows=len(data.test),
         folds=min(suite.folds, case.source.folds),
-        conditions={name: origin for name, origin in others.items() if origin != data.origin},
+        conditions={name: origin for name, origin in origins.items() if origin != data.origin},
         pool_rows=_pool_rows(suite, case),
     )
 
@@ -123,10 +122,10 @@ def _pool_rows(suite: Suite, case: Case) -> int:
     if not isinstance(source, PoolSource):
         return 0
     rows = len(source.candidates(0, ()))
-    wanted = max((rule.rounds * rule.batch for rule in suite.acquisitions.values()), default=0)
-    if rows < wanted:
+    needed = max((rule.rounds * rule.batch for rule in suite.acquisitions.values()), default=0)
+    if rows < needed:
         raise PoolTooSmall(
-            f"{case.name} has {rows} rows in its pool, but {wanted} are to be taken out of it: "
+            f"{case.name} has {rows} rows in its pool, but {needed} are to be acquired: "
             "take fewer rounds, or fewer rows for training and testing"
         )
     return rows

@@ -1,4 +1,4 @@
-"""`bnnbench store`: check, clean, list and merge what suites kept."""
+"""`bnnbench store`: check, clean, list and merge stores of results."""
 
 import argparse
 import json
@@ -9,23 +9,25 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.suites.engine.store.cleaning import Busy, collect
 from bnnbench.suites.engine.store.inspection import inspect, stores
 from bnnbench.suites.engine.store.merging import merge
-from bnnbench.suites.engine.store.record import Record, chosen
+from bnnbench.suites.engine.store.record import Record, time_chosen
 from bnnbench.suites.engine.store.store import Damaged, Store
 
 SOUND, LITTER, MISUSED, UNSOUND = 0, 1, 2, 3
 
 ABOUT = """\
-verify  read every file; say of each that is not sound what it is and what cures it
-gc      remove what no run needs, repair what can be repaired; --dry-run only says what
-list    print the runs, one a line
-merge   make one folder of several; nothing of them is changed
+verify  read every file; print the problem and the cure of each that is not sound; --rescore
+        also computes every score again from the stored predictions
+gc      remove files that no run needs, repair what can be repaired
+list    print the runs, one per line
+merge   copy the runs of several folders into a new one
 
-Exit codes: 0 all is sound (superseded runs are). 1 there is, or gc leaves, litter: orphans,
-interrupted runs, foreign files. 2 usage, or a folder that cannot be used. 3 there are, or gc
-or merge leaves, damaged runs or such of a later version.
+Exit codes: 0 all is sound, superseded runs included. 1 litter exists, or gc leaves some: orphans,
+interrupted runs, foreign files. 2 usage, or a folder that cannot be used. 3 runs that are damaged,
+false, of a later version or of the future exist, or gc or merge leaves some.
 """
 
 
@@ -39,7 +41,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.act(options)
-    except BrokenPipeError:  # `| head` has seen enough
+    except BrokenPipeError:  # `| head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SOUND
     except (ValueError, OSError, Busy) as error:
@@ -54,24 +56,32 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    acts = parser.add_subparsers(required=True, metavar="verify|gc|list|merge")
+    subcommands = parser.add_subparsers(required=True, metavar="verify|gc|list|merge")
 
     def add(name: str, act: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
-        one = acts.add_parser(name, allow_abbrev=False)
-        what = "a folder of results, or one suite's folder in it"
-        one.add_argument("folders", nargs="+", type=Path, metavar="DIR", help=what)
-        one.set_defaults(act=act)
-        return one
+        parser = subcommands.add_parser(name, allow_abbrev=False)
+        folders = "a folder of results, or one suite's folder in it"
+        parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help=folders)
+        parser.set_defaults(act=act)
+        return parser
 
-    add("verify", _verify)
+    add("verify", _verify).add_argument(
+        "--rescore", action="store_true", help="compare every score with the stored predictions'"
+    )
     gc = add("gc", _gc)
-    gc.add_argument("--superseded", action="store_true", help="also runs of earlier settings")
-    gc.add_argument("--dry-run", action="store_true", help="change nothing")
+    gc.add_argument(
+        "--superseded", action="store_true", help="also remove runs of earlier settings"
+    )
+    gc.add_argument(
+        "--dry-run", action="store_true", help="print what would be done; change nothing"
+    )
     lister = add("list", _list)
     for name in ("method", "dataset", "status"):
         lister.add_argument(f"--{name}", metavar=name.upper())
-    lister.add_argument("--json", action="store_true", help="a JSON array")
-    add("merge", _merge).add_argument("--out", type=Path, required=True, metavar="DIR")
+    lister.add_argument("--json", action="store_true", help="print a JSON array")
+    add("merge", _merge).add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="new folder for the runs"
+    )
     return parser
 
 
@@ -83,33 +93,36 @@ def _stores(options: argparse.Namespace) -> Iterator[Store]:
 def _verify(options: argparse.Namespace) -> int:
     kinds: Counter[str] = Counter()
     for store in _stores(options):
-        seen = inspect(store)
-        for finding in seen.findings:
+        inspection = inspect(store, options.rescore)
+        for finding in inspection.findings:
             kinds[finding.kind] += 1
             _say(f"{finding.kind}: {finding.path}: {finding.reason}. Cure: {finding.cure}")
-        unsealed = f", {seen.unsealed} of them without checksums (schema 1)" * bool(seen.unsealed)
-        _say(f"{store.folder}: {seen.sound} sound runs{unsealed}")
+        unsealed = f", {inspection.unsealed} of them without checksums (schema 1)" * bool(
+            inspection.unsealed
+        )
+        _say(f"{store.folder}: {inspection.sound} sound runs{unsealed}")
     return _code(kinds)
 
 
 def _gc(options: argparse.Namespace) -> int:
-    left: Counter[str] = Counter()
+    problems: Counter[str] = Counter()
     for store in _stores(options):
         counts: Counter[str] = Counter()
-        for one in collect(store, options.superseded, options.dry_run):
-            would = "would be " * (options.dry_run and one.deed is not None)
-            kind, path = one.finding.kind, one.finding.path
-            counts[f"{would}{one.deed or 'left'}"] += 1
-            left[kind] += one.deed is None or options.dry_run
-            rest = "" if one.deed else f". Cure: {one.finding.cure}"
-            _say(f"{would}{one.deed or 'left'}: {path} ({kind}: {one.finding.reason}){rest}")
-        told = ", ".join(f"{count} {what}" for what, count in counts.items())
-        _say(f"{store.folder}: {told or 'nothing to do'}")
-    return _code(left)
+        for action in collect(store, options.superseded, options.dry_run):
+            would = "would be " * (options.dry_run and action.outcome is not None)
+            finding = action.finding
+            counts[f"{would}{action.outcome or 'left'}"] += 1
+            problems[finding.kind] += action.outcome is None or options.dry_run
+            cure = "" if action.outcome else f". Cure: {finding.cure}"
+            reason = f"({finding.kind}: {finding.reason}){cure}"
+            _say(f"{would}{action.outcome or 'left'}: {finding.path} {reason}")
+        summary = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        _say(f"{store.folder}: {summary or 'nothing to do'}")
+    return _code(problems)
 
 
 def _code(kinds: Counter[str]) -> int:
-    if kinds["damaged"] or kinds["later"]:
+    if any(kinds[kind] for kind in ("damaged", "later", "future", "false")):
         return UNSOUND
     return LITTER if kinds["orphan"] or kinds["interrupted"] or kinds["foreign"] else SOUND
 
@@ -125,7 +138,7 @@ def _list(options: argparse.Namespace) -> int:
                 bad += 1
                 print(f"damaged: {legible(error)}", file=sys.stderr)
                 continue
-            if record and _asked_for(record, options):
+            if record and _passes_filters(record, options):
                 rows.append(_row(record))
     if options.json:
         print("[" + ",\n ".join(json.dumps(row) for row in rows) + "]")
@@ -139,17 +152,17 @@ def _list(options: argparse.Namespace) -> int:
 _COLUMNS = ("key", "suite", "profile", "dataset", "method", "fold", "seed", "status", "fit_seconds")
 
 
-def _asked_for(record: Record, options: argparse.Namespace) -> bool:
-    wanted = {"method": record.method, "dataset": record.dataset, "status": record.status}
-    asked = ((getattr(options, name), value) for name, value in wanted.items())
-    return all(text is None or text.casefold() == value.casefold() for text, value in asked)
+def _passes_filters(record: Record, options: argparse.Namespace) -> bool:
+    fields = {"method": record.method, "dataset": record.dataset, "status": record.status}
+    filters = ((getattr(options, name), value) for name, value in fields.items())
+    return all(text is None or text.casefold() == value.casefold() for text, value in filters)
 
 
 def _row(record: Record) -> dict[str, object]:
     names = ("key", "suite", "profile", "dataset", "origin", "method", "fold", "seed", "status")
     seconds = round(record.cost.fit_seconds, 3) if record.cost else ""
-    rest = {"fit_seconds": seconds, "chosen": chosen(record), "schema": record.schema}
-    return {name: getattr(record, name) for name in names} | rest
+    details = {"fit_seconds": seconds, "chosen": time_chosen(record), "schema": record.schema}
+    return {name: getattr(record, name) for name in names} | details
 
 
 def _merge(options: argparse.Namespace) -> int:
@@ -159,13 +172,8 @@ def _merge(options: argparse.Namespace) -> int:
     equal = f", {merged.equal} of them equal in several" * bool(merged.equal)
     _say(f"{options.out}: {merged.runs} runs{equal}")
     if merged.left_out:
-        _say(f"{merged.left_out} runs are whole nowhere and were left out")
+        _say(f"{merged.left_out} runs have no undamaged copy and were left out")
     return UNSOUND if merged.left_out else SOUND
-
-
-def legible(text: object) -> str:
-    """Return text in which bytes of a name that are no characters show as \\xff."""
-    return os.fsencode(str(text)).decode("utf-8", "backslashreplace")
 
 
 def _say(line: str) -> None:

@@ -1,7 +1,6 @@
 """The tables and the list of failures that end a command."""
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -13,9 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bnnbench.datasets.conditions.corrupted import means
-from bnnbench.datasets.conditions.perturbations import families
+from bnnbench.datasets.conditions.corruption_means import means
+from bnnbench.datasets.conditions.traits import families, from_data
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.metrics import DISTANCES
+from bnnbench.suites.engine.command.failures import frames_of, reason_of
 from bnnbench.suites.engine.command.means import with_means
 from bnnbench.suites.engine.declare.grid import Suite
 from bnnbench.suites.engine.store.record import Record
@@ -25,17 +26,20 @@ if TYPE_CHECKING:
 
 
 HEADLINES = 4
-"""How many of an evaluation's metrics a terminal shows: the first ones."""
+"""Number of an evaluation's metrics that a terminal shows, from the first."""
 
 HEADLINES_OF_PROBES = ("eps_mu", "eps_sigma", "kl_class_posterior", "kl_to_exact")
-"""The same of what probes measure; the rest says how well that is known."""
+"""Metrics of probes that a terminal shows; the others are their uncertainties."""
 
 
 HEADLINES_OF_FAMILIES = 2
-"""As many where conditions differ in size alone; each has a table with a column for a size."""
+"""Number of metrics shown where conditions differ only in size; each has its own table."""
 
 MOST_DECIMALS, MOST_MEASURED = 4, 8
-"""Of scores, and of what probes measure: divergences of 1e-6 too."""
+"""Decimals of scores and of probes' measurements, which may be divergences of 1e-6."""
+
+SCIENTIFIC = 1e6
+"""Numbers from here on are printed as 1.23e+06, as on pages."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class _Column:
     heading: str
     cells: tuple[str, ...]
     score: bool = False
-    """Whether it says how good a method is, and so carries the mark of runs gone astray."""
+    """True for a score, which is marked where runs did not converge."""
 
     @property
     def width(self) -> int:
@@ -55,47 +59,52 @@ class _Column:
 def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> None:
     """Print a table for each data set and condition: mean ± standard error over seeds or folds.
 
-    With several folds, each counts by its mean over seeds. The first metrics of the
-    evaluation are shown, behind distances to a reference; the report has them all. Methods
-    stand in the suite's order, others after them. A table that is too wide for the console goes
-    on in a second one below. Conditions that differ in size alone, and what probes measured, have
-    a table for each metric, whose columns are sizes or conditions. A mean over corruptions stands
-    for all of them.
+    With several folds, each counts by its mean over seeds. Distances to a reference are shown, then
+    the first metrics of the evaluation; the report has them all. Methods are in the suite's order,
+    others after them. A table too wide for the console continues in a second one below. Conditions
+    that differ only in size, and measurements of probes, have a table for each metric, whose
+    columns are sizes or conditions. A mean over corruptions replaces its parts.
     """
-    order = {label: place for place, (label, *_) in enumerate(suite.arms)}
+    order = {arm.label: rank for rank, arm in enumerate(suite.arms)}
     records = sorted(
         map(with_means, records), key=lambda r: (order.get(r.method, len(order)), r.method)
     )
     for dataset, origin in dict.fromkeys((r.dataset, r.origin) for r in records):
-        here = [r for r in records if (r.dataset, r.origin) == (dataset, origin)]
-        named = {e.condition.name: e.metrics for e in suite.final_evaluations}
-        over = means(named)
-        named |= {mean: named[parts[0]] for mean, parts in over.items()}
-        parts = {part for several in over.values() for part in several}
-        sized = families(named.keys() - parts)
+        records_here = [r for r in records if (r.dataset, r.origin) == (dataset, origin)]
+        metrics_of = {e.condition.name: e.metrics for e in suite.final_evaluations}
+        averages = means(metrics_of)
+        metrics_of |= {name: metrics_of[traits.parts[0]] for name, traits in averages.items()}
+        parts = {part for traits in averages.values() for part in traits.parts}
+        traits = {e.condition.name: e.condition.traits for e in suite.final_evaluations} | averages
+        sized = families({name: one for name, one in traits.items() if name not in parts})
         members = {condition for sizes in sized.values() for condition in sizes} | parts
         for evaluation in suite.final_evaluations:
             condition = evaluation.condition.name
             if condition in members:
                 continue
-            if scored := [r for r in here if condition in r.scores]:
+            if scored := [r for r in records_here if condition in r.scores]:
                 title = f"{dataset} ({origin}), {condition}"
                 lesser = {r.condition_origins[condition] for r in scored} - {origin}
-                title += "".join(f" ({other})" for other in sorted(lesser))
+                title += "".join(
+                    f" ({origin_of_condition})" for origin_of_condition in sorted(lesser)
+                )
                 distances = tuple(DISTANCES) if suite.reference else ()
                 names = distances + evaluation.metrics[:HEADLINES]
                 columns = _columns(scored, condition, names)
                 _print_table(title, columns, console, _unconverged(scored))
         for family, sizes in sized.items():
-            for metric in named[next(iter(sizes))][:HEADLINES_OF_FAMILIES]:
-                columns = _columns_of(here, metric, {f"{s:g}": c for c, s in sizes.items()})
-                title = f"{dataset} ({origin}), {metric} by size of {family}"
-                _print_table(title, columns, console, _unconverged(here))
-        if apart := dict.fromkeys(r.method for r in here if _has_own_network(r)):
-            line = f"networks of their own on {dataset}: {', '.join(apart)}"
-            console.print(Text(line), soft_wrap=True)
+            for metric in metrics_of[next(iter(sizes))][:HEADLINES_OF_FAMILIES]:
+                columns = _columns_of(records_here, metric, {f"{s:g}": c for c, s in sizes.items()})
+                title = f"{dataset} ({origin}), {metric} by {family.size_name}: {family.title}"
+                _print_table(title, columns, console, _unconverged(records_here))
+        unsteady = {(r.method, reason) for r in records_here for reason in r.unsteady.values()}
+        for method, reason in sorted(unsteady):
+            console.print(Text(legible(f"{method} on {dataset}: {reason}")), soft_wrap=True)
+        if separate := dict.fromkeys(r.method for r in records_here if _has_own_network(r)):
+            line = f"with their own networks on {dataset}: {', '.join(separate)}"
+            console.print(Text(legible(line)), soft_wrap=True)
         for metric in HEADLINES_OF_PROBES:
-            if measured := [r for r in here if any(metric in s for s in r.scores.values())]:
+            if measured := [r for r in records_here if any(metric in s for s in r.scores.values())]:
                 columns = _probed_columns(measured, metric)
                 title = f"{dataset} ({origin}), {metric}"
                 _print_table(title, columns, console, _unconverged(measured))
@@ -111,96 +120,116 @@ def _by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 
 def _probed_columns(records: Sequence[Record], metric: str) -> list[_Column]:
-    """Return the conditions under which probes measured `metric`, in the order of numbers."""
+    """Return a column for each condition under which probes measured `metric`, sorted by number."""
     conditions = {c for r in records for c, s in r.scores.items() if metric in s}
-    ordered = {c: c for c in sorted(conditions, key=in_numbers)}
-    return _columns_of(records, metric, ordered, MOST_MEASURED)
+    traits = {c: data for r in records for c, data in r.condition_traits.items()}
+    ordered = sorted(conditions, key=lambda c: from_data(traits[c]).order)
+    return _columns_of(records, metric, {c: c for c in ordered}, MOST_MEASURED)
 
 
 def _columns_of(
     records: Sequence[Record], metric: str, conditions: Mapping[str, str], most: int = MOST_DECIMALS
 ) -> list[_Column]:
-    """Return one metric under conditions that are given by heading."""
+    """Return a column of one metric for each condition; `conditions` are by heading."""
     by_method = _by_method(records)
     by_fold = len({r.fold for r in records}) > 1
     columns = [_Column("method", tuple(by_method))]
     for heading, c in conditions.items():
         samples = [
-            {(r.fold, r.seed): r.scores[c][metric] for r in own if metric in r.scores.get(c, {})}
-            for own in by_method.values()
+            {
+                (r.fold, r.seed): r.scores[c][metric]
+                for r in records_of_method
+                if metric in r.scores.get(c, {})
+            }
+            for records_of_method in by_method.values()
         ]
         columns.append(_column(heading, samples, by_fold, most))
     return columns
 
 
-def in_numbers(name: str) -> tuple[int | str, ...]:
-    """Return a key that sorts names by the numbers in them: "layer_2_C" before "layer_10_A"."""
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))
-
-
 def _columns(records: Sequence[Record], condition: str, metrics: Sequence[str]) -> list[_Column]:
     methods, by_method = zip(*_by_method(records).items(), strict=True)
     by_fold = len({r.fold for r in records}) > 1
-    scores = [{(r.fold, r.seed): r.scores[condition] for r in own} for own in by_method]
-    unanswered = [{n for r in own for n in r.unanswered.get(condition, {})} for own in by_method]
-    seconds = [[r.cost.fit_seconds for r in own if r.cost] for own in by_method]
+    scores = [{(r.fold, r.seed): r.scores[condition] for r in members} for members in by_method]
+    unanswered = [
+        {n for r in members for n in r.unanswered.get(condition, {})} for members in by_method
+    ]
+    seconds = [[r.cost.fit_seconds for r in members if r.cost] for members in by_method]
     return [
         _Column("method", methods),
-        _Column("runs", tuple(str(len(own)) for own in by_method)),
+        _Column("runs", tuple(str(len(members)) for members in by_method)),
         *(
-            _said(
+            _explained(
                 _column(
-                    m, [{at: s[m] for at, s in own.items() if m in s} for own in scores], by_fold
+                    m,
+                    [{at: s[m] for at, s in members.items() if m in s} for members in scores],
+                    by_fold,
                 ),
                 [m in reasons for reasons in unanswered],
             )
             for m in metrics
         ),
-        _Column("fit seconds", tuple(f"{np.mean(own):.2f}" if own else "" for own in seconds)),
+        _Column(
+            "fit seconds",
+            tuple(f"{np.mean(members):.2f}" if members else "" for members in seconds),
+        ),
     ]
 
 
-def _said(column: _Column, unanswered: Sequence[bool]) -> _Column:
-    """Return the column with words where a method's predictions have no answer to its metric."""
+def _explained(column: _Column, unanswered: Sequence[bool]) -> _Column:
+    """Return the column with "not scored" where a method's predictions cannot answer its metric."""
     pairs = zip(column.cells, unanswered, strict=True)
-    return replace(column, cells=tuple(t or ("not scored" if no else "") for t, no in pairs))
+    return replace(
+        column,
+        cells=tuple(t or ("not scored" if is_unanswered else "") for t, is_unanswered in pairs),
+    )
 
 
 def _column(
     heading: str, samples: Sequence["Samples"], by_fold: bool, most: int = MOST_DECIMALS
 ) -> _Column:
-    """Return each method's mean and standard error, with `most` decimals at most."""
-    # scipy.stats loads for long, and workers need none.
+    """Return each method's mean and standard error, with at most `most` decimals."""
+    # scipy.stats takes long to load, and workers do not need it.
     from bnnbench.metrics.statistics import replicates, summary
 
-    values = [np.array(replicates(own, by_fold), float) for own in samples]
-    summaries = [summary(own) if len(own) else None for own in values]
+    values = [np.array(replicates(sample, by_fold), float) for sample in samples]
+    summaries = [summary(sample) if len(sample) else None for sample in values]
     decimals = _decimals([s for s in summaries if s and math.isfinite(s.mean)], most)
     cells = []
     for s in summaries:
-        text = f"{s.mean:.{decimals}f}" if s else ""
+        text = _number(s.mean, decimals) if s else ""
         if s and math.isfinite(s.standard_error):
-            text += f" ± {s.standard_error:.{decimals}f}"
+            text += f" ± {_number(s.standard_error, decimals)}"
         cells.append(text)
     return _Column(heading, tuple(cells), score=True)
 
 
+def _number(value: float, decimals: int) -> str:
+    huge = SCIENTIFIC <= abs(value) < math.inf
+    return f"{value:.2e}" if huge else f"{value:.{decimals}f}"
+
+
 def _unconverged(records: Sequence[Record]) -> dict[str, str]:
-    """Return method → how many of its runs say that their fit did not converge, if any do."""
-    found: dict[str, list[bool]] = {}
+    """Return method → "3 of 5", the number of its runs that did not converge, if any."""
+    flags: dict[str, list[bool]] = {}
     for record in records:
         astray = record.diagnostics.get("converged") == 0
-        found.setdefault(record.method, []).append(astray)
-    return {m: f"{sum(runs)} of {len(runs)}" for m, runs in found.items() if any(runs)}
+        flags.setdefault(record.method, []).append(astray)
+    return {m: f"{sum(of_runs)} of {len(of_runs)}" for m, of_runs in flags.items() if any(of_runs)}
 
 
 def _marked(column: _Column, methods: Sequence[str], astray: Mapping[str, str]) -> _Column:
-    """Return the column with a dagger at the scores of methods gone astray."""
+    """Return the column with a dagger at the scores of methods with runs that did not converge."""
     if not (astray and column.score):
         return column
-    both = zip(methods, column.cells, strict=True)
-    marks = (text + ("†" if text and m in astray else " ") for m, text in both)
+    cells = zip(methods, column.cells, strict=True)
+    marks = (text + ("†" if text and m in astray else " ") for m, text in cells)
     return replace(column, cells=tuple(marks))
+
+
+def _legible(column: _Column) -> _Column:
+    cells = tuple(map(legible, column.cells))
+    return replace(column, heading=legible(column.heading), cells=cells)
 
 
 def _decimals(summaries: Sequence["Summary"], most: int) -> int:
@@ -218,31 +247,35 @@ def _exponent(value: float) -> int:
 def _print_table(
     title: str, columns: Sequence[_Column], console: Console, astray: Mapping[str, str]
 ) -> None:
-    label, *rest = columns
-    rest = [_marked(column, label.cells, astray) for column in rest]
-    while rest:
-        taken, width = [label], label.width + 2
-        while rest and (len(taken) == 1 or width + rest[0].width <= console.width):
-            width += rest[0].width
-            taken.append(rest.pop(0))
-        console.print(Text(title, "bold"), soft_wrap=True)
+    label, *remaining = columns
+    marked = [_marked(column, label.cells, astray) for column in remaining]
+    label, *remaining = map(_legible, (label, *marked))
+    while remaining:
+        shown, width = [label], label.width + 2
+        while remaining and (len(shown) == 1 or width + remaining[0].width <= console.width):
+            width += remaining[0].width
+            shown.append(remaining.pop(0))
+        console.print(Text(legible(title), "bold"), soft_wrap=True)
         table = Table(box=None, pad_edge=False)
-        for column in taken:
+        for column in shown:
             justify = "left" if column is label else "right"
             table.add_column(Text(column.heading), justify=justify, no_wrap=True)
-        for row in zip(*(column.cells for column in taken), strict=True):
+        for row in zip(*(column.cells for column in shown), strict=True):
             table.add_row(*(Text(text) for text in row))
         console.print(table)
         for method, count in astray.items():
-            console.print(Text(f"† {method}: {count} runs did not converge"), soft_wrap=True)
+            console.print(
+                Text(f"† {legible(method)}: {count} runs did not converge"), soft_wrap=True
+            )
         console.print()
 
 
 def print_failures(records: Iterable[Record], console: Console) -> None:
     """Print one line for each run that failed or diverged, with the reason.
 
-    And one for the conditions under which a method is not scored, in whole or by a metric, though
-    its runs went well.
+    The last frames of a traceback follow where they are first met. One line for the conditions
+    under which a method is not scored, in whole or by a metric, though its runs were completed,
+    comes before.
     """
     records = list(records)
     missing: dict[tuple[str, str, str], dict[str, None]] = {}
@@ -251,22 +284,24 @@ def print_failures(records: Iterable[Record], console: Console) -> None:
             missing.setdefault((record.method, record.dataset, reason), {})[condition] = None
         for condition, reasons in record.unanswered.items():
             for metric, reason in reasons.items():
-                place = record.method, record.dataset, reason
-                missing.setdefault(place, {})[f"{condition} ({metric})"] = None
+                missing_key = record.method, record.dataset, reason
+                missing.setdefault(missing_key, {})[f"{condition} ({metric})"] = None
     for (method, dataset, reason), conditions in missing.items():
         console.print(
-            f"not scored: {method} on {dataset} under {', '.join(conditions)}: {reason}",
+            legible(f"not scored: {method} on {dataset} under {', '.join(conditions)}: {reason}"),
             markup=False,
             highlight=False,
             soft_wrap=True,
         )
+    shown: set[tuple[str, ...]] = set()
     for record in records:
         if record.status != "completed":
-            reason = (record.error or "no reason given").strip().splitlines()[-1]
-            console.print(
+            lines = [
                 f"{record.status}: {record.method} on {record.dataset}, fold {record.fold}, "
-                f"seed {record.seed}: {reason}",
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
+                f"seed {record.seed}: {reason_of(record)}"
+            ]
+            if (frames := frames_of(record)) not in shown:
+                shown.add(frames)
+                lines += frames
+            text = "\n".join(map(legible, lines))
+            console.print(text, markup=False, highlight=False, soft_wrap=True)

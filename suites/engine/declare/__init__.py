@@ -1,1 +1,1 @@
-"""What a suite says, and the runs that follow from it."""
+"""Declarations of a suite, and the runs that follow from them."""

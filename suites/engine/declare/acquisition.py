@@ -1,4 +1,4 @@
-"""Active learning: which rows of a pool are to be labelled next."""
+"""Active learning: the choice of rows of a pool to label next."""
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
@@ -10,11 +10,12 @@ import torch
 from jaxtyping import Float64, Int
 from torch import Tensor
 
-from bnnbench.datasets.base import PoolSource, PoolTooSmall, Scaling
+from bnnbench.datasets.base import PoolSource, Scaling
+from bnnbench.datasets.errors import PoolTooSmall
 from bnnbench.methods.base import InferenceDiverged, Posterior
 from bnnbench.methods.predictions.predictive import Predictive, RealPredictive
 from bnnbench.metrics.uncertainty import entropy, mutual_information
-from bnnbench.suites.engine.run.guard import check
+from bnnbench.suites.engine.run.soundness import check
 from bnnbench.suites.engine.run.streams import stream
 
 CANDIDATES_AT_ONCE = 2000
@@ -24,8 +25,8 @@ CANDIDATES_AT_ONCE = 2000
 def total_variance(prediction: RealPredictive) -> Float64[Tensor, " points"]:
     """Return the predictive variance, summed over outputs.
 
-    Under noise of one size everywhere, its greatest value is that of the function's variance,
-    and also where a label is expected to tell most (paper 004, section 5.4).
+    Under homoscedastic noise it is greatest where the function's variance is, which is also where a
+    label is most informative (paper 004, section 5.4).
     """
     return prediction.variance.double().sum(1)
 
@@ -36,17 +37,17 @@ RULES: Mapping[str, Callable[[Any], Tensor] | None] = {
     "entropy": entropy,
     "bald": mutual_information,
 }
-"""rule → score of which the greatest are acquired. BALD: Houlsby et al. (2011).
+"""rule → score; the rows of the greatest are acquired. BALD: Houlsby et al. (2011).
 
-BALD lives on disagreement among draws: of a single draw it is 0 everywhere, and so random.
+BALD measures disagreement among draws: of a single draw it is 0 everywhere, and so random.
 """
 
 
 @dataclass(frozen=True)
 class Acquisition:
-    """Rows acquired `rounds` times, `batch` of them each time, those of the greatest score.
+    """In each of `rounds` rounds, the `batch` rows with the greatest scores are acquired.
 
-    Training starts afresh after each, so there are rounds + 1 fits.
+    Training starts afresh after each round, so there are rounds + 1 fits.
     """
 
     rule: str
@@ -56,21 +57,23 @@ class Acquisition:
     def __post_init__(self) -> None:
         if self.rule not in RULES:
             near = difflib.get_close_matches(self.rule, RULES, 1)
-            hint = f"do you mean {near[0]!r}?" if near else f"there are {', '.join(RULES)}"
-            raise ValueError(f"no acquisition rule {self.rule!r}: {hint}")
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(RULES)}"
+            raise ValueError(f"{self.rule!r} is not an acquisition rule; {hint}")
         if self.rounds < 1 or self.batch < 1:
-            raise ValueError(f"rounds and batch are at least 1, not {self.rounds}, {self.batch}")
+            raise ValueError(
+                f"rounds and batch must be at least 1; got {self.rounds}, {self.batch}"
+            )
 
 
 def choices(
     acquisition: Acquisition, source: PoolSource, fold: int, acquired: Sequence[int]
 ) -> Int[np.ndarray, " candidates"]:
-    """Return the rows to choose from; raises PoolTooSmall where they are less than a batch."""
+    """Return the rows to choose from; raises PoolTooSmall where they are fewer than a batch."""
     rows = source.candidates(fold, acquired)
     if len(rows) < acquisition.batch:
         raise PoolTooSmall(
             f"{source.name} has {len(rows)} rows left in its pool, {acquisition.batch} are to be "
-            "acquired: fewer rounds or smaller batches are needed"
+            "acquired: use fewer rounds or smaller batches"
         )
     return rows
 
@@ -86,8 +89,8 @@ def acquire(
 ) -> tuple[int, ...]:
     """Return those of `rows` with the greatest score, or random ones.
 
-    `names` are fold, seed and round, which name the streams; `scaling` is what the posterior
-    was fitted under. Equal scores are taken in the order of `rows`, which is random. Raises
+    `names` are fold, seed and round, which name the streams; the posterior was fitted under
+    `scaling`. Equal scores are taken in the order of `rows`, which is random. Raises
     InferenceDiverged where a score is NaN.
     """
     rule = RULES[acquisition.rule]
@@ -95,10 +98,10 @@ def acquire(
         order = torch.randperm(len(rows), generator=stream("acquire", source, *names))
     else:
         pieces = []
-        for some in np.split(rows, range(CANDIDATES_AT_ONCE, len(rows), CANDIDATES_AT_ONCE)):
+        for chunk in np.split(rows, range(CANDIDATES_AT_ONCE, len(rows), CANDIDATES_AT_ONCE)):
             rng = stream("candidates", source, *names, device=device)  # equal draws everywhere
-            prediction = posterior.predict(source.inputs(some, scaling).to(device), rng)
-            pieces.append(_scores(rule, prediction, len(some)))
+            prediction = posterior.predict(source.inputs(chunk, scaling).to(device), rng)
+            pieces.append(_scores(rule, prediction, len(chunk)))
         order = torch.cat(pieces).argsort(descending=True, stable=True)
     return tuple(rows[order[: acquisition.batch].numpy()].tolist())
 
@@ -108,8 +111,8 @@ def _scores(
 ) -> Float64[Tensor, " points"]:
     if len(prediction) != rows:
         raise ValueError(f"{len(prediction)} predictions for {rows} candidates")
-    scores = rule(prediction).cpu()
+    scores = rule(prediction).detach().cpu()
     if scores.isnan().any():
         raise InferenceDiverged("predicts NaN for rows of the pool")
-    check(prediction)
+    check(prediction, rows)
     return scores

@@ -1,8 +1,8 @@
-r"""Test inputs changed against a posterior: signs of the loss's gradient.
+r"""Adversarial test inputs, by signs of the gradient of a posterior's loss.
 
 The loss is that of the reported prediction, $-\log \tfrac1S \sum_s p(y \mid x, \theta_s)$: its
-gradient weighs a draw by how likely it finds the target. Every gradient has draws of its own,
-the same at all points, and predictions are scored under others (Athalye et al., 2018: attacks
+gradient weighs a draw by the probability that it gives the target. Every gradient has draws of its
+own, the same at all points, and predictions are scored under others (Athalye et al., 2018: attacks
 on random predictions need expectations over their randomness).
 """
 
@@ -28,11 +28,12 @@ POINTS_AT_ONCE = 250
 
 @dataclass(frozen=True)
 class Attacked:
-    """What an attack has made of test inputs."""
+    """Test inputs after an attack."""
 
     inputs: Float[Tensor, "points *features"]
     gradient: Float[Tensor, "points *features"]
-    """Of the loss where the attack began; where it is 0 there was no way to go."""
+    """Gradient of the loss where the attack began; where it is 0 there was no direction to follow.
+    """
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Attack(Perturbation):
 
     averages: int = 1
     surrogate: Surrogate | None = field(default=None, kw_only=True)
-    """Whose loss is raised instead; every posterior then meets the same inputs."""
+    """The fit whose loss is raised instead; every posterior then meets the same inputs."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,20 +73,21 @@ class Attack(Perturbation):
         return loss_and_gradient(posterior, inputs, targets, seeds)[1]
 
     def within(self, inputs: Tensor, start: Tensor, scaling: Scaling) -> Tensor:
-        """Return the inputs brought back to within `size` of where they came from."""
+        """Return the inputs clamped to within `size` of their start."""
         radius = self.radius(start, scaling)
         return self.clamped(inputs.clamp(start - radius, start + radius), scaling)
 
 
 @dataclass(frozen=True)
 class Fgsm(Attack):
-    """x + ε sign ∇L: one step, of the full size.
+    """x + ε sign ∇L: one step of the full size.
 
-    Source: Goodfellow, Shlens and Szegedy (2015), "Explaining and Harnessing Adversarial
-    Examples".
+    Source: Goodfellow, Shlens and Szegedy (2015), "Explaining and Harnessing Adversarial Examples".
     """
 
     kind: ClassVar[str] = "fgsm"
+    title: ClassVar[str] = "Gradient signs (FGSM)"
+    size_name: ClassVar[str] = "ε"
 
     def perturbed(
         self, posterior: Differentiable, split: Split, scaling: Scaling, rng: Generator
@@ -99,7 +101,7 @@ class Fgsm(Attack):
 
 @dataclass(frozen=True)
 class Pgd(Attack):
-    """Steps of sign ∇L, each followed by a projection; of several restarts the worst for a point.
+    """Steps of sign ∇L, each followed by a projection; each point keeps its worst restart.
 
     A step is `step` times the size. Restarts begin anywhere within the size, or at the inputs
     themselves where `random_start` is off. The end of a restart counts and no point before
@@ -114,13 +116,15 @@ class Pgd(Attack):
     random_start: bool = True
 
     kind: ClassVar[str] = "pgd"
+    title: ClassVar[str] = "Projected gradient steps (PGD)"
+    size_name: ClassVar[str] = "ε"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_count(self, "steps", "restarts")
         require_positive(self, "step")
         if self.restarts > 1 and not self.random_start:
-            raise ValueError("several restarts from the inputs themselves end alike")
+            raise ValueError("several restarts need random_start; without it they all end alike")
 
     def perturbed(
         self, posterior: Differentiable, split: Split, scaling: Scaling, rng: Generator
@@ -129,8 +133,8 @@ class Pgd(Attack):
         choosing, *rngs = spawn(rng, self.restarts + 1)
         seeds = [child.initial_seed() for child in spawn(choosing, self.averages)]
         ends, losses, first = [], [], None
-        for own in rngs:
-            end, gradient = self._restart(posterior, split, scaling, own)
+        for restart_rng in rngs:
+            end, gradient = self._restart(posterior, split, scaling, restart_rng)
             ends.append(end)
             first = gradient if first is None else first
             if self.restarts > 1:
@@ -145,7 +149,7 @@ class Pgd(Attack):
     def _restart(
         self, posterior: Differentiable, split: Split, scaling: Scaling, rng: Generator
     ) -> tuple[Tensor, Tensor]:
-        """Return the end, and the gradient where it began."""
+        """Return the final inputs, and the gradient at the start."""
         start, inputs = split.inputs, split.inputs
         radius = self.radius(start, scaling)
         if self.random_start:
@@ -172,20 +176,24 @@ def loss_and_gradient(
     gradient is not finite.
     """
     losses, gradients = [], []
-    for some, own in zip(inputs.split(POINTS_AT_ONCE), targets.split(POINTS_AT_ONCE), strict=True):
-        leaf = some.detach().requires_grad_()
+    for chunk, chunk_targets in zip(
+        inputs.split(POINTS_AT_ONCE), targets.split(POINTS_AT_ONCE), strict=True
+    ):
+        leaf = chunk.detach().requires_grad_()
         with torch.enable_grad():
-            loss = _loss(posterior, leaf, own, seeds)
+            loss = _loss(posterior, leaf, chunk_targets, seeds)
             gradients.append(
                 torch.autograd.grad(loss.sum(), leaf)[0]
                 if loss.requires_grad
-                else torch.zeros_like(some)
+                else torch.zeros_like(chunk)
             )
         losses.append(loss.detach())
     gradient = torch.cat(gradients)
     if not gradient.isfinite().all():
-        odd = int((~gradient.flatten(1).isfinite().all(1)).sum())
-        raise NotDifferentiable(f"the gradient of the loss is not finite at {odd} test points")
+        not_finite = int((~gradient.flatten(1).isfinite().all(1)).sum())
+        raise NotDifferentiable(
+            f"the gradient of the loss is not finite at {not_finite} test points"
+        )
     return torch.cat(losses), gradient
 
 
@@ -193,10 +201,10 @@ def _loss(
     posterior: Differentiable, inputs: Tensor, targets: Tensor, seeds: Sequence[int]
 ) -> Float64[Tensor, " points"]:
     """Return the negative log of the mean probability of each target, in nats."""
-    own = [
+    log_probs = [
         posterior.log_probs(inputs, torch.Generator(inputs.device).manual_seed(seed))
         .gather(1, targets.long()[:, None])
         .squeeze(1)
         for seed in seeds
     ]
-    return math.log(len(own)) - torch.stack(own).double().logsumexp(0)
+    return math.log(len(log_probs)) - torch.stack(log_probs).double().logsumexp(0)

@@ -1,4 +1,4 @@
-"""A case of a suite: data, the network that learns them, and what both are called."""
+"""A case of a suite: data, the network that learns them, and the names of both."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from bnnbench.methods.networks.architectures import Architecture
 
 @dataclass(frozen=True)
 class Case:
-    """A source and the network that is shown it; one source may be shown to several networks.
+    """A source and the network that learns it; one source may go with several networks.
 
     Name and title are for people: no key and no random stream depends on them.
     """
@@ -17,18 +17,18 @@ class Case:
     source: DataSource
     network: Architecture
     name: str = ""
-    """In tables, on the command line and as `dataset` of a record; by default the source's."""
+    """Name in tables, on the command line and as `dataset` of a record; by default the source's."""
     title: str = ""
-    """On pages, such as "MNIST, 640 images, MLP"; by default pages make do with the name."""
+    """Title on pages, such as "MNIST, 640 images, MLP"; by default pages use the name."""
 
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", self.source.name)
 
     def on(self, source: DataSource) -> "Case":
-        """Return the case on what takes its source's place; a name that is the source's follows."""
-        own = self.name != self.source.name
-        return replace(self, source=source, name=self.name if own else source.name)
+        """Return the case on another source; a name that was the old source's becomes the new's."""
+        has_other_name = self.name != self.source.name
+        return replace(self, source=source, name=self.name if has_other_name else source.name)
 
 
 def cases_of(sources: Iterable[DataSource], network: Architecture) -> tuple[Case, ...]:

@@ -1,4 +1,4 @@
-"""What a run is, as canonical JSON; its hash is the run's name on disk."""
+"""The description of a run as canonical JSON; its hash is the run's name on disk."""
 
 import dataclasses
 import hashlib
@@ -11,13 +11,13 @@ from bnnbench.suites.engine.declare.names import name_of
 
 
 def describe(value: object) -> object:
-    """Return plain data that determines `value`; a dataclass goes by its registered name.
+    """Return plain data that determines `value`; a dataclass is described by its registered name.
 
     Raises TypeError for anything that has no canonical form, such as a function.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        told = [f for f in dataclasses.fields(value) if not _left_out(f, value)]
-        fields = {f.name: describe(getattr(value, f.name)) for f in told}
+        included = [f for f in dataclasses.fields(value) if not _left_out(f, value)]
+        fields = {f.name: describe(getattr(value, f.name)) for f in included}
         return {"type": name_of(type(value))} | fields
     if isinstance(value, Mapping):
         return {str(name): describe(item) for name, item in value.items()}
@@ -34,12 +34,12 @@ def describe(value: object) -> object:
 
 
 def _left_out(field: "dataclasses.Field[Any]", value: object) -> bool:
-    """Return whether a field came later than runs that were kept, and has its default."""
+    """Return whether a field is newer than some stored runs and has its default."""
     return "later" in field.metadata and getattr(value, field.name) == field.default
 
 
 def canonical_json(description: object) -> str:
-    """Return the one spelling of a description."""
+    """Return the canonical JSON of a description."""
     return json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 

@@ -1,4 +1,4 @@
-"""What a suite declares, and the runs that follow from it."""
+"""The declarations of a suite, and the runs that follow from them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,8 @@ from functools import cached_property
 from itertools import combinations
 
 from bnnbench.datasets.base import DataSource, PoolSource
-from bnnbench.datasets.conditions.base import Acquired, Condition
+from bnnbench.datasets.conditions.acquired import Acquired
+from bnnbench.datasets.conditions.base import Condition
 from bnnbench.methods.base import BatchedMethod, Method
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.suites.engine.declare.acquisition import Acquisition
@@ -27,7 +28,7 @@ class Evaluation:
 def after_each_fit(
     evaluations: Sequence[Evaluation], acquisition: Acquisition | None
 ) -> list[tuple[Evaluation, ...]]:
-    """Return what is scored after each fit of a run: one fit, but for active learning."""
+    """Return the evaluations after each fit of a run; only active learning has several fits."""
     if acquisition is None:
         return [tuple(evaluations)]
     return [
@@ -38,21 +39,24 @@ def after_each_fit(
 
 @dataclass(frozen=True)
 class Run:
-    """What determines a fit, or the fits of active learning."""
+    """The settings that determine a fit, or the fits of active learning."""
 
     suite: str
     profile: str
     label: str
     case: Case
-    """With the network of this run, which may be the method's own."""
+    """The case with the network of this run, which may be the method's own."""
     method: Method
     fold: int
     seed: int
     acquisition: Acquisition | None = None
     own_architecture: bool = False
-    """Whether the suite gives this method a network of its own."""
+    """True if the suite gives this method its own network."""
     probes: tuple[Probe, ...] = ()
-    """What is measured of the posterior; no posterior is kept, so other probes are another run."""
+    """Measurements of the posterior. Posteriors are not stored, so other probes make another run.
+    """
+    arm: str = ""
+    """The part of the label, after a hyphen, that names the acquisition."""
 
     @property
     def source(self) -> DataSource:
@@ -66,12 +70,13 @@ class Run:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What it is called, by the fields of a record; other names are no other run."""
-        return {"method": self.label, "dataset": self.case.name, "title": self.case.title}
+        """Its names, by fields of a record; changing them makes no other run."""
+        titles = {"dataset": self.case.name, "title": self.case.title}
+        return {"method": self.label, "arm": self.arm, **titles}
 
     @cached_property
     def description(self) -> Mapping[str, object]:
-        """The run as plain data; labels, names and titles are for people and no part of it."""
+        """The run as plain data; labels, names and titles are for people and left out."""
         names = ("suite", "profile", "source", "method", "architecture", "fold", "seed")
         rare = ("acquisition", "own_architecture", "probes")
         rare = [name for name in rare if getattr(self, name)]
@@ -90,10 +95,24 @@ class Reproduces:
     paper: str
     table: str
     departures: tuple[str, ...] = ()
+    whole: bool = True
+    """False for a short profile, whose fewer or smaller runs do not compare with printed scores."""
 
 
 Networks = Architecture | Mapping[str, Architecture]
-"""One for all, or by the name of a case with "default" for the rest."""
+"""One network for all, or networks by the name of a case, with "default" for the rest."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A method in the tables, of active learning with one way to acquire rows."""
+
+    label: str
+    method: str
+    """Label of the method."""
+    name: str = ""
+    """Name of the acquisition, which ends the label; "" without one."""
+    acquisition: Acquisition | None = None
 
 
 @dataclass(frozen=True)
@@ -106,92 +125,105 @@ class Suite:
     methods: Mapping[str, Method]
     evaluations: tuple[Evaluation, ...]
     folds: int = 1
-    """How many folds of each source, at most."""
+    """Largest number of folds of each source."""
     seeds: int = 1
     profile: str = "paper"
     reproduces: tuple[Reproduces, ...] = ()
     fitted_together: int = 20
-    """At most this many folds and seeds are one task; 1 where a network gains nothing by it."""
+    """Largest number of folds and seeds in one task; 1 where a network gains nothing by more."""
     optional: tuple[str, ...] = ()
     """Names of cases that take part only where their files are already on this machine."""
     optional_methods: tuple[str, ...] = ()
     """Labels of methods that take part only where the packages they need are installed."""
     own_architectures: Mapping[str, Networks] = field(default_factory=dict)
-    """The networks of methods, by label, that do not take the case's."""
+    """Label → the networks of a method that does not take the case's."""
     own_settings: Mapping[str, Mapping[str, Method]] = field(default_factory=dict)
-    """Name of a case → label → the method with the settings that are its own there."""
+    """Name of a case → label → the method with its settings for that case."""
     acquisitions: Mapping[str, Acquisition] = field(default_factory=dict)
-    """Active learning: what is added to a method's label → how rows are acquired. Every method
-    takes part once with each; the sources are pools."""
+    """Active learning: suffix of a method's label → rule by which rows are acquired. Every method
+    takes part once with each; the sources are pools.
+    """
     reference: str | None = None
-    """The label of a method that is taken for the truth: the distance of every other method's
-    predictions to its predictions is a score."""
+    """The label of a method that serves as the truth: the distance of every other method's
+    predictions to its predictions is a score.
+    """
     probes: tuple[Probe, ...] = ()
-    """What is measured of every posterior after its last fit, beside `evaluations`."""
+    """Measurements of every posterior after its last fit, beside `evaluations`."""
 
     def __post_init__(self) -> None:
         self._check_acquisitions()
-        settings = [label for own in self.own_settings.values() for label in own]
-        named = {*self.own_architectures, *self.optional_methods, *settings}
-        if strangers := named - self.methods.keys():
+        for condition in (evaluation.condition for evaluation in self.evaluations):
+            if not isinstance(condition, Condition):
+                raise TypeError(
+                    f"{type(condition).__name__} is not a test condition: it lacks some of name, "
+                    "traits, sources, with_sources, origin and select "
+                    "(see bnnbench.datasets.conditions.base.Condition)"
+                )
+        settings = [label for methods in self.own_settings.values() for label in methods]
+        labels_used = {*self.own_architectures, *self.optional_methods, *settings}
+        if strangers := labels_used - self.methods.keys():
             raise ValueError(f"no method has the label {', '.join(sorted(strangers))}")
         labels: dict[str, str] = {}
         for label, method in self.methods.items():
-            what = canonical_json(describe([method, self.own_architectures.get(label)]))
-            if (same := labels.setdefault(what, label)) != label:
-                raise ValueError(f"{same!r} and {label!r} are the same method: {method}")
+            identity = canonical_json(describe([method, self.own_architectures.get(label)]))
+            if (twin := labels.setdefault(identity, label)) != label:
+                raise ValueError(f"{twin!r} and {label!r} are the same method: {method}")
         self._check_cases()
 
     def _check_cases(self) -> None:
         names = [case.name.casefold() for case in self.cases]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(
-                f"needed a name of its own for each case; {twice[0]!r} stands for "
+                f"each case needs its own name, but {twice[0]!r} is the name of "
                 f"{names.count(twice[0])}: give them names, as in Case(source, network, name)"
             )
-        for one, other in combinations(self.cases, 2):
-            if one.source != other.source:
+        for first, second in combinations(self.cases, 2):
+            if first.source != second.source:
                 continue
             for label in self.methods:
-                if self._what(one, label) == self._what(other, label):
+                if self._what(first, label) == self._what(second, label):
                     raise ValueError(
-                        f"the runs of {label!r} on {one.name!r} and on {other.name!r} are the "
+                        f"the runs of {label!r} on {first.name!r} and on {second.name!r} are the "
                         "same: their sources, networks and settings are equal. Leave one case "
                         "out, or give the method networks by case in own_architectures"
                     )
 
     def _what(self, case: Case, label: str) -> tuple[Method, Architecture]:
-        """Return what of a run the label and the network of a case determine."""
+        """Return the method and network of a run that the label and the case determine."""
         return self.method_for(case, label), self.architecture_for(case, label)
 
     def _check_acquisitions(self) -> None:
         rules = list(self.acquisitions.values())
         if any(rules.count(rule) > 1 for rule in rules):
-            raise ValueError(f"two arms acquire alike: {self.acquisitions}")
+            raise ValueError(f"two arms have the same acquisition rule: {self.acquisitions}")
         if len({rule.rounds for rule in rules}) > 1:
-            raise ValueError(f"all arms make equally many acquisitions: {self.acquisitions}")
+            raise ValueError(f"all arms must have the same number of rounds: {self.acquisitions}")
         attacks = [e.condition.name for e in self.evaluations if isinstance(e.condition, Attack)]
         if rules and attacks:
-            raise ValueError(f"active learning is not scored under attacks; got {attacks[0]}")
+            raise ValueError(f"active learning cannot be scored under attacks; got {attacks[0]}")
         if odd := [arm for arm in self.acquisitions if not arm or "-" in arm]:
-            raise ValueError(f"the name of an arm has letters and no '-': {odd[0]!r}")
-        if rules and (no := [c.name for c in self.cases if not isinstance(c.source, PoolSource)]):
-            raise ValueError(f"active learning needs pools (`ActivePool`); not one: {no[0]}")
+            raise ValueError(f"the name of an arm must not be empty nor have a '-': {odd[0]!r}")
+        if rules and (
+            others := [c.name for c in self.cases if not isinstance(c.source, PoolSource)]
+        ):
+            raise ValueError(
+                f"active learning needs pools (`ActivePool`); this is not one: {others[0]}"
+            )
 
     @property
-    def arms(self) -> tuple[tuple[str, str, Acquisition | None], ...]:
-        """Label in the tables, label of the method and acquisition, in the order of the tables."""
+    def arms(self) -> tuple[Arm, ...]:
+        """Every method with each acquisition, in the order of the tables."""
         if not self.acquisitions:
-            return tuple((label, label, None) for label in self.methods)
+            return tuple(Arm(label, label) for label in self.methods)
         return tuple(
-            (f"{label}-{arm}", label, acquisition)
+            Arm(f"{label}-{arm}", label, arm, acquisition)
             for label in self.methods
             for arm, acquisition in self.acquisitions.items()
         )
 
     @property
     def final_evaluations(self) -> tuple[Evaluation, ...]:
-        """What is scored after the last fit of a run."""
+        """The evaluations after the last fit of a run."""
         acquisition = next(iter(self.acquisitions.values()), None)
         return after_each_fit(self.evaluations, acquisition)[-1]
 
@@ -209,21 +241,23 @@ class Suite:
     def runs(self) -> Iterator[Run]:
         """Return every run, folds and seeds innermost."""
         for case in self.cases:
-            for name, label, acquisition in self.arms:
-                own = replace(case, network=self.architecture_for(case, label))
+            for arm in self.arms:
+                network = self.architecture_for(case, arm.method)
+                case_with_network = replace(case, network=network)
                 for fold in range(min(self.folds, case.source.folds)):
                     for seed in range(self.seeds):
                         yield Run(
                             self.name,
                             self.profile,
-                            name,
-                            own,
-                            self.method_for(case, label),
+                            arm.label,
+                            case_with_network,
+                            self.method_for(case, arm.method),
                             fold,
                             seed,
-                            acquisition,
-                            label in self.own_architectures,
+                            arm.acquisition,
+                            arm.method in self.own_architectures,
                             self.probes,
+                            arm.name,
                         )
 
 

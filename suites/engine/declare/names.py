@@ -1,7 +1,7 @@
-"""Registered names of every class that a record describes, and the classes behind them.
+"""Registered names of the classes that a record describes.
 
-A key and a random stream depend on these names, never on where a class lies: moving a file
-changes a path in a table, and no number.
+A key and a random stream depend on these names, never on a class's module: moving a file changes a
+path in a table, and no number.
 """
 
 import functools
@@ -42,13 +42,13 @@ def class_name(name: str) -> str:
 def kind_of(name: str) -> type:
     """Return the class of a registered name, or of a stranger's "module:Class".
 
-    Raises ImportError where it is not there.
+    Raises ImportError where there is no such class.
     """
-    module, _, kind = path_of(name).partition(":")
-    found = getattr(importlib.import_module(module), kind, None) if kind else None
-    if not isinstance(found, type):
+    module, _, attribute = path_of(name).partition(":")
+    result = getattr(importlib.import_module(module), attribute, None) if attribute else None
+    if not isinstance(result, type):
         raise ImportError(f"there is no class {name}")
-    return found
+    return result
 
 
 def name_of(kind: type) -> str:

@@ -24,22 +24,22 @@ FITS_IN_MEMORY = 2
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A fit that stands in for the posterior under attack, one for all runs of a fold.
+    """A fit that is attacked in place of the posteriors, one for all runs of a fold.
 
-    Adversarial inputs often transfer between networks (Papernot et al., 2016). Where a
-    posterior bears attacks on itself but not those on a surrogate, its gradient is masked.
+    Adversarial inputs often transfer between networks (Papernot et al., 2016). Where a posterior
+    withstands attacks on itself but not those on a surrogate, its gradient is masked.
     """
 
     name: str
-    """What it is called in the name of an attack."""
+    """Its name within the name of an attack."""
     method: Method
     architecture: Architecture | Mapping[str, Architecture]
-    """One for all, or by source name with "default" for the rest."""
+    """One network for all, or networks by source name with "default" for the rest."""
 
     def fitted(self, source: DataSource, fold: int, device: torch.device) -> Differentiable:
-        """Return the surrogate's posterior, which the last few calls keep in memory.
+        """Return the surrogate's posterior; the latest few stay in memory.
 
-        Raises `NotDifferentiable` where it has no gradient, or none came of its fit.
+        Raises `NotDifferentiable` where it has no gradient, or its fit diverged.
         """
         return _fitted(_Fit(self, source, fold, str(device)))
 
@@ -53,7 +53,7 @@ class Surrogate:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """A fit, which is what it is by all of its settings."""
+    """A fit, equal to another if all settings are equal."""
 
     surrogate: Surrogate
     source: DataSource

@@ -1,4 +1,4 @@
-"""Where tasks are carried out: one file per place, all with the same face."""
+"""Executors of tasks, one file each, all with the same interface."""
 
 import importlib.util
 import os
@@ -19,12 +19,12 @@ NEEDS: Mapping[str, str] = {"ray": "ray", "slurm": "submitit"}
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may take."""
+    """Time and memory that one run may take."""
 
     seconds: float | None = None
-    """Runs that are fitted together may take as many times this."""
+    """Time limit of one run; runs that are fitted together have the sum of theirs."""
     bytes: int | None = None
-    """Resident memory of the worker, libraries included."""
+    """Limit on the worker's resident memory, libraries included."""
 
     def __bool__(self) -> bool:
         return self.seconds is not None or self.bytes is not None
@@ -32,26 +32,26 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """How many workers there are, what one gets, and where."""
+    """The number of workers, their resources and their place."""
 
     workers: int = 1
     limits: Limits = field(default=Limits())
     gpus: float = 0.0
-    """Of each worker; Ray shares one among several where this is a fraction."""
+    """GPUs of each worker; where this is a fraction, Ray shares one among several."""
     address: str | None = None
-    """Of a Ray cluster; "local" has Slurm's jobs carried out on this machine."""
+    """Address of a Ray cluster; "local" has Slurm's jobs carried out on this machine."""
     partition: str | None = None
-    """Of Slurm."""
+    """Slurm partition."""
     minutes: int = 240
-    """How long one of Slurm's jobs may take; it is then put into the queue again."""
+    """Time limit of each Slurm job; it is then put into the queue again."""
     folder: Path = field(default=Path(".jobs"))
-    """Of files of Slurm's jobs, on a disk that they share with the driver; removed in the end."""
+    """Folder of files of Slurm's jobs, on a disk shared with the driver; removed at the end."""
     pulse: Path | None = None
-    """On that disk too: what the driver renews while it lives. Jobs end when it does."""
+    """File on that disk that the driver renews while it lives. Jobs end when it does."""
 
 
 def lacks(name: str) -> str | None:
-    """Return what to install before the executor of that name can be used, or None."""
+    """Return an instruction to install the executor's package, or None if it is installed."""
     package = NEEDS.get(name)
     if package is None or importlib.util.find_spec(package):
         return None
@@ -59,7 +59,7 @@ def lacks(name: str) -> str | None:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What every executor does with tasks, and what it tells of them."""
+"""The interface of executors, and the events that they report."""
 
 import importlib
 import os
@@ -14,16 +14,16 @@ from bnnbench.suites.engine.run import memory
 from bnnbench.suites.engine.run.execute import Outcome, Task
 
 PAUSE_SECONDS = 0.5
-"""How long to wait before asking again where other drivers have all tasks that are left."""
+"""Pause before asking again for a task, where other drivers hold all that remain."""
 
 
 class ExecutorUnavailable(RuntimeError):
-    """An executor cannot work here; says why, and the cure."""
+    """An executor cannot work here; the message says why, and the cure."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """What is left of a task whose process died or was stopped: the reason."""
+    """The reason why a task's process died or was stopped."""
 
     reason: str
 
@@ -33,36 +33,35 @@ Result = tuple[Task, list[Outcome] | Lost]
 
 @runtime_checkable
 class Watcher(Protocol):
-    """Whoever wants to know how far the tasks are."""
+    """A display of the progress of tasks."""
 
     def started(self, task: Task) -> None: ...
 
     def progressed(self, task: Task, done: int, total: int, loss: float) -> None: ...
 
     def lost(self, task: Task, reason: str) -> None:
-        """Hear that a task's process died, and how it goes on; the task itself starts no more."""
+        """Report that a task's process died, and how the task continues, under other names."""
         ...
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Carries out tasks, wherever that is."""
+    """Carries out tasks on some kind of worker."""
 
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in the order in which they finish.
 
-        A task is asked for when there is a place for it; None says that there is none just
-        now, and to ask again. A task that is lost comes back as one result for each run.
-        Errors of the engine or of a data source are raised; closing the iterator stops
-        what still runs.
+        A task is requested when a worker is free; None means that there is none at present, and to
+        ask again. A lost task comes back as one result for each run. Errors of the engine or of a
+        data source are raised; closing the iterator stops the running tasks.
         """
         ...
 
 
 def executor(name: str, settings: Settings) -> Executor:
     """Return the executor of that name."""
-    module, _, kind = EXECUTORS[name].partition(":")
-    return getattr(importlib.import_module(module), kind)(settings)
+    module, _, class_name = EXECUTORS[name].partition(":")
+    return getattr(importlib.import_module(module), class_name)(settings)
 
 
 def prepare_process() -> None:

@@ -57,7 +57,7 @@ class Processes:
                 worker.dismiss()
 
     def _patience(self, turns: Turns, busy: int) -> float | None:
-        """Return how many seconds to listen before looking at anything else."""
+        """Return the seconds to listen before checking limits and new tasks, None for no end."""
         if self.settings.limits:
             return TICK_SECONDS
         waiting = busy < self.settings.workers and not turns.over

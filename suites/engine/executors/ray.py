@@ -1,4 +1,4 @@
-"""Workers on the machines of a Ray cluster; what a lost machine had goes to another one."""
+"""Workers on the machines of a Ray cluster; tasks of a lost machine go to another one."""
 
 import logging
 import os
@@ -23,15 +23,15 @@ from bnnbench.suites.engine.executors.worker import Message, Worker, throttled
 from bnnbench.suites.engine.run.execute import Task
 
 SHARED = ("BNNBENCH_DATA", "BNNBENCH_OFFLINE", own_files.VARIABLE)
-"""What a place takes over of the driver's environment."""
+"""Variables of the driver's environment that workers inherit."""
 
 SECONDS_BETWEEN_REPORTS = 1.0
 
 FALSE_STARTS = 5
-"""So many places in a row that end before they are ready are no accident."""
+"""Number of workers in a row that end before they are ready, which is no accident."""
 
 
-class Place:
+class Host:
     """One core of a machine, and its share of a GPU: an actor that has a worker there.
 
     The worker is a process of its own, so that limits hold and its death has a reason.
@@ -47,25 +47,25 @@ class Place:
             self._worker = Worker(self._limits)
 
     def carry_out(self, task: Task) -> Iterator[Message]:
-        """Yield what is heard of a task, the last of which is how it ended."""
+        """Yield the messages of a task, the last of which is its ending."""
         self.ready()
         assert self._worker
         reports: deque[Message] = deque()
         listen = throttled(
             lambda *report: reports.append(("progress", report)), pause=SECONDS_BETWEEN_REPORTS
         )
-        for kind, content in self._worker.messages(task):
-            if kind == "progress":
+        for event, content in self._worker.messages(task):
+            if event == "progress":
                 listen(*content)
             else:
-                reports.append((kind, content))
+                reports.append((event, content))
             while reports:
                 yield reports.popleft()
 
 
 @dataclass
 class _Hired:
-    """An actor and what is awaited of it: that it is ready, or the next message of its task."""
+    """An actor and its pending reply: that it is ready, or the next message of its task."""
 
     actor: Any
     awaited: Any
@@ -75,7 +75,7 @@ class _Hired:
 
 @dataclass(frozen=True)
 class Ray:
-    """Carries out tasks on `settings.workers` places at once."""
+    """Carries out tasks on `settings.workers` hosts at once."""
 
     settings: Settings
 
@@ -93,23 +93,23 @@ class Ray:
                             watcher.started(turn.task)
                     if turns.over and not any(hired.turn for hired in crew):
                         return
-                    for hired in _heard(ray, crew):
-                        kind, content = _message(ray, hired)
+                    for hired in _with_reply(ray, crew):
+                        event, content = _message(ray, hired)
                         turn = hired.turn
-                        if kind == "ready":
+                        if event == "ready":
                             false_starts = 0
-                        elif kind == "gone":
+                        elif event == "gone":
                             false_starts += not hired.ready
                             if false_starts == FALSE_STARTS:
                                 raise ExecutorUnavailable(
                                     f"Ray's workers end as they start: {content}"
                                 )
                             crew[crew.index(hired)] = _hire(ray, self.settings)
-                        if turn and kind == "progress":
+                        if turn and event == "progress":
                             watcher.progressed(turn.task, *content)
                         elif turn:
                             hired.turn = hired.awaited = None
-                            yield from turns.settle(turn, (kind, content))
+                            yield from turns.settle(turn, (event, content))
             finally:
                 for hired in crew:
                     with suppress(Exception):  # the cluster may be gone
@@ -117,11 +117,11 @@ class Ray:
 
 
 def _hire(ray: Any, settings: Settings) -> _Hired:
-    """Return a new actor, which Ray starts where it finds room, perhaps later."""
+    """Return a new actor, which Ray starts once it has room."""
     options: dict[str, Any] = {"num_cpus": 1, "num_gpus": settings.gpus}
     if settings.limits.bytes:
         options["memory"] = settings.limits.bytes
-    actor = ray.remote(**options)(Place).remote(settings.limits)
+    actor = ray.remote(**options)(Host).remote(settings.limits)
     return _Hired(actor, actor.ready.remote())
 
 
@@ -131,18 +131,18 @@ def _assign(hired: _Hired, turn: Turn) -> None:
     hired.awaited = hired.actor.carry_out.options(num_returns="streaming").remote(turn.task)
 
 
-def _heard(ray: Any, crew: list[_Hired]) -> list[_Hired]:
-    """Return those of whom something is to be heard, after waiting for the first a while."""
+def _with_reply(ray: Any, crew: list[_Hired]) -> list[_Hired]:
+    """Return the actors with a reply, after waiting a while for the first."""
     awaited = [hired.awaited for hired in crew if hired.awaited is not None]
     if not awaited:
         time.sleep(PAUSE_SECONDS)
         return []
-    found, _ = ray.wait(awaited, num_returns=1, timeout=PAUSE_SECONDS, fetch_local=False)
-    return [hired for hired in crew if any(hired.awaited is one for one in found)]
+    replied, _ = ray.wait(awaited, num_returns=1, timeout=PAUSE_SECONDS, fetch_local=False)
+    return [hired for hired in crew if any(hired.awaited is reply for reply in replied)]
 
 
 def _message(ray: Any, hired: _Hired) -> tuple[Any, Any]:
-    """Return what is heard: a message of the task, "ready", or "gone" with the reason."""
+    """Return the actor's reply: a message of the task, "ready", or "gone" with the reason."""
     try:
         if not hired.ready:
             ray.get(hired.awaited)
@@ -163,7 +163,7 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def _cluster(settings: Settings) -> Iterator[Any]:
-    """Connect to the cluster, or start one on this machine, and give up what was begun."""
+    """Connect to the cluster, or start one on this machine; shut it down at the end."""
     import ray
 
     shared = {name: os.environ[name] for name in SHARED if os.environ.get(name)}
@@ -181,7 +181,7 @@ def _cluster(settings: Settings) -> Iterator[Any]:
         raise ExecutorUnavailable(
             f"no Ray cluster at --address {settings.address}: {error}"
         ) from error
-    for number, handler in handlers.items():  # Ray would end this process with no word
+    for number, handler in handlers.items():  # Ray's would end this process silently
         signal.signal(number, handler)
     try:
         _check_resources(ray, settings)
@@ -191,9 +191,11 @@ def _cluster(settings: Settings) -> Iterator[Any]:
 
 
 def _check_resources(ray: Any, settings: Settings) -> None:
-    """Raise `ExecutorUnavailable` unless one machine of the cluster can have a worker."""
+    """Raise `ExecutorUnavailable` unless one machine of the cluster has room for a worker."""
     machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    wanted = {"CPU": 1.0, "GPU": settings.gpus, "memory": float(settings.limits.bytes or 0)}
-    if not any(all(has.get(n, 0.0) >= wanted[n] for n in wanted) for has in machines):
-        asked = ", ".join(f"{amount:g} {name}" for name, amount in wanted.items() if amount)
-        raise ExecutorUnavailable(f"no machine of the Ray cluster has what a worker needs: {asked}")
+    needed = {"CPU": 1.0, "GPU": settings.gpus, "memory": float(settings.limits.bytes or 0)}
+    if not any(all(resources.get(n, 0.0) >= needed[n] for n in needed) for resources in machines):
+        amounts = ", ".join(f"{amount:g} {name}" for name, amount in needed.items() if amount)
+        raise ExecutorUnavailable(
+            f"no machine of the Ray cluster has what a worker needs: {amounts}"
+        )

@@ -12,13 +12,13 @@ from bnnbench.suites.engine.run.execute import Task, execute
 
 @dataclass(frozen=True)
 class Serial:
-    """Carries out tasks in order; whatever kills one kills the suite, so there are no limits."""
+    """Carries out tasks in order. Whatever kills one kills the suite, so there are no limits."""
 
     settings: Settings
 
     def __post_init__(self) -> None:
         if self.settings.limits:
-            raise ValueError("a process cannot stop itself: the serial executor has no limits")
+            raise ValueError("the serial executor has no limits, as a process cannot stop itself")
 
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in order."""

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     import submitit
 
 REQUEUES = 20
-"""A job that reaches its time limit goes on from its checkpoint, this often at most."""
+"""Largest number of times that a job which reaches its time limit continues from its checkpoint."""
 
 SECONDS_TO_END = 10
-"""How long jobs on this machine are waited for when they were cancelled."""
+"""Time to wait for jobs on this machine to end when they were cancelled."""
 
 BYTES_TO_START = 2**30
-"""What a job's memory limit allows beside that of its worker."""
+"""Part of a job's memory limit beyond that of its worker."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Carries out a task in a process of its own, on a machine of the cluster."""
+    """Carries out a task in a separate process, on a machine of the cluster."""
 
     limits: Limits
     pulse: Path | None
@@ -52,7 +52,7 @@ class Job:
         return ending
 
     def checkpoint(self, task: Task) -> "submitit.helpers.DelayedSubmission":
-        """Return what is put into the queue when the job is preempted or out of time."""
+        """Return the job to queue when this one is preempted or out of time."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self, task)
@@ -101,8 +101,8 @@ class Slurm:
             )
         except (RuntimeError, ValueError) as error:
             raise ExecutorUnavailable(
-                f"no Slurm here: {error} Start where srun and sbatch are, or try it by "
-                "--address local"
+                f"Slurm is unavailable: {error} Start on a machine with srun and sbatch, or "
+                "use --address local to run the jobs here"
             ) from error
         optional: dict[str, Any] = {"slurm_partition": settings.partition}
         if limits.bytes:
@@ -118,13 +118,13 @@ class Slurm:
         return submitter
 
     def _cancel(self, jobs: Iterable[Any]) -> None:
-        """End the jobs and remove what they have written."""
+        """End the jobs and remove their files."""
         jobs = list(jobs)
         for job in jobs:
-            with suppress(Exception):  # what has ended cannot be cancelled
+            with suppress(Exception):  # a job that has ended cannot be cancelled
                 job.cancel(check=False)
-        give_up = time.monotonic() + SECONDS_TO_END
-        while self.settings.address and time.monotonic() < give_up:
+        deadline = time.monotonic() + SECONDS_TO_END
+        while self.settings.address and time.monotonic() < deadline:
             if all(job.done() for job in jobs):
                 break
             time.sleep(TICK_SECONDS)
@@ -132,21 +132,21 @@ class Slurm:
 
 
 def _watching(path: Path | None) -> Callable[[], None]:
-    """Return a function that ends this process when the driver stopped renewing its file."""
+    """Return a function that raises an error once the driver stopped renewing its file."""
     pulse, latest = path and Pulse(path), time.monotonic()
 
-    def look() -> None:
+    def check_driver() -> None:
         nonlocal latest
         if pulse and time.monotonic() - latest > SECONDS_BETWEEN_BEATS:
             latest = time.monotonic()
             if not pulse.beats():
                 raise RuntimeError("the driver has ended")
 
-    return look
+    return check_driver
 
 
 def _ending(job: Any) -> Ending:
-    """Return how a job's task ended; a job without a result has died."""
+    """Return the ending of a job's task; a job without a result has died."""
     from submitit.core.utils import FailedJobError, UncompletedJobError
 
     try:

@@ -1,4 +1,4 @@
-"""Tasks in the order in which they are handed out, those that must go again first."""
+"""Tasks in the order in which they are handed out; those to be repeated come first."""
 
 import pickle
 from collections import Counter, deque
@@ -10,10 +10,10 @@ from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Lost, Res
 from bnnbench.suites.engine.run.execute import Task
 
 ATTEMPTS = 2
-"""A run whose process dies starts again in a fresh one, this often in all."""
+"""Largest number of attempts at a run whose process dies; each has a fresh process."""
 
 MOVES = 10
-"""A task whose machine is lost goes to another one, this often at most."""
+"""Largest number of times that a task whose machine is lost goes to another one."""
 
 Ending = tuple[str, Any]
 """done: outcomes. error: an exception. died: a process ended or took too much memory. late: it
@@ -22,16 +22,16 @@ ran too long. gone: the machine was lost, which is not the task's fault. All wit
 
 @dataclass(frozen=True)
 class Turn:
-    """A task and which attempt at it this is."""
+    """A task and the number of the attempt."""
 
     task: Task
     attempt: int = 1
 
 
 class Turns:
-    """What is left to hand out, and what becomes of it.
+    """The tasks to hand out, and their endings.
 
-    None among the tasks says that nothing is to be had just now.
+    None among the tasks means that there is none at present.
     """
 
     def __init__(self, tasks: Iterable[Task | None], watcher: Watcher) -> None:
@@ -43,11 +43,11 @@ class Turns:
 
     @property
     def over(self) -> bool:
-        """Whether no turn will come any more, unless a task that is handed out is lost."""
+        """True if no turn is to come, unless a task that was handed out is lost."""
         return self._over and not self._again
 
     def next(self) -> Turn | None:
-        """Return the next turn, or None where there is none just now."""
+        """Return the next turn, or None where there is none at present."""
         if self._again:
             return self._again.popleft()
         try:
@@ -58,25 +58,27 @@ class Turns:
         return task and Turn(task)
 
     def settle(self, turn: Turn, ending: Ending) -> list[Result]:
-        """Return the result of a turn, if it has one and does not go again; raises errors."""
-        kind, content = ending
-        if kind == "error":
+        """Return the result of a turn, or none if its task is repeated; raises its error."""
+        event, content = ending
+        if event == "error":
             raise content
-        if kind == "done":
+        if event == "done":
             return [(turn.task, content)]
-        again = {"died": self._once_more, "late": _never, "gone": self._elsewhere}[kind]
-        if how := again(turn):
-            self._watcher.lost(turn.task, f"{content}; {how}")
+        retry = {"died": self._once_more, "late": _never, "gone": self._elsewhere}[event]
+        if plan := retry(turn):
+            self._watcher.lost(turn.task, f"{content}; {plan}")
             return []
         return [(turn.task, Lost(content))]
 
     def _once_more(self, turn: Turn) -> str | None:
-        """Runs that were fitted together go one by one, so that the one to blame falls alone."""
+        """Repeat the runs one by one, so that only the one that kills its process is lost."""
         if turn.attempt >= ATTEMPTS:
             return None
-        alone = [Turn(replace(turn.task, runs=(r,)), turn.attempt + 1) for r in turn.task.runs]
-        self._again.extendleft(reversed(alone))
-        return "trying its runs one by one" if len(alone) > 1 else "trying once more"
+        single_runs = [
+            Turn(replace(turn.task, runs=(r,)), turn.attempt + 1) for r in turn.task.runs
+        ]
+        self._again.extendleft(reversed(single_runs))
+        return "trying its runs one by one" if len(single_runs) > 1 else "trying once more"
 
     def _elsewhere(self, turn: Turn) -> str | None:
         self._moves[turn] += 1
@@ -87,13 +89,13 @@ class Turns:
 
 
 def _never(turn: Turn) -> None:
-    """A run that took too long would do so again."""
+    """Return None: a run that took too long would do so again."""
 
 
 def check_that_it_travels(task: Task) -> None:
-    """Raise `ExecutorUnavailable` for a task that processes of another program could not read."""
+    """Raise `ExecutorUnavailable` for a task that cannot be unpickled in another program."""
     if b"__main__" in pickle.dumps(task):
         raise ExecutorUnavailable(
-            f"{task.name}: a class that is defined in the file that was started cannot be found "
-            "by processes elsewhere; put it into a module, and import it"
+            f"{task.name}: a class that is defined in the started file cannot be found by "
+            "processes on other machines; put it into a module, and import it"
         )

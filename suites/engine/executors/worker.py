@@ -1,4 +1,4 @@
-"""A process that carries out one task after another and is stopped where one takes too much."""
+"""A worker process: it carries out tasks in turn, and is stopped where one exceeds a limit."""
 
 import contextlib
 import multiprocessing
@@ -20,38 +20,38 @@ from bnnbench.suites.engine.run import memory
 from bnnbench.suites.engine.run.execute import Task, execute
 
 Message = tuple[str, Any]
-"""progress: done, total, loss. Else how the task ended, see `turns.Ending`."""
+""""progress" with done, total, loss; else the ending of the task, see `turns.Ending`."""
 
 TICK_SECONDS = 0.05
-"""How often limits are looked at."""
+"""Seconds between checks of the limits."""
 
 SECONDS_BETWEEN_REPORTS = 0.1
 
 _DRIVERS_OWN = {signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2}
-"""Signals that a terminal or a scheduler sends to all, and that the driver alone answers."""
+"""Signals that a terminal or a scheduler sends to all processes and only the driver handles."""
 
 _SPAWN = multiprocessing.get_context("spawn")
 
 
 class Worker:
-    """A process of this machine and this end of the pipe to it."""
+    """A process of this machine and the driver's end of the pipe to it."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._runs = 1
         self._since: float | None = None
-        self.pipe, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_work, args=(theirs,), daemon=True)
+        self.pipe, worker_end = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_work, args=(worker_end,), daemon=True)
         resource_tracker.ensure_running()  # starting it with the first worker unblocks signals
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _DRIVERS_OWN)
         try:
             self._process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        theirs.close()  # so that the worker's death ends the pipe
+        worker_end.close()  # so that the worker's death ends the pipe
 
     def assign(self, task: Task) -> None:
-        """Send the task; that a worker is dead shows when its answer is awaited."""
+        """Send the task; a dead worker is noticed when its answer is awaited."""
         self._runs, self._since = len(task.runs), None
         if self._limits.bytes and self._process.pid:
             memory.reset_high_water_mark(self._process.pid)
@@ -59,23 +59,23 @@ class Worker:
             self.pipe.send(task)
 
     def message(self, readable: bool) -> Message | None:
-        """Return what the worker says if its pipe is readable, else whether it must be stopped."""
+        """Return the worker's message if its pipe is readable, else its ending if stopped."""
         if not readable:
             return self._stopped()
         try:
-            kind, content = self.pipe.recv()
+            event, content = self.pipe.recv()
         except (EOFError, OSError):
             self._process.join(10)
             code = self._process.exitcode
             self.dismiss()
             return "died", _ending(code)
-        if kind == "begun":
+        if event == "begun":
             self._since = time.monotonic()
             return None
-        return kind, content
+        return event, content
 
     def messages(self, task: Task, waiting: Callable[[], None] = lambda: None) -> Iterator[Message]:
-        """Carry out one task, and yield what is heard of it up to how it finished."""
+        """Carry out one task, and yield its messages, the last of which is its ending."""
         self.assign(task)
         while True:
             if message := self.message(self.pipe.poll(TICK_SECONDS)):
@@ -85,14 +85,14 @@ class Worker:
             waiting()
 
     def dismiss(self) -> None:
-        """Close the pipe, which ends an idle worker, and wait for the end."""
+        """Close the pipe, which ends an idle worker, and wait for its process to end."""
         self.pipe.close()
         self._process.join(10)
         self._kill()
 
     @property
     def lives(self) -> bool:
-        """Whether it can be given another task."""
+        """True if the worker can be given another task."""
         return not self.pipe.closed
 
     def terminate(self) -> None:
@@ -105,7 +105,7 @@ class Worker:
             self._process.join()
 
     def _stopped(self) -> Message | None:
-        """Kill the process if its task takes more than it may, and return what it took."""
+        """Kill the process if its task exceeds a limit, and return the message that says so."""
         if self._since is None:
             return None
         limits, message = self._limits, None
@@ -121,12 +121,12 @@ class Worker:
 
 
 def _too_long(seconds: float, runs: int) -> str:
-    each = f" for each of {runs} runs fitted together" if runs > 1 else ""
-    return f"ran longer than {seconds:g} s{each}"
+    per_run = f" for each of {runs} runs fitted together" if runs > 1 else ""
+    return f"ran longer than {seconds:g} s{per_run}"
 
 
 def _ending(code: int | None) -> str:
-    """Return in words how a process ended."""
+    """Return a sentence on how a process ended."""
     if code is None:
         return "the worker closed its pipe"
     if code < 0:
@@ -155,7 +155,7 @@ def _work(pipe: Connection) -> None:
 
 
 def _die_with_the_driver() -> None:
-    """End this process when the driver's ends, even by a signal that it could not handle."""
+    """End this process when the driver ends, even by a signal that it could not handle."""
     driver = multiprocessing.parent_process()
     assert driver is not None
     driver.join()
@@ -163,7 +163,7 @@ def _die_with_the_driver() -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return the error with its traceback as a note, or in words where it cannot travel."""
+    """Return the error with its traceback as a note, or as text where it cannot be pickled."""
     text = traceback.format_exc()
     error.add_note(f"In a worker process:\n{text}")
     try:

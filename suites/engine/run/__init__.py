@@ -1,1 +1,1 @@
-"""From one run to one record."""
+"""Carries out runs: each run becomes one record."""

@@ -1,44 +1,58 @@
-"""What is known of a run while it is carried out: fitted, asked to predict, given further rows."""
+"""The state of a run while it is carried out: fitted, evaluated, given further rows."""
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
 
-from bnnbench.datasets.base import Dataset
+from bnnbench.datasets.base import Dataset, PoolSource
+from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.datasets.reading import cache
+from bnnbench.datasets.reading.foreign_text import shortened
 from bnnbench.methods.base import InferenceDiverged, Posterior
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.engine.declare.grid import Run
+from bnnbench.suites.engine.run.data_guard import sound
 from bnnbench.suites.engine.store.record import Status
+
+LONGEST_ERROR = 20_000
+"""Characters of an error that are kept; of a longer one, its beginning and its end."""
 
 
 @dataclass
 class Attempt:
-    """What is known of one run while it is carried out."""
+    """The state of one run while it is carried out."""
 
     run: Run
     start: Dataset
-    """What the run begins with; its target's scale is that of all predictions it keeps."""
+    """The first training data; its target's scale is that of all stored predictions."""
     acquired: tuple[int, ...] = ()
     data: Dataset = field(init=False)
-    """What the posterior is fitted to."""
+    """The training data of the current fit."""
     status: Status = "completed"
     error: str | None = None
+    failed_at: str | None = None
+    """File, line and function that raised the error of a failed run, where they are known."""
     posterior: Posterior | None = None
     own_network: Mapping[str, object] | None = None
-    """The network that the method brought itself, described; None for the others."""
+    """Description of a network that the method brought itself; None for other methods."""
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     not_scored: dict[str, str] = field(default_factory=dict)
-    """Condition → why this posterior has no predictions under it."""
+    """Condition → reason why this posterior has no predictions under it."""
     unanswered: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Condition → metric → why its predictions have no answer to it."""
-    probed: tuple[str, ...] = ()
+    """Condition → metric → reason why its predictions cannot be scored by it."""
+    unsteady: dict[str, str] = field(default_factory=dict)
+    """Condition → how its predictions change in other company."""
+    probed: dict[str, Traits] = field(default_factory=dict)
     """Conditions whose scores are measurements of probes."""
     predictions: dict[str, tuple[Predictive, torch.Tensor]] = field(default_factory=dict)
-    """What the store will keep."""
+    """The predictions to be stored."""
+    fitted_sha256: str | None = None
+    """Checksum of the training rows of the last fit, taken before it."""
     condition_data: dict[str, str] = field(default_factory=dict)
-    """Condition → checksum of what the posterior was asked about."""
+    """Condition → checksum of its inputs and targets."""
     diagnostics: dict[str, float] = field(default_factory=dict)
     fit_seconds: float = 0.0
     compile_seconds: float = 0.0
@@ -46,15 +60,73 @@ class Attempt:
     peak_bytes: float = 0.0
     fit_joules: float | None = None
     interruptions: dict[str, object] = field(default_factory=dict)
-    """How often the fits went on from a checkpoint, and which checkpoints were of no use."""
+    """Number of fits that continued from a checkpoint, and the checkpoints that were unusable."""
 
     def __post_init__(self) -> None:
         self.data = self.start
 
+    def reload(self) -> None:
+        """Load the data again."""
+        self.start = self.data = self.run.source.load(self.run.fold)
+        if self.acquired:
+            assert isinstance(self.run.source, PoolSource)
+            self.data = self.run.source.grown(self.run.fold, self.acquired)
+
     def record_failure(self, error: BaseException) -> None:
         self.status = "diverged" if isinstance(error, InferenceDiverged) else "failed"
-        lines = traceback.format_exception(error)
-        self.error = str(error) if self.status == "diverged" else "".join(lines)
+        self.error = message(error) if self.status == "diverged" else _traceback(error)
+        self.failed_at = None if self.status == "diverged" else _place(error)
+
+
+@contextmanager
+def blaming(*attempts: Attempt) -> Iterator[None]:
+    """Record any error of the block, but for Ctrl-C, as the failure of these attempts."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        for attempt in attempts:
+            attempt.record_failure(error)
+
+
+def message(error: BaseException) -> str:
+    """Return the text of an error, whatever its class makes of that."""
+    try:
+        return _storable(str(error).strip() or type(error).__name__)
+    except Exception as second:
+        return f"{type(error).__name__}, whose text raises {type(second).__name__}"
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        return _storable("".join(traceback.format_exception(error)))
+    except Exception:
+        return message(error)
+
+
+def _place(error: BaseException) -> str | None:
+    """Return file, line and function of the innermost frame; None for an error never raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return (
+        f"{frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}" if frames else None
+    )
+
+
+def _storable(text: str) -> str:
+    """Return the text without halves of characters, which no file takes, and not too long."""
+    return shortened(text.encode("utf-8", "backslashreplace").decode(), LONGEST_ERROR)
+
+
+def reload_changed_data(attempts: Sequence[Attempt]) -> None:
+    """Load the data of attempts again where another run of this process has changed them."""
+    data = {id(attempt.data): attempt.data for attempt in attempts}  # seeds of a fold share theirs
+    changed = {key for key, one in data.items() if not sound(one.train, one.test)}
+    if changed:
+        cache.forget()
+    for attempt in attempts:
+        if id(attempt.data) in changed:
+            attempt.reload()
 
 
 def unfinished(attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -1,4 +1,4 @@
-"""How much energy a GPU has used, as its driver counts it."""
+"""The energy that a GPU has used, as its driver counts it."""
 
 import functools
 from collections.abc import Callable
@@ -7,17 +7,17 @@ import torch
 
 
 def joules(device: torch.device) -> float | None:
-    """Return what the device has used since its driver was loaded; None without a counter.
+    """Return the joules used by the device since its driver was loaded; None without a counter.
 
-    Whatever runs there counts, of other processes too. GPUs count from Volta on, their parts
-    (MIG) and CPUs do not.
+    The energy of other processes counts too. GPUs have a counter from Volta on; their parts (MIG)
+    and CPUs have none.
     """
     return _counter(device)() if device.type == "cuda" else None
 
 
 @functools.cache
 def _counter(device: torch.device) -> Callable[[], float | None]:
-    """Return what reads the counter of a GPU."""
+    """Return a function that reads the counter of a GPU."""
     try:
         import pynvml  # nvidia-ml-py comes with the extra `gpu`
     except ImportError:

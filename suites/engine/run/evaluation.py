@@ -1,4 +1,4 @@
-"""Posteriors are asked to predict under every condition, and scored; probes measure the rest."""
+"""Evaluation of posteriors: predictions and scores under every condition, and probes."""
 
 import dataclasses
 import math
@@ -8,17 +8,25 @@ from typing import Any
 import torch
 
 from bnnbench.datasets.base import Split
-from bnnbench.methods.base import InferenceDiverged, NotDifferentiable, Posterior, differentiable
+from bnnbench.datasets.reading import cache
+from bnnbench.methods.base import NotDifferentiable, Posterior, differentiable
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.metrics import ATTACKED
 from bnnbench.suites.engine.declare.attacks import Attack
 from bnnbench.suites.engine.declare.grid import Evaluation
 from bnnbench.suites.engine.declare.probe import checked
-from bnnbench.suites.engine.run.attempt import Attempt
+from bnnbench.suites.engine.run.attempt import Attempt, blaming, message, reload_changed_data
+from bnnbench.suites.engine.run.company import unsteadiness
+from bnnbench.suites.engine.run.data_guard import CHANGED, DataChanged, sound, unchanged
 from bnnbench.suites.engine.run.fingerprint import fingerprint
-from bnnbench.suites.engine.run.guard import check, unchanged
-from bnnbench.suites.engine.run.packing import kept, vars_of
-from bnnbench.suites.engine.run.score import on_scale, score
+from bnnbench.suites.engine.run.packing import stored_form, vars_of
+from bnnbench.suites.engine.run.score import check_kind, on_scale, score
+from bnnbench.suites.engine.run.soundness import (
+    check,
+    check_fields,
+    check_finite,
+    check_scores,
+)
 from bnnbench.suites.engine.run.stopwatch import stopwatch
 from bnnbench.suites.engine.run.streams import stream
 
@@ -26,18 +34,24 @@ from bnnbench.suites.engine.run.streams import stream
 def evaluate(attempt: Attempt, evaluations: Sequence[Evaluation], device: torch.device) -> None:
     """Predict and score every condition, until one fails.
 
-    Under an attack that cannot follow a posterior's gradient, it is not scored and goes on.
+    A posterior is not scored under an attack that cannot follow its gradient.
     """
+    reload_changed_data([attempt])
     for evaluation in evaluations:
-        split = evaluation.condition.select(attempt.data)
-        attempt.condition_data[evaluation.condition.name] = fingerprint(split)
-        try:
-            _predict(attempt, evaluation, split, device, len(evaluations))
-        except NotDifferentiable as reason:
-            attempt.not_scored[evaluation.condition.name] = str(reason)
-        except (Exception, SystemExit) as error:
-            attempt.record_failure(error)
+        name, split = evaluation.condition.name, evaluation.condition.select(attempt.data)
+        if not sound(split):  # by another run of this data set, which has failed
+            cache.forget()
+            split = evaluation.condition.select(attempt.data)
+        attempt.condition_data[name] = fingerprint(split)
+        with blaming(attempt):
+            try:
+                _predict(attempt, evaluation, split, device, len(evaluations))
+            except NotDifferentiable as reason:
+                attempt.not_scored[name] = message(reason)
+        if attempt.status != "completed":
             return
+    if not sound(attempt.data.train, attempt.data.test):
+        attempt.record_failure(DataChanged(CHANGED))
 
 
 def _predict(
@@ -46,37 +60,46 @@ def _predict(
     run, condition, name = attempt.run, evaluation.condition, evaluation.condition.name
     assert attempt.posterior is not None
     _diagnose(attempt, attempt.posterior)
-    inputs, extra = split.inputs, {}
+    tested, inputs, extra = split, split.inputs, {}
     if isinstance(condition, Attack):
         inputs, extra = _attacked(attempt, condition, split, device)
-    # Sizes of an attack have draws in common: what differs between them is no chance.
+    # Sizes of an attack share their draws, so that they differ by nothing but the size.
     draws = condition.family if isinstance(condition, Attack) else name
-    rng = stream("predict", run.source, run.fold, run.seed, draws, device=device)
+    posterior, names = attempt.posterior, (run.source, run.fold, run.seed, draws)
+
+    def predicted(rows: torch.Tensor) -> Any:
+        return posterior.predict(rows.to(device), stream("predict", *names, device=device))
+
     with stopwatch(device) as watch, unchanged(split):
-        prediction = attempt.posterior.predict(inputs.to(device), rng)
+        prediction = predicted(inputs)
     attempt.predict_seconds += watch.seconds
-    prediction = kept(_on_cpu(prediction), conditions)
-    if any(tensor.isnan().any() for tensor in vars_of(prediction).values()):
-        raise InferenceDiverged(f"predicts NaN under the condition {name}")
-    check(prediction)
-    own, first = attempt.data.target, attempt.start.target
-    if own and first and own != first:
-        prediction = on_scale(prediction, own, first)
+    check_fields(prediction)
+    answer, prediction = prediction, stored_form(_on_cpu(prediction), conditions)
+    check_kind(prediction, split.targets)
+    check_finite(prediction, vars_of(prediction), name)
+    check(prediction, len(split), attempt.data.columns)
+    scale, first_scale = attempt.data.target, attempt.start.target
+    if scale and first_scale and scale != first_scale:
+        prediction = on_scale(prediction, scale, first_scale)
         split = evaluation.condition.select(attempt.start)
-    target = first and dataclasses.asdict(first)
+    target = first_scale and dataclasses.asdict(first_scale)
     scores = score(prediction, split.targets, evaluation.metrics, target)
+    check_scores(scores.values, name)
     attempt.scores[name] = {**scores.values, **extra}
     if scores.unanswered:
         attempt.unanswered[name] = dict(scores.unanswered)
     attempt.predictions[name] = (prediction, split.targets)
+    with unchanged(tested):
+        if reason := unsteadiness(predicted, inputs, answer, stream("company", *names)):
+            attempt.unsteady[name] = reason
 
 
 def _attacked(
     attempt: Attempt, attack: Attack, split: Split, device: torch.device
 ) -> tuple[torch.Tensor, dict[str, float]]:
-    """Return the inputs that an attack makes, and scores of the gradient that it followed.
+    """Return the inputs of an attack, and scores of the gradient that it followed.
 
-    A surrogate is attacked alike whatever the method and the seed, and not scored.
+    An attack on a surrogate is the same for all methods and seeds, and has no such scores.
     """
     run = attempt.run
     assert attempt.posterior is not None
@@ -87,39 +110,44 @@ def _attacked(
         followed = differentiable(attempt.posterior)
         rng = stream("attack", run.source, run.fold, run.seed, attack.family, device=device)
     with unchanged(split):
-        found = attack.perturbed(followed, split.to(device), attempt.data.scaling, rng)
+        attacked = attack.perturbed(followed, split.to(device), attempt.data.scaling, rng)
     if attack.surrogate:
-        return found.inputs, {}
-    gradient = found.gradient.cpu()
+        return attacked.inputs, {}
+    gradient = attacked.gradient.cpu()
     scores = {n: float(m.score(gradient, split.targets).mean()) for n, m in ATTACKED.items()}
-    return found.inputs, scores
+    return attacked.inputs, scores
 
 
 def probe(attempt: Attempt, device: torch.device) -> None:
-    """Measure what the suite wants to know of the posterior, until one probe fails."""
+    """Measure the posterior with the suite's probes, until one fails."""
     run, data = attempt.run, attempt.data
-    for number, one in enumerate(run.probes):
+    for number, measurement in enumerate(run.probes):
         rng = stream("probe", run.source, run.fold, run.seed, number, device=device)
-        try:
+        with blaming(attempt):
             with unchanged(data.train, data.test):
-                measured = one.measure(attempt.posterior, data, rng)
-            measured = checked(measured, attempt.scores)
-        except (Exception, SystemExit) as error:
-            attempt.record_failure(error)
+                measured = measurement.measure(attempt.posterior, data, rng)
+            attempt.scores |= checked(measured, attempt.scores)
+            attempt.probed |= {name: one.traits for name, one in measured.items()}
+        if attempt.status != "completed":
             return
-        attempt.scores |= measured
-        attempt.probed += tuple(measured)
 
 
 def _diagnose(attempt: Attempt, posterior: Posterior) -> None:
-    """Take the last fit's diagnostics; `converged` is the least of all fits."""
+    """Store the last fit's diagnostics; `converged` is the least of all fits."""
     earlier = attempt.diagnostics.get("converged", math.inf)
-    attempt.diagnostics = {name: float(v) for name, v in posterior.diagnostics.items()}
+    diagnostics = posterior.diagnostics
+    if odd := [type(name).__name__ for name in diagnostics if not isinstance(name, str)]:
+        raise TypeError(f"needed names of diagnostics as text; got a {odd[0]}")
+    attempt.diagnostics = {name: _number(value) for name, value in diagnostics.items()}
     if "converged" in attempt.diagnostics:
         attempt.diagnostics["converged"] = min(earlier, attempt.diagnostics["converged"])
 
 
+def _number(value: Any) -> float:
+    return float(value.detach() if isinstance(value, torch.Tensor) else value)
+
+
 def _on_cpu(prediction: Any) -> Predictive:
-    """Return the prediction with its arrays on the CPU; raises TypeError for what is none."""
+    """Return the prediction with its arrays on the CPU; raises TypeError for anything else."""
     arrays = {name: array.cpu() for name, array in vars_of(prediction).items()}
     return type(prediction).unpack(arrays)

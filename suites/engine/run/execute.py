@@ -1,4 +1,4 @@
-"""Carry out runs: load, fit, predict, score, measure. The whole flow in one place."""
+"""The whole flow of a run in one place: load, fit, predict, score, measure."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -13,18 +13,19 @@ from bnnbench.datasets.facts import of_source
 from bnnbench.methods.fitting.progress import Listener, listening, part_of
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
-from bnnbench.suites.engine.run.attempt import Attempt, unfinished
+from bnnbench.suites.engine.run import surroundings
+from bnnbench.suites.engine.run.attempt import Attempt, blaming, unfinished
 from bnnbench.suites.engine.run.evaluation import evaluate, probe
 from bnnbench.suites.engine.run.fingerprint import fingerprint_of_data
 from bnnbench.suites.engine.run.fitting import fit, grow
 from bnnbench.suites.engine.run.packing import pack
 from bnnbench.suites.engine.run.provenance import Code, provenance
-from bnnbench.suites.engine.store.record import Cost, Record
+from bnnbench.suites.engine.store.record import Cost, Record, to_json
 
 
 @dataclass(frozen=True)
 class Task:
-    """Runs to be fitted together, and what to do with their posteriors."""
+    """Runs to be fitted together, and the evaluations of their posteriors."""
 
     runs: tuple[Run, ...]
     evaluations: tuple[Evaluation, ...]
@@ -36,15 +37,15 @@ class Task:
 
     @property
     def rounds(self) -> list[tuple[Evaluation, ...]]:
-        """What is scored after each fit: one fit, but for active learning."""
+        """The evaluations after each fit; only active learning has several fits."""
         return after_each_fit(self.evaluations, self.runs[0].acquisition)
 
     @property
     def name(self) -> str:
         """A name for progress lines."""
-        first, many = self.runs[0], len(self.runs)
-        which = f"{many} runs" if many > 1 else f"fold {first.fold}, seed {first.seed}"
-        return f"{first.label} on {first.case.name} ({which})"
+        first, count = self.runs[0], len(self.runs)
+        runs = f"{count} runs" if count > 1 else f"fold {first.fold}, seed {first.seed}"
+        return f"{first.label} on {first.case.name} ({runs})"
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,16 @@ def execute(task: Task, listener: Listener = lambda *_: None) -> list[Outcome]:
     Inference that diverges is a result. Any other error of a method is recorded as a failed
     run with its traceback; an error of the engine or of a data source stops the suite.
     """
+    with surroundings.restored(seed=int(task.runs[0].key, 16) % 2**63) as changed:
+        attempts = _attempts(task, listener)
+    for attempt in attempts:
+        if changed:
+            attempt.interruptions["process_state_restored"] = list(changed)
+    return [_outcome(attempt, task, torch.device(task.device)) for attempt in attempts]
+
+
+def _attempts(task: Task, listener: Listener) -> list[Attempt]:
+    """Carry out the runs of a task, as far as each gets."""
     attempts = [Attempt(run, run.source.load(run.fold)) for run in task.runs]
     device = torch.device(task.device)
     rounds = task.rounds
@@ -75,23 +86,36 @@ def execute(task: Task, listener: Listener = lambda *_: None) -> list[Outcome]:
             evaluate(attempt, evaluations, device)
     for attempt in unfinished(attempts):
         probe(attempt, device)
-    return [_outcome(attempt, task, device) for attempt in attempts]
+    return attempts
 
 
 def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
-    data, done = attempt.start, attempt.status == "completed"
+    """Return the outcome; what cannot be written is the method's failure, and left out."""
+    with blaming(attempt):
+        predictions = pack(attempt.predictions) if attempt.status == "completed" else None
+        record = _record(attempt, task, device)
+        to_json(record)
+        return Outcome(record, predictions)
+    attempt.diagnostics, attempt.own_network = {}, None
+    return Outcome(_record(attempt, task, device), None)
+
+
+def _record(attempt: Attempt, task: Task, device: torch.device) -> Record:
+    data, completed = attempt.start, attempt.status == "completed"
     spent = attempt.fit_seconds, attempt.predict_seconds, attempt.peak_bytes
+    conditions = [e.condition for e in chain.from_iterable(task.rounds)]
+    traits_by_name = {c.name: c.traits for c in conditions} | attempt.probed
     cost = Cost(*spent, len(task.runs), attempt.fit_joules, attempt.compile_seconds)
-    record = Record(
+    return Record(
         **_identity(attempt.run, task),
         origin=data.origin,
         status=attempt.status,
         error=attempt.error,
-        scores=attempt.scores if done else {},
-        condition_origins={
-            e.condition.name: e.condition.origin(data) for e in chain.from_iterable(task.rounds)
-        }
+        failed_at=attempt.failed_at,
+        scores=attempt.scores if completed else {},
+        condition_origins={c.name: c.origin(data) for c in conditions}
         | dict.fromkeys(attempt.probed, data.origin),
+        condition_traits={name: traits.as_data() for name, traits in traits_by_name.items()},
         diagnostics=attempt.diagnostics,
         cost=cost,
         facts={**data.facts, **of_source(attempt.run.source)},
@@ -99,13 +123,14 @@ def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
         target=dataclasses.asdict(data.target) if data.target else None,
         acquired=attempt.acquired,
         not_scored=attempt.not_scored,
-        unanswered=attempt.unanswered if done else {},
+        unsteady=attempt.unsteady,
+        unanswered=attempt.unanswered if completed else {},
         own_network=attempt.own_network,
         condition_data=attempt.condition_data,
         code_sha256=task.code.sha256,
+        fitted_sha256=attempt.fitted_sha256,
         data_sha256=fingerprint_of_data(data),
     )
-    return Outcome(record, pack(attempt.predictions) if done else None)
 
 
 def lost(task: Task, reason: str) -> list[Outcome]:
@@ -130,7 +155,7 @@ def lost(task: Task, reason: str) -> list[Outcome]:
 
 
 def _identity(run: Run, task: Task) -> dict[str, Any]:
-    """Return the fields of a record that say which run it is."""
+    """Return the fields of a record that identify the run."""
     return {
         "key": run.key,
         "suite": run.suite,

@@ -1,4 +1,4 @@
-"""Runs are fitted, together where that pays, and given the rows that active learning chooses."""
+"""Fits of runs, together where possible, and the rows that active learning adds."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +11,10 @@ from bnnbench.methods.networks.own_network import own_network
 from bnnbench.suites.engine.declare.acquisition import acquire, choices
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run import memory
-from bnnbench.suites.engine.run.attempt import Attempt
-from bnnbench.suites.engine.run.guard import unchanged
-from bnnbench.suites.engine.run.packing import kept_of_earlier
+from bnnbench.suites.engine.run.attempt import Attempt, blaming, reload_changed_data
+from bnnbench.suites.engine.run.data_guard import unchanged
+from bnnbench.suites.engine.run.fingerprint import fingerprint
+from bnnbench.suites.engine.run.packing import stored_of_earlier_rounds
 from bnnbench.suites.engine.run.stopwatch import stopwatch
 from bnnbench.suites.engine.run.streams import stream
 from bnnbench.suites.engine.run.warming import warm_up
@@ -25,23 +26,28 @@ def fit(
 ) -> None:
     """Fit, and charge each attempt an equal share of time and memory.
 
-    `number` counts the fits of a run from 0. Fits that go on from a checkpoint in `folder` cost
-    what they did before, too; how much energy that was is not known. Compiling comes before,
-    and is charged apart.
+    `number` counts the fits of a run from 0. A fit that continues from a checkpoint in `folder` is
+    charged with the time before it too; its energy is unknown. Compilation comes first, and is
+    charged separately.
     """
     if not attempts:
         return
+    reload_changed_data(attempts)
+    for attempt in attempts:
+        attempt.fitted_sha256 = fingerprint(attempt.data.train)
     compile_seconds = warm_up(attempts[0], device)
     runs, train = [a.run for a in attempts], [a.data.train for a in attempts]
     with (
         memory.growth(device) as grown,
         stopwatch(device) as watch,
-        checkpoints.place(folder, runs, number, train, device, grown.so_far) as place,
+        checkpoints.checkpoint_folder(
+            folder, runs, number, train, device, grown.so_far
+        ) as checkpoint,
     ):
         _fit_all(attempts, number, device)
-    seconds = watch.seconds + place.earlier_seconds
-    energy = None if place.earlier_seconds else watch.joules
-    peak = max(grown.bytes, place.earlier_peak_bytes)
+    seconds = watch.seconds + checkpoint.earlier_seconds
+    energy = None if checkpoint.earlier_seconds else watch.joules
+    peak = max(grown.bytes, checkpoint.earlier_peak_bytes)
     for attempt in attempts:
         attempt.fit_seconds += seconds / len(attempts)
         attempt.compile_seconds += compile_seconds / len(attempts)
@@ -51,52 +57,52 @@ def fit(
         else:
             attempt.fit_joules = earlier + energy / len(attempts)
         attempt.peak_bytes = max(attempt.peak_bytes, peak / len(attempts))
-        attempt.interruptions = checkpoints.account(place, attempt.interruptions)
+        attempt.interruptions = checkpoints.provenance_entries(checkpoint, attempt.interruptions)
 
 
 def _fit_all(attempts: Sequence[Attempt], number: int, device: torch.device) -> None:
     """Give every attempt its posterior, or the reason why it has none."""
     batched = isinstance(attempts[0].run.method, BatchedMethod)
     alike: dict[object, list[Attempt]] = {}
-    for place, attempt in enumerate(attempts):
+    for index, attempt in enumerate(attempts):
         data = attempt.data
-        form = (tuple(data.train.inputs.shape), data.likelihood) if batched else place
+        form = (tuple(data.train.inputs.shape), data.likelihood) if batched else index
         alike.setdefault(form, []).append(attempt)
     for together in alike.values():
-        try:
+        posteriors: Sequence[Posterior | BaseException] = []
+        with blaming(*together):
             posteriors = _posteriors(together, number, device)
-        except (Exception, SystemExit) as error:
-            posteriors = [error] * len(together)
-        for attempt, posterior in zip(together, posteriors, strict=True):
-            if isinstance(posterior, BaseException):
-                attempt.record_failure(posterior)
-                continue
-            attempt.posterior = posterior
-            try:
+        for attempt, posterior in zip(together, posteriors, strict=False):
+            with blaming(attempt):
+                if isinstance(posterior, BaseException):
+                    raise posterior
+                attempt.posterior = posterior
                 attempt.own_network = own_network(posterior)
-            except Exception as error:
-                attempt.record_failure(error)
 
 
 def _posteriors(
     attempts: Sequence[Attempt], number: int, device: torch.device
 ) -> Sequence[Posterior | BaseException]:
-    """Return what the method gives; raises where that is not one posterior a problem."""
+    """Return the method's posteriors; raises unless there is one for each problem."""
     method = attempts[0].run.method
     train = {id(a.data): a.data.train.to(device) for a in attempts}  # seeds of a fold share it
     problems = [Problem(train[id(a.data)], a.data.likelihood, a.run.architecture) for a in attempts]
     rngs = [_fit_stream(attempt.run, number, device) for attempt in attempts]
-    with unchanged(*(problem.train for problem in problems)):
+    shared = [split for a in attempts for split in (a.data.train, a.data.test)]
+    with unchanged(*shared, *(problem.train for problem in problems)):
         if isinstance(method, BatchedMethod):
-            given = method.fit_many(problems, rngs)
+            posteriors = list(method.fit_many(problems, rngs))
         else:
-            given = [method.fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
-    if len(given) != len(problems):
-        raise ValueError(f"fit_many gave {len(given)} posteriors for {len(problems)} problems")
-    for posterior in given:
+            posteriors = [
+                method.fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)
+            ]
+    if len(posteriors) != len(problems):
+        raise ValueError(f"fit_many gave {len(posteriors)} posteriors for {len(problems)} problems")
+    for posterior in posteriors:
         if not isinstance(posterior, Posterior | Exception):
-            raise TypeError(f"not a posterior with diagnostics and predict: {posterior!r}")
-    return given
+            kind = type(posterior).__name__
+            raise TypeError(f"needed a posterior with diagnostics and predict; got a {kind}")
+    return posteriors
 
 
 def _fit_stream(run: Run, number: int, device: torch.device) -> torch.Generator:
@@ -108,7 +114,7 @@ def _fit_stream(run: Run, number: int, device: torch.device) -> torch.Generator:
 def grow(attempt: Attempt, number: int, device: torch.device) -> None:
     """Label the rows that fit `number` sees for the first time, chosen by the fit before.
 
-    Of that fit's predictions only what `kept_of_earlier` leaves is kept.
+    Only those of that fit's predictions that `stored_of_earlier_rounds` returns are stored.
     """
     run, posterior = attempt.run, attempt.posterior
     assert run.acquisition is not None
@@ -116,15 +122,13 @@ def grow(attempt: Attempt, number: int, device: torch.device) -> None:
     assert isinstance(run.source, PoolSource)
     rows = choices(run.acquisition, run.source, run.fold, attempt.acquired)
     names = run.fold, run.seed, number - 1
-    try:
-        with stopwatch(device) as watch:
-            chosen = acquire(
+    with blaming(attempt):
+        with stopwatch(device) as watch, unchanged(attempt.data.train, attempt.data.test):
+            acquired = acquire(
                 run.acquisition, run.source, rows, attempt.data.scaling, posterior, names, device
             )
-    except (Exception, SystemExit) as error:
-        attempt.record_failure(error)
-        return
-    attempt.predict_seconds += watch.seconds
-    attempt.acquired += chosen
-    attempt.data = run.source.grown(run.fold, attempt.acquired)
-    attempt.predictions = kept_of_earlier(attempt.predictions)
+        attempt.predictions = stored_of_earlier_rounds(attempt.predictions)
+        attempt.predict_seconds += watch.seconds
+        attempt.acquired += acquired
+    if attempt.status == "completed":
+        attempt.data = run.source.grown(run.fold, attempt.acquired)

@@ -1,4 +1,4 @@
-"""How much memory a block of code needs."""
+"""The memory that a block of code needs."""
 
 import ctypes
 import resource
@@ -15,14 +15,14 @@ MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1
 """Parameters of the C library's mallopt."""
 
 LARGEST_KEPT, MOST_KEPT = 2**28, 2**30
-"""Bytes of one buffer, and of what is free in all, that a process keeps when they are freed."""
+"""Bytes of one buffer, and of all free buffers, that a process keeps for reuse."""
 
 
 def keep_freed() -> None:
-    """Have the C library keep what is freed for the next buffer, where it can be told to.
+    """Have the C library, where it can, keep freed memory for the next buffer.
 
-    By default large buffers go back to the system, which clears every page of the next one: a
-    tenth of a training step, and more where steps have many buffers.
+    By default large buffers go back to the system, which clears every page of the next one: that
+    costs a tenth of a training step, and more where steps have many buffers.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -32,13 +32,13 @@ def keep_freed() -> None:
 
 @contextmanager
 def growth(device: torch.device) -> Iterator[SimpleNamespace]:
-    """Measure in `.bytes` how far peak memory rose above its level at the block's start.
+    """Measure the rise of peak memory above its level at the block's start, in `.bytes`.
 
-    `.so_far()` says so within the block.
+    `.so_far()` returns the rise within the block.
 
-    On a GPU this is the allocator's peak; on Linux the resident set's, after what earlier
-    blocks freed was given back and the high-water mark was reset; elsewhere the lifetime peak,
-    so that only a new record shows.
+    On a GPU this is the allocator's peak. On Linux it is the resident set's, after memory freed by
+    earlier blocks was returned and the high-water mark was reset; elsewhere it is the lifetime
+    peak, so that only a new record shows.
     """
     grown = SimpleNamespace(bytes=0.0, so_far=lambda: 0.0)
     if device.type == "cuda":
@@ -74,7 +74,7 @@ def reset_high_water_mark(process: int | str = "self") -> bool:
 
 
 def high_water_mark(process: int | str) -> float:
-    """Return the most resident memory of a process since it was reset, in bytes; 0 if it ended."""
+    """Return the peak bytes of a process's resident memory since its reset; 0 if it ended."""
     try:
         return _status("VmHWM", process)
     except OSError:
@@ -82,7 +82,7 @@ def high_water_mark(process: int | str) -> float:
 
 
 def can_watch_processes() -> bool:
-    """Return whether the memory of another process can be seen here."""
+    """Return whether the memory of another process can be read here."""
     return Path("/proc/self/status").exists()
 
 
@@ -95,7 +95,7 @@ def in_words(size: float) -> str:
 
 
 def _status(field: str, process: int | str = "self") -> float:
-    """Return a size of /proc/<process>/status in bytes."""
+    """Return the bytes of a line of /proc/<process>/status."""
     for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return float(line.split()[1]) * 1024

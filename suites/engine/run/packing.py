@@ -1,4 +1,4 @@
-"""Predictions as the bytes of one npz file, and which of them are kept."""
+"""Predictions as the bytes of one npz file, and the choice of those to store."""
 
 import importlib
 import io
@@ -15,32 +15,32 @@ from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.engine.declare import names
 
 Predictions = Mapping[str, tuple[Predictive, Tensor]]
-"""condition → prediction and targets, both as the method saw them"""
+"""condition → prediction and targets, both on the method's scale"""
 
 KEPT_DRAWS_BYTES = 64 * 2**20
-"""Predictions of a condition beyond this are kept as their summary, where they have one."""
+"""Predictions of a condition beyond this size are stored as their summary, where they have one."""
 
 KEPT_RUN_BYTES = 256 * 2**20
-"""Many conditions share this, alike, for their draws: each run is packed in memory as a whole."""
+"""The conditions of a run share this equally for their draws, as a run is packed in memory."""
 
 KEPT_ROUND_BYTES = 64 * 2**10
-"""Active learning keeps a regression's draws of a round before the last up to this size."""
+"""Size up to which active learning stores a regression's draws of rounds before the last."""
 
 
 class NotImported(ValueError):
-    """Predictions are of a stranger's class whose module this process has not imported."""
+    """The class of a stored prediction belongs to another module, which is not imported."""
 
 
 def kind_of(name: str) -> type[Predictive]:
-    """Return the class of predictions that are kept under a name.
+    """Return the class of predictions that are stored under a name.
 
-    A stranger's class is found only where something has imported its module already: to read a
-    store runs no foreign code. Raises `NotImported` elsewhere, ValueError for an unknown name.
+    A stranger's class is found only where its module is imported already: reading a store runs no
+    foreign code. Raises `NotImported` otherwise, ValueError for an unknown name.
     """
     if name.partition(":")[2] and not name.startswith(names.PROJECT):
         return _imported(name)
     earlier = {path.rpartition(":")[2]: path for path in PREDICTIVES.values()}
-    path = PREDICTIVES.get(name) or earlier.get(name)  # schema 2 kept them by their class
+    path = PREDICTIVES.get(name) or earlier.get(name)  # schema 2 named them by their class
     if path is None:
         raise ValueError(f"predictions of an unknown kind, {name!r}")
     module, _, kind = path.partition(":")
@@ -49,22 +49,22 @@ def kind_of(name: str) -> type[Predictive]:
 
 def _imported(path: str) -> type[Predictive]:
     module, _, kind = path.partition(":")
-    found = sys.modules.get(module)
+    value = sys.modules.get(module)
     main = sys.modules["__main__"]
-    if found is None and (spec := getattr(main, "__spec__", None)) and spec.name == module:
-        found = main
+    if value is None and (spec := getattr(main, "__spec__", None)) and spec.name == module:
+        value = main
     for part in kind.split("."):
-        found = getattr(found, part, None)
-    if not isinstance(found, type):
+        value = getattr(value, part, None)
+    if not isinstance(value, type):
         raise NotImported(
             f"they are of the class {path}, which this process has not imported, and to read a "
             f"store imports nothing foreign: `import {module}` first, with its folder on the path"
         )
-    return found
+    return value
 
 
 def name_of(prediction: object) -> str:
-    """Return the name under which a prediction is kept; raises TypeError where it cannot be."""
+    """Return the name under which a prediction is stored; raises TypeError where it has none."""
     kind = type(prediction)
     lacking = [name for name in ("__len__", "pack", "unpack") if not hasattr(kind, name)]
     if lacking:
@@ -96,25 +96,33 @@ def pack(predictions: Predictions) -> bytes:
 
 
 def vars_of(prediction: Any) -> dict[str, Tensor]:
-    """Return what a prediction packs, as tensors.
+    """Return a prediction's arrays as tensors.
 
-    Raises TypeError for what the store cannot keep.
+    Raises TypeError for a prediction that cannot be stored.
     """
-    kind = name_of(prediction)
+    registered = name_of(prediction)
     packed = prediction.pack()
     if not packed:
-        raise TypeError(f"needed at least one array; {kind} packs none")
-    return {name: _tensor(array, f"{name!r} of {kind}") for name, array in packed.items()}
+        raise TypeError(f"needed at least one array; {registered} packs none")
+    if odd := [type(name).__name__ for name in packed if not isinstance(name, str)]:
+        raise TypeError(f"needed arrays with names as text from {registered}; got a {odd[0]}")
+    return {name: _tensor(array, f"{name!r} of {registered}") for name, array in packed.items()}
 
 
-def _tensor(array: np.ndarray | Tensor, what: str) -> Tensor:
-    if isinstance(array, Tensor):
-        return array.detach()
+def _tensor(array: np.ndarray | Tensor, title: str) -> Tensor:
+    tensor = array.detach() if isinstance(array, Tensor) else _of_numpy(array)
+    if tensor is None or tensor.is_complex():
+        given = f"{type(array).__name__} of {getattr(array, 'dtype', 'no type')}"
+        raise TypeError(f"needed an array of real numbers for {title}; got {given}")
+    # NumPy has no bfloat16; single precision has all its values.
+    return tensor.float() if tensor.dtype == torch.bfloat16 else tensor
+
+
+def _of_numpy(array: np.ndarray) -> Tensor | None:
     try:
         return torch.from_numpy(np.ascontiguousarray(array).reshape(np.shape(array)))
-    except TypeError as error:
-        kind = f"{type(array).__name__} of {getattr(array, 'dtype', 'no type')}"
-        raise TypeError(f"needed an array of numbers for {what}; got {kind}") from error
+    except TypeError:
+        return None
 
 
 def unpack(content: bytes) -> Predictions:
@@ -124,35 +132,35 @@ def unpack(content: bytes) -> Predictions:
     kinds: dict[str, str] = {}
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         for path in arrays.files:
-            condition, *rest = path.split("/", 2)
-            if rest == ["targets"]:
+            condition, *names = path.split("/", 2)
+            if names == ["targets"]:
                 targets[condition] = torch.from_numpy(arrays[path])
             else:
-                kinds[condition], name = rest
+                kinds[condition], name = names
                 fields.setdefault(condition, {})[name] = torch.from_numpy(arrays[path])
     return {c: (kind_of(kinds[c]).unpack(fields[c]), targets[c]) for c in targets}
 
 
-def kept(prediction: Predictive, conditions: int = 1) -> Predictive:
-    """Return what the store keeps of a prediction, one of so many, which is also what is scored."""
+def stored_form(prediction: Predictive, conditions: int = 1) -> Predictive:
+    """Return the prediction to store and score: itself, or its summary where it is too large."""
     most = min(KEPT_DRAWS_BYTES, KEPT_RUN_BYTES // conditions)
     summarise = getattr(prediction, "summary", None)
     return summarise() if summarise and _size(prediction) > most else prediction
 
 
-def kept_of_earlier(predictions: Predictions) -> dict[str, tuple[Predictive, Tensor]]:
-    """Return what is kept of rounds of active learning before the last.
+def stored_of_earlier_rounds(predictions: Predictions) -> dict[str, tuple[Predictive, Tensor]]:
+    """Return the predictions to store of active learning's rounds before the last.
 
-    Where a prediction has a summary that, of other predictions those of at most
-    `KEPT_ROUND_BYTES`; the scores of all rounds are kept in any case.
+    They are the summary where a prediction has one, of the others those of at most
+    `KEPT_ROUND_BYTES`. The scores of all rounds are stored in any case.
     """
-    found: dict[str, tuple[Predictive, Tensor]] = {}
+    kept_predictions: dict[str, tuple[Predictive, Tensor]] = {}
     for condition, (prediction, targets) in predictions.items():
         if summarise := getattr(prediction, "summary", None):
-            found[condition] = (summarise(), targets)
+            kept_predictions[condition] = (summarise(), targets)
         elif _size(prediction) <= KEPT_ROUND_BYTES:
-            found[condition] = (prediction, targets)
-    return found
+            kept_predictions[condition] = (prediction, targets)
+    return kept_predictions
 
 
 def _size(prediction: Predictive) -> int:

@@ -1,4 +1,4 @@
-"""Where a number comes from: commit, versions, device, threads."""
+"""The provenance of a number: commit, versions, device, threads."""
 
 import contextlib
 import functools
@@ -27,16 +27,16 @@ PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "pillo
 
 @dataclass(frozen=True)
 class Code:
-    """The sources that a run is carried out by, as they are when a command plans it."""
+    """The source files of a run's method, as they were when the command planned the run."""
 
     sha256: str | None = None
-    """Of the method's sources and of all that they import; None where nobody asked."""
+    """Digest of the method's sources and of all that they import; None if not computed."""
     dirty: bool | None = None
-    """Whether a file that takes part is not as it was committed; None without a checkout."""
+    """True if one of these files differs from the commit; None without a checkout."""
 
 
 def code_of(method: object) -> Code:
-    """Return what is known of a method's sources."""
+    """Return the state of a method's sources."""
     module = type(method).__module__
     took_part = bool(_changed_files() & _files_that_take_part(module))
     return Code(digest_of(module), took_part if _git("rev-parse", "HEAD") else None)
@@ -70,7 +70,7 @@ def _fixed(device: torch.device) -> Mapping[str, object]:
 
 @functools.cache
 def _changed_files() -> frozenset[Path]:
-    """Return the files of the checkout that are not as they were committed, unknown ones too."""
+    """Return the files of the checkout that differ from the commit, untracked ones too."""
     lines = (_git("status", "--porcelain", "-z", "--untracked-files=all") or "").split("\0")
     return frozenset(ROOT / line[3:] for line in lines if line[3:])
 
@@ -86,8 +86,8 @@ def _cpu() -> str:
     name = platform.processor()
     with contextlib.suppress(OSError):
         table = Path("/proc/cpuinfo").read_text()
-        told = re.search(r"^model name\s*:\s*(.+)$", table, re.MULTILINE)
-        name = told[1].strip() if told else name
+        model = re.search(r"^model name\s*:\s*(.+)$", table, re.MULTILINE)
+        name = model[1].strip() if model else name
     return f"{name or platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
 
 
@@ -100,15 +100,15 @@ def _version(package: str) -> str | None:
 
 @functools.cache
 def _git(*arguments: str) -> str | None:
-    """Return git's answer about this project's checkout, or None where there is none.
+    """Return git's output for this project's checkout, or None where there is no checkout.
 
-    An installed wheel may lie inside some other project's checkout, which is not asked.
+    An installed wheel may lie inside another project's checkout, whose commit means nothing here.
     """
     if not (ROOT / ".git").exists() or not (ROOT / "bnnbench").is_dir():
         return None
     command = ["git", "-C", str(ROOT), *arguments]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return answer.stdout.strip("\n")
+    return process.stdout.strip("\n")

@@ -1,4 +1,4 @@
-"""How long a block takes on its device, and how much energy."""
+"""The time that a block takes on its device, and its energy."""
 
 import time
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from bnnbench.suites.engine.run.energy import joules
 
 @dataclass
 class Watch:
-    """What a block has taken, once it has ended."""
+    """The time and energy of a block, once it has ended."""
 
     seconds: float = 0.0
     joules: float | None = None
-    """Of the GPU; None where nobody counts them."""
+    """Joules of the GPU; None without a counter."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Where fits keep their checkpoints: a folder of each in the store, until its runs are kept."""
+"""Checkpoint folders of fits, in the store until their runs are stored."""
 
 import hashlib
 import inspect
@@ -21,11 +21,11 @@ from bnnbench.suites.engine.run.fingerprint import fingerprint
 FOLDER = "checkpoints"
 
 SECONDS = "BNNBENCH_CHECKPOINT_SECONDS"
-"""Environment variable: the least time between two checkpoints of a fit, if not a minute."""
+"""Environment variable: least number of seconds between two checkpoints of a fit, default 60."""
 
 
 @contextmanager
-def place(
+def checkpoint_folder(
     folder: Path | None,
     runs: Sequence[Run],
     number: int,
@@ -33,7 +33,7 @@ def place(
     device: torch.device,
     peak_bytes: Callable[[], float],
 ) -> Iterator[CheckpointFolder]:
-    """Give fit `number` of runs that are fitted together a place for checkpoints in the block.
+    """Use a checkpoint folder within the block, for fit `number` of runs that are fitted together.
 
     Without a folder, or where the store is not on this machine, there are no checkpoints.
     """
@@ -41,44 +41,44 @@ def place(
         yield CheckpointFolder(Path())
         return
     keys = [run.key for run in runs]
-    of = {
+    identity = {
         "runs": keys,
         "data": [fingerprint(split) for split in train],
         "method": _source_digest(type(runs[0].method)),
     }
-    own = folder / digest([keys, number, device.type])
-    with checkpoint.kept_in(own, of, _seconds(), peak_bytes) as here:
-        yield here
+    fit_folder = folder / digest([keys, number, device.type])
+    with checkpoint.checkpointing(fit_folder, identity, _seconds(), peak_bytes) as opened:
+        yield opened
 
 
-def account(place: CheckpointFolder, so_far: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record says of interruptions, of earlier fits of a run and of this one.
+def provenance_entries(opened: CheckpointFolder, so_far: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record's entries on interruptions, of earlier fits of a run and of this one.
 
-    `resumed` is how often a fit went on from a checkpoint.
+    `resumed` is the number of fits that continued from a checkpoint.
     """
-    found = dict(so_far)
-    if place.resumed:
-        found["resumed"] = found.get("resumed", 0) + place.resumed
-    if place.notes:
-        found["checkpoints_not_used"] = [*found.get("checkpoints_not_used", ()), *place.notes]
-    return found
+    entries = dict(so_far)
+    if opened.resumed:
+        entries["resumed"] = entries.get("resumed", 0) + opened.resumed
+    if opened.notes:
+        entries["checkpoints_not_used"] = [*entries.get("checkpoints_not_used", ()), *opened.notes]
+    return entries
 
 
 def discard(folder: Path, keys: Iterable[str]) -> None:
     """Remove the checkpoints of fits of these runs, and ledgers that cannot be read."""
-    done = set(keys)
-    for own in folder.glob("*/"):
+    finished = set(keys)
+    for fit_folder in folder.glob("*/"):
         try:
-            ledger = Ledger.read(own)
+            ledger = Ledger.read(fit_folder)
         except Damaged:
-            remove(own)
+            remove(fit_folder)
             continue
-        if ledger and done & set(ledger.identity.get("runs", ())):
-            remove(own)
+        if ledger and finished & set(ledger.identity.get("runs", ())):
+            remove(fit_folder)
 
 
 def _source_digest(method: type) -> str:
-    """Return a digest of the file of a method, which may lie outside of this project."""
+    """Return a digest of the file of a method, which may lie outside this project."""
     try:
         return hashlib.sha256(Path(inspect.getfile(method)).read_bytes()).hexdigest()
     except (OSError, TypeError):

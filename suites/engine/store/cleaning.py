@@ -1,71 +1,68 @@
-"""What no run needs is removed from a store, and what can be repaired is."""
+"""Cleaning of a store: files that no run needs are removed, others are repaired."""
 
 import shutil
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bnnbench.methods.checkpoints.files import remove
+from bnnbench.suites.engine.store.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.suites.engine.store.claims import Claims
 from bnnbench.suites.engine.store.durable import put, sync
 from bnnbench.suites.engine.store.inspection import (
     CLAIMS,
-    TEMPORARY_NAME,
     Finding,
+    belongs_to_run,
     inspect,
     inspect_run,
 )
-from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, Store
+from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Store
 
 DEAD_SECONDS = 3600
-"""A driver on another machine that has not renewed its file for so long is dead."""
+"""Time after which a silent driver on another machine is dead."""
 
 
 class Busy(RuntimeError):
-    """A command is writing to the store; says which."""
+    """A command is writing to the store; the message names it."""
 
 
 @dataclass(frozen=True)
 class CleanupAction:
-    """What was done about a finding, or would be."""
+    """The treatment of a finding, done or planned."""
 
     finding: Finding
-    deed: str | None
-    """None where nothing may be done; the finding says what else cures it."""
+    outcome: str | None
+    """"removed" and the like; None where nothing may be done and the finding's cure says what
+    helps.
+    """
 
 
 def collect(store: Store, superseded: bool = False, dry_run: bool = False) -> list[CleanupAction]:
     """Remove what no run needs, put interrupted runs in place, and drop damaged ones.
 
-    Superseded runs go only if that is asked for; foreign files and records of later versions
-    never. A checksum that is missing is not made up. Raises `Busy` while a command writes.
+    Superseded runs are removed only on request; foreign files, records of later versions and
+    whatever lies behind a symbolic link never are. A missing checksum is not made up. Raises `Busy`
+    while a command writes.
     """
     if drivers := living(store):
-        raise Busy(f"{store.folder} is being written to by {', '.join(drivers)}; wait for the end")
-    deeds = []
+        raise Busy(f"{store.folder} is in use by {', '.join(drivers)}; wait until it ends")
+    actions = []
     for finding in inspect(store).findings:
-        deed = _deed(finding, superseded)
-        if deed and not dry_run and not _do(store, finding):
-            deed = None  # another process was faster
-        deeds.append(CleanupAction(finding, deed))
-    return deeds
+        outcome = _outcome(finding, superseded)
+        if outcome and not dry_run and not _do(store, finding):
+            outcome = None  # another process was faster
+        actions.append(CleanupAction(finding, outcome))
+    return actions
 
 
 def living(store: Store) -> list[str]:
-    """Return the drivers that write to a store, in words."""
-    folder = store.folder / CLAIMS
-    recent = [p for p in folder.glob("*.driver") if time.time() - _changed(p) < DEAD_SECONDS]
-    return Claims(folder).others() if recent else []
+    """Return "process N on HOST" for each driver that writes to a store."""
+    return Claims(store.folder / CLAIMS).others(DEAD_SECONDS)
 
 
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
-
-
-def _deed(finding: Finding, superseded: bool) -> str | None:
+def _outcome(finding: Finding, superseded: bool) -> str | None:
+    if finding.linked:
+        return None
     match finding.kind:
         case "damaged":
             return "dropped"
@@ -79,7 +76,7 @@ def _deed(finding: Finding, superseded: bool) -> str | None:
 
 
 def _do(store: Store, finding: Finding) -> bool:
-    """Act on a finding, and return whether it still held."""
+    """Treat a finding, and return whether it still applied."""
     path = finding.path
     if finding.kind == "interrupted":
         name = TEMPORARY_NAME.fullmatch(path.name)
@@ -95,7 +92,9 @@ def _do(store: Store, finding: Finding) -> bool:
         if finding not in inspect_run(store, path.parent)[0]:
             return False
         _remove_run(path.parent)
-    elif path.is_dir() and not path.is_symlink():
+    elif path.parent == store.folder / CHECKPOINTS:
+        remove(path)
+    elif path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
@@ -104,17 +103,11 @@ def _do(store: Store, finding: Finding) -> bool:
 
 
 def _remove_run(path: Path) -> None:
-    """Take a run out of sight in one step, then remove it; foreign files beside it stay."""
-    if not path.is_dir() or path.is_symlink():
-        path.unlink(missing_ok=True)
-    elif any(not _ours(entry.name) for entry in path.iterdir()):
-        for name in (RECORD, PREDICTIONS):  # without a record it is no run any more
+    """Hide a run in one step, then remove it; foreign files beside it stay."""
+    if not all(map(belongs_to_run, path.iterdir())):
+        for name in (RECORD, PREDICTIONS):  # without a record it is not a run any more
             (path / name).unlink(missing_ok=True)
     else:
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name.strip('.')}.", dir=path.parent))
         path.rename(aside)
         shutil.rmtree(aside)
-
-
-def _ours(name: str) -> bool:
-    return name in (RECORD, PREDICTIONS) or TEMPORARY_NAME.fullmatch(name) is not None

@@ -1,6 +1,7 @@
 """Times that never go backwards."""
 
 import contextlib
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -8,34 +9,48 @@ _TICK = timedelta(milliseconds=1)
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
+SKEW = timedelta(days=1)
+"""Difference that the clocks of two machines may have."""
+
+
+def lies_ahead(moment: str) -> bool:
+    """Return whether a time lies in the future; raises ValueError for text in another format."""
+    return _parsed(moment) > datetime.fromtimestamp(time.time(), UTC) + SKEW
+
+
 def now() -> str:
-    """Return the time in UTC, spelled so that text order is time order."""
-    return _spelled(datetime.now(UTC))
+    """Return the present time in UTC, in a format whose text order is time order."""
+    return _as_text(datetime.now(UTC))
 
 
 @dataclass
 class Clock:
-    """The machine's clock, or a little more than the latest time seen where that is behind.
+    """The machine's clock, or a little more than the latest time seen where that is later.
 
-    A time then tells order among all that this clock has seen, even when the machine's was
-    set back or another machine's is ahead.
+    Times then give the order of all events that this clock has seen, even when the machine's clock
+    was set back or another machine's is ahead.
+
     Source: Kulkarni et al. (2014), "Logical Physical Clocks".
     """
 
     latest: datetime = _BEGINNING
 
-    def see(self, time: str) -> None:
-        """Take notice of a time; text that is none is passed over."""
+    def see(self, moment: str) -> None:
+        """Note a time; text in another format is ignored."""
         with contextlib.suppress(ValueError):
-            seen = datetime.fromisoformat(time)
-            self.latest = max(self.latest, seen if seen.tzinfo else seen.replace(tzinfo=UTC))
+            self.latest = max(self.latest, _parsed(moment))
 
     def now(self) -> str:
         """Return a time later than every time seen."""
         with contextlib.suppress(OverflowError):
             self.latest = max(datetime.now(UTC), self.latest + _TICK)
-        return _spelled(self.latest)
+        return _as_text(self.latest)
 
 
-def _spelled(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="milliseconds")
+def _parsed(moment: str) -> datetime:
+    noted = datetime.fromisoformat(moment)
+    return noted if noted.tzinfo else noted.replace(tzinfo=UTC)
+
+
+def _as_text(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""What a figure needs beside predictions where inputs are numbers: the points and the truth."""
+"""Points and truth of one-dimensional data, which figures need beside predictions."""
 
 import io
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Dataset
-from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 from bnnbench.suites.engine.declare.description import describe, digest
 from bnnbench.suites.engine.declare.grid import Suite
 from bnnbench.suites.engine.store.record import Record
@@ -27,7 +27,7 @@ class Curve:
 
 
 def keep_curves(suite: Suite, store: Store) -> None:
-    """Keep the points of every fold of one input in `folder/curves`, once for all methods."""
+    """Store the points of every fold with one input in `folder/curves`, once for all methods."""
     for source in dict.fromkeys(case.source for case in suite.cases):
         for fold in range(min(suite.folds, source.folds)):
             path = _path(store, describe(source), fold)
@@ -60,16 +60,16 @@ def curve_of(data: Dataset) -> Curve | None:
 
 
 def curve(store: Store, record: Record) -> Curve | None:
-    """Return the points of a record's source and fold, or None where none were kept.
+    """Return the points of a record's source and fold, or None where none were stored.
 
     Raises ValueError or OSError for a damaged file.
     """
     path = _path(store, record.run.get("source"), record.fold)
     if not path.exists():
         return None
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-        found = dict(arrays)
-    return Curve(**found)
+    with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
+        fields = dict(arrays)
+    return Curve(**fields)
 
 
 def _path(store: Store, source: object, fold: int):

@@ -1,4 +1,4 @@
-"""Records of schemas 1 and 2, for reports: they describe classes by paths of their time."""
+"""Records of schemas 1 and 2, for reports: they describe classes by their paths at the time."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ MOVED = {
     "datasets.perturbations:GaussianNoise": "noisy",
     "methods.message_passing.network:Precision": "message_accuracy",
 }
-"""Classes whose name alone does not tell which one of today is meant."""
+"""Classes that have shared their name with another one."""
 
 
 def with_registered_names(record: Record) -> Record:
@@ -24,12 +24,32 @@ def with_registered_names(record: Record) -> Record:
     return replace(record, run=run, evaluations=tuple(evaluations))
 
 
+def with_whole_claims(record: Record) -> Record:
+    """Return a record whose claims to reproduce a table say whether they carry it out as a whole.
+
+    In earlier records, the profiles that do have names that begin with "paper".
+    """
+    whole = record.profile.startswith("paper")
+    claims = tuple({"whole": whole, **claim} for claim in record.reproduces)
+    return replace(record, reproduces=claims)
+
+
+def with_arm(record: Record) -> Record:
+    """Return a record of active learning with the name of its arm, which ends the label.
+
+    Earlier records do not hold the name itself.
+    """
+    if record.arm or not record.run.get("acquisition"):
+        return record
+    return replace(record, arm=record.method.rpartition("-")[2])
+
+
 def _renamed(described: Any) -> Any:
     if isinstance(described, dict):
-        kind = str(described.get("type")).rpartition(":")[2]
-        if kind == "Renamed":  # a source under the name of a case
+        class_name = str(described.get("type")).rpartition(":")[2]
+        if class_name == "Renamed":  # a source under the name of a case
             return _renamed(described["source"])
-        if kind == "Sine":  # which had the name of a case
+        if class_name == "Sine":  # which had the name of a case
             described = {name: value for name, value in described.items() if name != "name"}
         return {
             name: _name(value) if name == "type" else _renamed(value)
@@ -43,6 +63,6 @@ def _renamed(described: Any) -> Any:
 def _name(path: str) -> str:
     if path in MOVED:
         return MOVED[path]
-    kind = path.rpartition(":")[2]
-    registered = [n for table in names.TABLES for n in table if names.class_name(n) == kind]
+    class_name = path.rpartition(":")[2]
+    registered = [n for table in names.TABLES for n in table if names.class_name(n) == class_name]
     return registered[0] if len(registered) == 1 else path

@@ -1,42 +1,53 @@
-"""What is wrong in a store, file by file, and what cures it."""
+"""Inspection of a store, file by file: problems and their cures."""
 
 import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from bnnbench.datasets.reading.whole_files import read_regular
 from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged
-from bnnbench.methods.checkpoints.files import Ledger
-from bnnbench.suites.engine.declare.description import digest
+from bnnbench.methods.checkpoints.files import Ledger, is_own
 from bnnbench.suites.engine.run.packing import NotImported, unpack
 from bnnbench.suites.engine.store.checkpoints import FOLDER as CHECKPOINTS
-from bnnbench.suites.engine.store.claims import Claims
-from bnnbench.suites.engine.store.record import UNKNOWN, LaterSchema, Record, newest
-from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, Damaged, Store
+from bnnbench.suites.engine.store.claims import DRIVER_NAME, Claims
+from bnnbench.suites.engine.store.false_scores import false_scores
+from bnnbench.suites.engine.store.record import UNKNOWN, FromTheFuture, LaterSchema, Record, newest
+from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Damaged, Store
 
-Kind = Literal["damaged", "later", "interrupted", "orphan", "superseded", "foreign"]
+Kind = Literal[
+    "damaged", "later", "future", "false", "interrupted", "orphan", "superseded", "foreign"
+]
 """`damaged`: truncated or altered, a copy under another name, or a part is missing. `later`: of a
-later version of this program. `interrupted`: a whole run that a dead process was moving.
-`orphan`: what a dead process left, of no use to anyone. `superseded`: whole, but other settings
+later version of this program. `future`: of a date that is still to come. `false`: with scores that
+its predictions do not have. `interrupted`: a whole run that a dead process was moving.
+`orphan`: a useless file of a dead process. `superseded`: whole, but other settings
 were run under the same names later. `foreign`: not made by this program."""
 
 CURES: dict[Kind, str] = {
-    "damaged": "gc drops the run, and the same command runs it again",
-    "later": "update this program; nothing touches it",
+    "damaged": "gc drops the run, and the same command repeats it",
+    "later": "update this program; gc leaves it",
+    "future": f"{FromTheFuture.cure}; gc leaves it",
+    "false": "remove the run to repeat it; gc leaves it",
     "interrupted": "gc puts it in its place",
     "orphan": "gc removes it",
     "superseded": "gc --superseded removes it",
-    "foreign": "move it away if it is not yours to keep here; nothing touches it",
+    "foreign": "move it elsewhere if it does not belong here; gc leaves it",
 }
 
 CLAIMS, JOBS = ".claims", ".jobs"
 
-TEMPORARY_NAME = re.compile(r"\.(.+)\.[a-z0-9_]{8}", re.DOTALL)
+FEW = 3
+"""Number of a run's scores that a finding names."""
+
+OUTPUT_NAME = re.compile(r"[a-z_0-9]+\.(html|md|tex|csv|csv\.gz|md\.gz|tex\.gz)")
+"""A table or page beside the runs."""
+
 _KEY = re.compile(r"[0-9a-f]{20}")
 
 
@@ -47,36 +58,49 @@ class Finding:
     path: Path
     kind: Kind
     reason: str
+    linked: bool = False
+    """True behind a symbolic link in the store, where gc removes nothing."""
 
     @property
     def cure(self) -> str:
-        """What makes it right."""
+        """An instruction that cures it."""
+        if self.linked:
+            return "remove it by hand; it is behind a symbolic link, which gc does not follow"
         if self.kind == "damaged" and self.path.parent.name == "curves":
-            return "gc removes it, and the next command makes it again"
+            return "gc removes it, and the next command writes it again"
         return CURES[self.kind]
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a look at every file of a store has found."""
+    """The result of reading every file of a store."""
 
     findings: tuple[Finding, ...]
     sound: int
-    """Runs that are whole, superseded ones included."""
+    """Number of undamaged runs, superseded ones included."""
     unsealed: int
-    """Of these, how many are of schema 1: without checksums, an altered number goes unseen."""
+    """Number of them of schema 1: without checksums, an altered number goes unnoticed."""
 
 
-def inspect(store: Store) -> Inspection:
-    """Return what is found when every file of a store is read; nothing is changed."""
+def inspect(store: Store, rescore: bool = False) -> Inspection:
+    """Return the problems in a store, after reading every file; nothing is changed.
+
+    If `rescore`, every score is compared with that of the stored predictions.
+    """
     findings: list[Finding] = []
     records: list[Record] = []
     if store.runs.is_dir():
         for path in sorted(store.runs.iterdir()):
-            found, record = inspect_run(store, path)
-            findings += found
-            if record and not any(f.kind in ("damaged", "later") for f in found):
+            findings_of_run, record = inspect_run(store, path)
+            findings += findings_of_run
+            if record and not any(f.kind == "damaged" for f in findings_of_run):
                 records.append(record)
+    for record in records if rescore else ():
+        if phrases := false_scores(store, record):
+            more = f" and {len(phrases) - FEW} more" * (len(phrases) > FEW)
+            findings.append(
+                Finding(store.runs / record.key, "false", "; ".join(phrases[:FEW]) + more)
+            )
     current = {record.key for record in newest(records)}
     findings += [
         Finding(store.runs / record.key, "superseded", _names(record))
@@ -85,52 +109,66 @@ def inspect(store: Store) -> Inspection:
     ]
     findings += [*inspect_curves(store), *_temporary(store.folder)]
     findings += [*_checkpoints(store, records), *_dead(store)]
+    findings = [replace(f, linked=_is_linked(store.folder, f.path)) for f in findings]
     return Inspection(tuple(findings), len(records), sum(r.schema == 1 for r in records))
 
 
+def _is_linked(folder: Path, path: Path) -> bool:
+    """Return whether a path in a folder lies behind a symbolic link, or is one.
+
+    A claim may be one itself: this program makes it so where there are no hard links.
+    """
+    within = [path, *path.parents][: len(path.parts) - len(folder.parts) + 1]
+    return any(p.is_symlink() for p in within if p.suffix != ".claim")
+
+
 def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]:
-    """Return what is wrong with one entry of the folder of runs, and its record."""
-    if name := TEMPORARY_NAME.fullmatch(path.name):
-        return [_temporary_run(store, path, name[1])], None
+    """Return the problems of one entry of the folder of runs, and its record."""
     if not path.is_dir():
         return [Finding(path, "foreign", "a file among the folders of runs")], None
+    if (name := TEMPORARY_NAME.fullmatch(path.name)) and _KEY.match(name[1]):
+        return [_temporary_run(store, path, name[1])], None
     names = {entry.name for entry in path.iterdir()}
     if not names & {RECORD, PREDICTIONS}:
-        if _KEY.fullmatch(path.name) and all(map(TEMPORARY_NAME.fullmatch, names)):
-            return [Finding(path, "orphan", "the folder of a run, without one")], None
+        if _KEY.fullmatch(path.name) and all(map(belongs_to_run, path.iterdir())):
+            return [Finding(path, "orphan", "an empty folder of a run")], None
         return [Finding(path, "foreign", "a folder without a run")], None
     findings = [
         Finding(path / name, "orphan", "a file that was being written")
-        if TEMPORARY_NAME.fullmatch(name)
-        else Finding(path / name, "foreign", "no file of a run")
-        for name in sorted(names - {RECORD, PREDICTIONS})
+        if belongs_to_run(path / name)
+        else Finding(path / name, "foreign", "not a file of a run")
+        for name in sorted(names)
+        if name not in (RECORD, PREDICTIONS) or not belongs_to_run(path / name)
     ]
+    if any(f.path.name in (RECORD, PREDICTIONS) for f in findings):
+        return findings, None
     if RECORD not in names:
         return [*findings, Finding(path, "orphan", "predictions without a record")], None
     try:
         record = store.read(path.name)
     except Damaged as error:
-        later = isinstance(error.__cause__, LaterSchema)
-        found = Finding(path / RECORD, "later" if later else "damaged", str(error.__cause__))
-        return [*findings, found], None
+        kind = _KINDS.get(type(error.__cause__), "damaged")
+        return [*findings, Finding(path / RECORD, kind, error.reason)], None
     assert record is not None
-    if reason := _not_its_own(record, path.name) or _bad_predictions(store, record, names):
+    if reason := _bad_predictions(store, record, names):
         return [*findings, Finding(path, "damaged", reason)], record
     return findings, record
 
 
-def _not_its_own(record: Record, key: str) -> str | None:
-    if record.key != key:
-        return f"the record belongs to run {record.key}: a copied folder"
-    if digest(record.run) != key:
-        return "the settings in the record are not those that the run is named by"
-    return None
+_KINDS: dict[type, Kind] = {LaterSchema: "later", FromTheFuture: "future"}
+
+
+def belongs_to_run(path: Path) -> bool:
+    """Return whether a file in a run's folder is the run's; a FIFO or a folder never is."""
+    name = TEMPORARY_NAME.fullmatch(path.name)
+    named = (name[1] if name else path.name) in (RECORD, PREDICTIONS)
+    return named and (path.is_file() or not path.exists())
 
 
 def _bad_predictions(store: Store, record: Record, names: set[str]) -> str | None:
     if record.predictions_sha256 is None:
-        kept = PREDICTIONS in names
-        return f"{PREDICTIONS} is there, and its record knows of none" if kept else None
+        exists = PREDICTIONS in names
+        return f"{PREDICTIONS} exists, but its record says that there is none" if exists else None
     if PREDICTIONS not in names:
         return f"{PREDICTIONS} is missing"
     try:
@@ -141,28 +179,28 @@ def _bad_predictions(store: Store, record: Record, names: set[str]) -> str | Non
 
 
 def _unreadable(content: bytes) -> str | None:
-    """Return what is wrong with predictions that nothing but their own checks speaks for."""
+    """Return the problem of predictions whose record has no checksum of them."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as members:
             if bad := members.testzip():
-                return f"{PREDICTIONS}: {bad} in it does not have its checksum"
+                return f"{PREDICTIONS}: {bad} in it does not match its checksum"
         unpack(content)
     except NotImported:
         return None
-    except Exception as error:  # whatever NumPy says of bytes that it did not write
+    except Exception as error:  # NumPy raises all kinds of errors for damaged bytes
         return f"{PREDICTIONS}: {error!r}"
     return None
 
 
 def _temporary_run(store: Store, path: Path, key: str) -> Finding:
-    if path.is_dir() and (path / RECORD).exists() and not (store.runs / key / RECORD).exists():
-        there = Store(path.parent.parent)
+    if (path / RECORD).is_file() and not (store.runs / key / RECORD).exists():
+        temporary = Store(path.parent.parent)
         try:
-            record = there.read(path.name)
+            record = temporary.read(path.name)
             if record and record.predictions_sha256 is not None:
-                there.packed(path.name)
+                temporary.packed(path.name)
             if record and record.key == key:
-                return Finding(path, "interrupted", f"run {key}, whole, beside its place")
+                return Finding(path, "interrupted", f"run {key}, whole, but not in its place")
         except Damaged:
             pass
     return Finding(path, "orphan", "a run that was being written or removed")
@@ -176,32 +214,36 @@ def _names(record: Record) -> str:
 
 
 def inspect_curves(store: Store) -> Iterator[Finding]:
-    """Return what is wrong with the points of curves."""
+    """Return the problems of the points of curves."""
     folder = store.folder / "curves"
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if TEMPORARY_NAME.fullmatch(path.name):
+        if TEMPORARY_NAME.fullmatch(path.name) and path.is_file():
             yield Finding(path, "orphan", "a file that was being written")
-        elif path.suffix != ".npz" or not _KEY.fullmatch(path.stem):
-            yield Finding(path, "foreign", "no file of curves")
+        elif path.suffix != ".npz" or not _KEY.fullmatch(path.stem) or not path.is_file():
+            yield Finding(path, "foreign", "not a file of curves")
         else:
             try:
-                with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+                with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
                     dict(arrays)
             except Exception as error:
                 yield Finding(path, "damaged", repr(error))
 
 
 def _temporary(folder: Path) -> Iterator[Finding]:
-    """Return files of tables and reports that were being written."""
+    """Return files of tables and reports whose writing was interrupted."""
     for path in sorted(folder.iterdir()):
-        if TEMPORARY_NAME.fullmatch(path.name) and path.is_file():
+        name = TEMPORARY_NAME.fullmatch(path.name)
+        if name and OUTPUT_NAME.fullmatch(name[1]) and path.is_file():
             yield Finding(path, "orphan", "a file that was being written")
 
 
 def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
-    done = {record.key for record in records if record.status != "failed"}
+    finished = {record.key for record in records if record.status != "failed"}
     folder = store.folder / CHECKPOINTS
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if not (_KEY.fullmatch(path.name) and path.is_dir() and all(map(is_own, path.iterdir()))):
+            yield Finding(path, "foreign", "not a folder of checkpoints alone")
+            continue
         try:
             ledger = Ledger.read(path)
         except LedgerDamaged as error:
@@ -209,28 +251,35 @@ def _checkpoints(store: Store, records: Sequence[Record]) -> Iterator[Finding]:
             continue
         if ledger is None:
             yield Finding(path, "orphan", "checkpoints without a ledger")
-        elif done >= set(ledger.identity.get("runs", ())):
+        elif finished >= set(ledger.identity.get("runs", ())):
             yield Finding(path, "orphan", "checkpoints of runs that are finished")
 
 
 def _dead(store: Store) -> Iterator[Finding]:
-    """Return what drivers left that were killed."""
-    for path in Claims(store.folder / CLAIMS).dead():
-        yield Finding(path, "orphan", "of a driver that lives no more")
+    """Return the files of drivers that were killed."""
+    claims = Claims(store.folder / CLAIMS)
+    foreign = claims.foreign()
+    for path in foreign:
+        yield Finding(path, "foreign", "not a file of a driver")
+    for path in claims.dead():
+        if path not in foreign:
+            yield Finding(path, "orphan", "a file of a driver that is dead")
     drivers = {path.stem for path in (store.folder / CLAIMS).glob("*.driver")}
     for path in sorted((store.folder / JOBS).glob("*")):
-        if path.name not in drivers:
-            yield Finding(path, "orphan", "jobs of a driver that lives no more")
+        if not DRIVER_NAME.fullmatch(path.name):
+            yield Finding(path, "foreign", "not the jobs of a driver")
+        elif path.name not in drivers:
+            yield Finding(path, "orphan", "jobs of a driver that is dead")
 
 
 def stores(folder: Path) -> list[Store]:
-    """Return the stores in a folder of results, which may be one itself.
+    """Return the stores in a folder of results, which may itself be one.
 
     Raises ValueError where there is none.
     """
     if (folder / "runs").is_dir():
         return [Store(folder)]
-    found = sorted(runs.parent for runs in folder.glob("*/runs") if runs.is_dir())
-    if not found:
+    folders = sorted(runs.parent for runs in folder.glob("*/runs") if runs.is_dir())
+    if not folders:
         raise ValueError(f"{folder} holds no results: there is no {folder}/<suite>/runs")
-    return [Store(one) for one in found]
+    return [Store(store_folder) for store_folder in folders]

@@ -1,4 +1,4 @@
-"""Stores of several machines made into one."""
+"""Merging the stores of several machines into one."""
 
 import contextlib
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bnnbench.suites.engine.store.durable import sync
 from bnnbench.suites.engine.store.inspection import inspect_curves, inspect_run, stores
-from bnnbench.suites.engine.store.record import Record, chosen
+from bnnbench.suites.engine.store.record import Record, time_chosen
 from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, Store
 from bnnbench.suites.engine.store.tables import write_tables
 
@@ -18,7 +18,7 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Merge:
-    """What came of a merge."""
+    """The result of a merge."""
 
     runs: int
     equal: int
@@ -26,33 +26,36 @@ class Merge:
     lines: tuple[str, ...]
     """A sentence for each run that was not taken from every store that had it."""
     left_out: int
-    """Runs that no store holds whole."""
+    """Number of runs that no store holds undamaged."""
 
 
 def merge(folders: Sequence[Path], out: Path) -> Merge:
-    """Make `out` of several folders of results, each run once; the folders stay as they are.
+    """Merge several folders of results into `out`, each run once; the folders stay as they are.
 
-    Of a run that differs between stores the one that ended well is taken, of such the one
-    chosen last, and a line says so. `out` appears when everything is in it. Raises ValueError
-    where a folder holds no results or `out` holds something.
+    Where copies of a run differ, the latest chosen of those that did not fail is taken, and a line
+    says so. `out` appears once it is complete. Raises ValueError where a folder holds no results or
+    `out` is not empty.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ValueError(f"{out} is there already; merge into a new folder")
+        raise ValueError(f"{out} exists already; merge into a new folder")
     suites: dict[str, list[Store]] = {}
     for folder in folders:
         for store in stores(folder):
             suites.setdefault(store.folder.resolve().name, []).append(store)
     out.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        merges = [_merge_suite(held, Store(made / name)) for name, held in sorted(suites.items())]
-        made.chmod(0o755)
+        merges = [
+            _merge_suite(same_suite, Store(temporary / name))
+            for name, same_suite in sorted(suites.items())
+        ]
+        temporary.chmod(0o755)
         with contextlib.suppress(FileNotFoundError):
             out.rmdir()
-        made.rename(out)
+        temporary.rename(out)
         sync([out.parent])
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     return Merge(
         sum(m.runs for m in merges),
         sum(m.equal for m in merges),
@@ -61,15 +64,15 @@ def merge(folders: Sequence[Path], out: Path) -> Merge:
     )
 
 
-def _merge_suite(held: Sequence[Store], out: Store) -> Merge:
+def _merge_suite(same_suite: Sequence[Store], out: Store) -> Merge:
     out.runs.mkdir(parents=True)
     lines: list[str] = []
     equal = left_out = 0
-    taken: list[tuple[Store, str]] = []
-    for key in sorted(set().union(*(store.run_keys() for store in held))):
+    best_copies: list[tuple[Store, str]] = []
+    for key in sorted(set().union(*(store.run_keys() for store in same_suite))):
         copies: dict[Path, tuple[Store, Record]] = {}
         damaged = False
-        for store in held:
+        for store in same_suite:
             if (store.runs / key).is_dir():
                 findings, record = inspect_run(store, store.runs / key)
                 bad = any(f.kind != "foreign" for f in findings)
@@ -80,22 +83,22 @@ def _merge_suite(held: Sequence[Store], out: Store) -> Merge:
         if not copies:
             left_out += damaged
             continue
-        best = max(copies.values(), key=lambda c: (c[1].status != "failed", chosen(c[1])))
-        others = [record for _, record in copies.values() if record is not best[1]]
-        if all(_outcome(record) == _outcome(best[1]) for record in others):
-            equal += bool(others)
+        best = max(copies.values(), key=lambda c: (c[1].status != "failed", time_chosen(c[1])))
+        duplicates = [record for _, record in copies.values() if record is not best[1]]
+        if all(_outcome(record) == _outcome(best[1]) for record in duplicates):
+            equal += bool(duplicates)
         else:
             lines.append(_difference(key, best, copies))
-        taken.append((best[0], key))
-    for start in range(0, len(taken), BATCH):
-        _copy(taken[start : start + BATCH], out)
-    _copy_curves(held, out)
+        best_copies.append((best[0], key))
+    for start in range(0, len(best_copies), BATCH):
+        _copy(best_copies[start : start + BATCH], out)
+    _copy_curves(same_suite, out)
     write_tables(out)
-    return Merge(len(taken), equal, tuple(lines), left_out)
+    return Merge(len(best_copies), equal, tuple(lines), left_out)
 
 
 def _outcome(record: Record) -> str:
-    """Return what two copies of one run have in common unless they differ."""
+    """Return text that is equal for two copies of one run with the same outcome."""
     parts = (record.status, record.error, record.predictions_sha256, record.acquired)
     return repr([*parts, sorted((c, sorted(s.items())) for c, s in record.scores.items())])
 
@@ -103,35 +106,35 @@ def _outcome(record: Record) -> str:
 def _difference(
     key: str, best: tuple[Store, Record], copies: Mapping[Path, tuple[Store, Record]]
 ) -> str:
-    what = "; ".join(
-        f"{folder} has one that {record.status} at {chosen(record) or 'an unknown time'}"
+    versions = "; ".join(
+        f"{folder} has one ({record.status}) of {time_chosen(record) or 'an unknown time'}"
         for folder, (_, record) in copies.items()
     )
     record = best[1]
     return (
         f"{record.method} on {record.dataset}, fold {record.fold}, seed {record.seed} ({key}) "
-        f"differs: {what}; taken from {best[0].folder}"
+        f"differs: {versions}; taken from {best[0].folder}"
     )
 
 
-def _copy(some: Sequence[tuple[Store, str]], out: Store) -> None:
-    """Copy runs and wait for the disk."""
-    written: list[Path] = []
-    for store, key in some:
-        place = out.runs / key
-        place.mkdir()
+def _copy(copies: Sequence[tuple[Store, str]], out: Store) -> None:
+    """Copy runs and wait until they are on the disk."""
+    paths: list[Path] = []
+    for store, key in copies:
+        folder = out.runs / key
+        folder.mkdir()
         for name in (RECORD, PREDICTIONS):
             with contextlib.suppress(FileNotFoundError):
-                shutil.copyfile(store.runs / key / name, place / name)
-                written.append(place / name)
-        written.append(place)
-    sync([*written, out.runs])
+                shutil.copyfile(store.runs / key / name, folder / name)
+                paths.append(folder / name)
+        paths.append(folder)
+    sync([*paths, out.runs])
 
 
-def _copy_curves(held: Sequence[Store], out: Store) -> None:
-    """Copy one file of each name that is whole; they are named by what they hold."""
+def _copy_curves(same_suite: Sequence[Store], out: Store) -> None:
+    """Copy one undamaged file of each name; names depend on the content."""
     copied: list[Path] = []
-    for store in held:
+    for store in same_suite:
         bad = {finding.path for finding in inspect_curves(store)}
         for path in sorted((store.folder / "curves").glob("*.npz")):
             copy = out.folder / "curves" / path.name

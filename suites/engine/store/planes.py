@@ -1,4 +1,4 @@
-"""What a map of a plane needs beside predictions: the training points and where they lie."""
+"""Training points and axes of planes, which maps need beside predictions."""
 
 import io
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.conditions.plane import Plane
-from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.datasets.reading.whole_files import read_regular, write_whole
 from bnnbench.suites.engine.declare.description import describe, digest
 from bnnbench.suites.engine.declare.grid import Suite
 from bnnbench.suites.engine.store.record import Record
@@ -30,7 +30,7 @@ class PlanePoints:
 
 
 def keep_planes(suite: Suite, store: Store) -> None:
-    """Keep the points of every fold in `folder/curves`, where predictions over a plane are made."""
+    """Store the points of every fold in `folder/curves`, where predictions are over a plane."""
     planes = [e.condition for e in suite.evaluations if isinstance(e.condition, Plane)]
     for source in dict.fromkeys(case.source for case in suite.cases) if planes else ():
         for fold in range(min(suite.folds, source.folds)):
@@ -43,16 +43,16 @@ def keep_planes(suite: Suite, store: Store) -> None:
 
 
 def plane_points(store: Store, record: Record) -> PlanePoints | None:
-    """Return the points of a record's source and fold, or None where none were kept.
+    """Return the points of a record's source and fold, or None where none were stored.
 
     Raises ValueError or OSError for a damaged file.
     """
     path = _path(store, record.profile, record.run.get("source"), record.fold)
     if not path.exists():
         return None
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-        found = dict(arrays)
-    return PlanePoints(**found)
+    with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
+        fields = dict(arrays)
+    return PlanePoints(**fields)
 
 
 def _points(plane: Plane, data: Dataset) -> PlanePoints:

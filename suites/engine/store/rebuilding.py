@@ -1,4 +1,4 @@
-"""A run and its evaluations, made again from what a record says of them."""
+"""Runs and evaluations rebuilt from their records."""
 
 import dataclasses
 import typing
@@ -14,7 +14,7 @@ from bnnbench.suites.engine.store.record import SCHEMA, Record
 
 
 class NotRepeatable(ValueError):
-    """A record does not lead back to its run; says why, and what may help."""
+    """The run of a record cannot be rebuilt; the message says why, and what may help."""
 
 
 def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
@@ -24,24 +24,24 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
     """
     if record.schema < SCHEMA:
         raise NotRepeatable(f"it was recorded by an earlier version; {_cure(record)}")
-    told = dict(record.run)
+    description = dict(record.run)
     try:
-        parts = {name: rebuilt(part, packages) for name, part in told.items()}
+        parts = {name: rebuilt(part, packages) for name, part in description.items()}
         source, network = parts.pop("source"), parts.pop("architecture")
         case = Case(source, network, record.dataset, record.title)
-        run = Run(label=record.method, case=case, **parts)
+        run = Run(label=record.method, case=case, arm=record.arm, **parts)
     except (KeyError, TypeError) as error:
         raise NotRepeatable(f"{error}; {_cure(record)}") from error
     if run.key != record.key:
-        changed = ", ".join(_differences(told, dict(run.description))) or "its key"
+        changed = ", ".join(_differences(description, dict(run.description))) or "its key"
         raise NotRepeatable(
-            f"today's code describes this run otherwise: {changed}; {_cure(record)}"
+            f"the present code describes this run differently: {changed}; {_cure(record)}"
         )
     return run
 
 
 def rebuilt_evaluations(record: Record, packages: Sequence[str] = ()) -> tuple[Evaluation, ...]:
-    """Return what a record's run was evaluated on, with all metrics that it has scores of.
+    """Return a record's evaluations, with all metrics that it has scores of.
 
     Raises `NotRepeatable`.
     """
@@ -53,28 +53,34 @@ def rebuilt_evaluations(record: Record, packages: Sequence[str] = ()) -> tuple[E
     return tuple(complete)
 
 
-def rebuilt(told: Any, packages: Sequence[str] = ()) -> Any:
-    """Return the value that `describe` told of; sequences become tuples.
+def rebuilt(described: Any, packages: Sequence[str] = ()) -> Any:
+    """Return the value that `describe` described; sequences become tuples.
 
-    Only dataclasses of this project and of these packages are made. Raises `NotRepeatable`.
+    Only dataclasses of this project and of these packages are constructed. Raises `NotRepeatable`.
     """
-    if isinstance(told, Mapping) and "type" in told:
-        kind = _kind(str(told["type"]), packages)
-        known = {f.name: f for f in dataclasses.fields(kind)}
-        if strangers := told.keys() - known.keys() - {"type"}:
-            raise NotRepeatable(f"{told['type']} has no setting {', '.join(sorted(strangers))}")
-        hints = typing.get_type_hints(kind) if "nan" in str(told) or "inf" in str(told) else {}
+    if isinstance(described, Mapping) and "type" in described:
+        dataclass_type = _kind(str(described["type"]), packages)
+        fields = {f.name: f for f in dataclasses.fields(dataclass_type)}
+        if strangers := described.keys() - fields.keys() - {"type"}:
+            raise NotRepeatable(
+                f"{described['type']} has no setting {', '.join(sorted(strangers))}"
+            )
+        hints = (
+            typing.get_type_hints(dataclass_type)
+            if "nan" in str(described) or "inf" in str(described)
+            else {}
+        )
         settings = {
             name: rebuilt(_number(value, hints.get(name)), packages)
-            for name, value in told.items()
-            if name != "type" and known[name].init
+            for name, value in described.items()
+            if name != "type" and fields[name].init
         }
-        return kind(**settings)
-    if isinstance(told, Mapping):
-        return {name: rebuilt(value, packages) for name, value in told.items()}
-    if isinstance(told, (list, tuple)):
-        return tuple(rebuilt(value, packages) for value in told)
-    return told
+        return dataclass_type(**settings)
+    if isinstance(described, Mapping):
+        return {name: rebuilt(value, packages) for name, value in described.items()}
+    if isinstance(described, (list, tuple)):
+        return tuple(rebuilt(value, packages) for value in described)
+    return described
 
 
 def _kind(name: str, packages: Sequence[str]) -> Any:
@@ -82,43 +88,47 @@ def _kind(name: str, packages: Sequence[str]) -> Any:
     package = name.partition(":")[0].partition(".")[0]
     if path_of(name) == name and package not in packages:
         raise NotRepeatable(
-            f"the record names {name}, which is none of this project; if you trust it, "
-            f"--allow {package}"
+            f"the record names {name}, which is not a class of this project; if you trust it, "
+            f"add --allow {package}"
         )
     try:
-        kind = kind_of(name)
+        result = kind_of(name)
     except ImportError as error:
-        raise NotRepeatable(f"{name} is not there: {error}") from error
-    if not dataclasses.is_dataclass(kind):
-        raise NotRepeatable(f"{name} is no dataclass")
-    return kind
+        raise NotRepeatable(f"{name} cannot be imported: {error}") from error
+    if not dataclasses.is_dataclass(result):
+        raise NotRepeatable(f"{name} is not a dataclass")
+    return result
 
 
-def _number(told: object, hint: object) -> object:
-    """Return infinities and NaN, which are told as text, where the setting is a number."""
+def _number(value: object, hint: object) -> object:
+    """Return infinities and NaN, which are recorded as text, where the setting is a number."""
     numeric = hint is float or float in typing.get_args(hint)
-    if numeric and isinstance(told, str) and told in ("inf", "-inf", "nan"):
-        return float(told)
-    return told
+    if numeric and isinstance(value, str) and value in ("inf", "-inf", "nan"):
+        return float(value)
+    return value
 
 
-def _differences(told: Any, today: Any, place: str = "") -> list[str]:
+def _differences(recorded: Any, present: Any, path: str = "") -> list[str]:
     """Return the settings in which two descriptions differ."""
-    if isinstance(told, Mapping) and isinstance(today, Mapping):
-        names = sorted(told.keys() | today.keys())
-        pairs = ((n, told.get(n, "nothing"), today.get(n, "nothing")) for n in names)
-        return [d for n, a, b in pairs for d in _differences(a, b, f"{place}.{n}".strip("."))]
+    if isinstance(recorded, Mapping) and isinstance(present, Mapping):
+        names = sorted(recorded.keys() | present.keys())
+        pairs = ((n, recorded.get(n, "nothing"), present.get(n, "nothing")) for n in names)
+        return [d for n, a, b in pairs for d in _differences(a, b, f"{path}.{n}".strip("."))]
     if (
-        isinstance(told, (list, tuple))
-        and isinstance(today, (list, tuple))
-        and len(told) == len(today)
+        isinstance(recorded, (list, tuple))
+        and isinstance(present, (list, tuple))
+        and len(recorded) == len(present)
     ):
-        pairs = enumerate(zip(told, today, strict=True))
-        return [d for n, (a, b) in pairs for d in _differences(a, b, f"{place}[{n}]")]
-    same = told == describe(today)
-    return [] if same else [f"{place} was {told!r}, is {today!r}"]
+        pairs = enumerate(zip(recorded, present, strict=True))
+        return [d for n, (a, b) in pairs for d in _differences(a, b, f"{path}[{n}]")]
+    equal = recorded == describe(present)
+    return [] if equal else [f"{path} was {recorded!r}, is {present!r}"]
 
 
 def _cure(record: Record) -> str:
     commit = record.provenance.get("commit")
-    return f"`git checkout {commit}` has the code of that time" if commit else "no commit is known"
+    return (
+        f"`git checkout {commit}` has the code that recorded it"
+        if commit
+        else "its commit is unknown"
+    )

@@ -1,46 +1,53 @@
-"""What is kept of a run: status, scores, cost, diagnostics, provenance."""
+"""The record of a run: status, scores, cost, diagnostics, provenance."""
 
 import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
+from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.datasets.reading.foreign_text import shortened
+from bnnbench.datasets.reading.shape import Amount, Message, faults
+from bnnbench.suites.engine.declare.description import digest
+from bnnbench.suites.engine.store import clock
+
 SCHEMA = 3
-"""2 seals the record, knows its predictions by checksum and holds what was evaluated, on what.
-3 describes classes by registered names, and knows the code and the data behind a run and the
-title of its case."""
+"""Schema 2 added the seal, the checksum of predictions and full evaluations. Schema 3 describes
+classes by registered names, and adds digests of code and data and the title of the case.
+"""
 
 READABLE = (1, 2, SCHEMA)
 
 UNKNOWN = "unknown"
-"""What a record of schema 1 does not say."""
+"""Stands for values that a record of schema 1 lacks."""
 
 Status = Literal["completed", "diverged", "failed"]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run took. Runs that were fitted together share it equally."""
+    """The cost of a run. Runs that were fitted together share it equally."""
 
-    fit_seconds: float
-    predict_seconds: float
-    peak_bytes: float
+    fit_seconds: Amount
+    predict_seconds: Amount
+    peak_bytes: Amount
     """Growth of resident memory while fitting; on a GPU, the most that was allocated."""
     fitted_together: int = 1
-    fit_joules: float | None = None
-    """Of the GPU while fitting; None where nobody counts them, as on a CPU."""
-    compile_seconds: float = 0.0
-    """Before the fit, in which it is not included; mostly 0, as kernels are kept in a process.
-    Earlier records have it among the fit seconds."""
+    fit_joules: Amount | None = None
+    """Energy of the GPU while fitting; None without a counter, as on a CPU."""
+    compile_seconds: Amount = 0.0
+    """Time to compile kernels before the fit, not part of `fit_seconds`; mostly 0, as a process
+    compiles them once. In earlier records it is part of the fit seconds.
+    """
 
     @property
     def known(self) -> dict[str, float]:
-        """What is known of it, by name."""
+        """The fields that have a value, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
@@ -51,9 +58,75 @@ COSTS = (
 """The fields of `Cost`, as tables order them."""
 
 
+class Settings(TypedDict, total=False):
+    """The parts of a run's description that readers rely on."""
+
+    suite: str
+    profile: str
+    source: Mapping[str, object]
+    method: Mapping[str, object]
+    acquisition: Mapping[str, object]
+    fold: int
+    seed: int
+
+
+class Facts(TypedDict, total=False):
+    """The facts of a data set (`bnnbench.datasets.facts`), as far as something reads them."""
+
+    train_rows: int
+    test_rows: int
+    features: int
+    test_twins_in_train: float
+    test_twins: int
+    train_repeats: int
+    transforms: Sequence[str]
+    constant_columns: Sequence[int]
+    largest_input_deviation_train: float
+    largest_input_deviation_test: float
+    classes: int
+    class_counts_train: Sequence[int]
+    class_counts_test: Sequence[int]
+    target: str
+    target_unit: str
+    target_std: float
+    sha256: str
+    licence: str
+    files: Mapping[str, str]
+    download_bytes: int
+
+
+class Claim(TypedDict):
+    """The plain data of `suites.engine.declare.grid.Reproduces`."""
+
+    paper: str
+    table: str
+    departures: NotRequired[Sequence[str]]
+    whole: NotRequired[bool]
+
+
+class Scale(TypedDict):
+    """The plain data of `datasets.base.Target`."""
+
+    name: str
+    unit: str
+    mean: float
+    std: float
+
+
+class Circumstances(TypedDict, total=False):
+    """The entries of a provenance that readers rely on."""
+
+    packages: Mapping[str, str]
+    finished: str
+    chosen: str
+
+
 @dataclass(frozen=True)
 class Record:
-    """One run and what came of it; everything here is plain data."""
+    """One run and its results; everything here is plain data.
+
+    The annotations are the shape that `from_json` requires of a file.
+    """
 
     key: str
     suite: str
@@ -63,76 +136,105 @@ class Record:
     method: str
     fold: int
     seed: int
-    run: Mapping[str, object]
+    run: Annotated[Mapping[str, object], Settings]
     """The full description whose hash is `key`."""
     status: Status
-    error: str | None
+    error: Message | None
     scores: Mapping[str, Mapping[str, float]]
     """condition → metric → value"""
     condition_origins: Mapping[str, str]
     """condition → origin of the data it was scored on"""
     diagnostics: Mapping[str, float]
     cost: Cost | None
-    facts: Mapping[str, object]
-    provenance: Mapping[str, Any]
-    reproduces: tuple[Mapping[str, Any], ...] = ()
-    target: Mapping[str, Any] | None = field(default=None)
+    facts: Annotated[Mapping[str, object], Facts]
+    provenance: Annotated[Mapping[str, Any], Circumstances]
+    reproduces: tuple[Annotated[Mapping[str, Any], Claim], ...] = ()
+    target: Annotated[Mapping[str, Any], Scale] | None = field(default=None)
     """name, unit, mean and std of a regression target"""
     acquired: tuple[int, ...] = ()
     """Rows of the pool that active learning labelled, in that order."""
     reference: Mapping[str, str] | None = None
-    """Key of the run that distances are to, and the SHA-256 of its predictions."""
-    not_scored: Mapping[str, str] = field(default_factory=dict)
-    """Condition → why the posterior could not be scored under it, though the run went well."""
-    unanswered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Condition → metric → why the predictions could not be scored by it: they are intervals, for
-    example, and the metric needs a density."""
+    """Key of the run that distances refer to, and the SHA-256 of its predictions."""
+    not_scored: Mapping[str, Message] = field(default_factory=dict)
+    """Condition → reason why the posterior could not be scored under it, though the run went well.
+    """
+    unanswered: Mapping[str, Mapping[str, Message]] = field(default_factory=dict)
+    """Condition → metric → reason why the predictions could not be scored by it: they are
+    intervals, for example, and the metric needs a density.
+    """
+    unsteady: Mapping[str, str] = field(default_factory=dict)
+    """Condition → reason why its predictions are not those of each row by itself: they depend on
+    the other rows, or differ from call to call.
+    """
     evaluations: tuple[Mapping[str, object], ...] = ()
-    """Conditions and metrics as they were asked for, in full; none in schema 1."""
+    """Requested conditions and metrics, described in full; none in schema 1."""
     condition_data: Mapping[str, str] = field(default_factory=dict)
-    """Condition → SHA-256 of the inputs and targets it was scored on; none in schema 1.
-    That of the fold's raw rows is `facts["sha256"]`."""
+    """Condition → SHA-256 of its inputs and targets; none in schema 1. The SHA-256 of the fold's
+    raw rows is `facts["sha256"]`.
+    """
     predictions_sha256: str | None = None
-    """Of predictions.npz; None where none are kept, and UNKNOWN in schema 1."""
+    """Checksum of predictions.npz; None where none are stored, and UNKNOWN in schema 1."""
+    condition_traits: Mapping[str, Annotated[Mapping[str, Any], Traits]] = field(
+        default_factory=dict
+    )
+    """Condition → how pages name and group it (`datasets.conditions.traits`)."""
     code_sha256: str | None = None
-    """Of the sources of the method and of all that they import (`bnnbench.methods.source_code`)."""
+    """Digest of the method's sources and of all that they import (`bnnbench.methods.source_code`).
+    """
+    failed_at: Message | None = None
+    """File, line and function that raised the error of a failed run; None where that is not known.
+    """
+    fitted_sha256: str | None = None
+    """Checksum of the training rows that the last fit was given; None in earlier records."""
     data_sha256: str | None = None
-    """Of the training and test rows (`suites.engine.run.fingerprint`)."""
+    """Digest of the training and test rows (`suites.engine.run.fingerprint`)."""
     own_network: Mapping[str, object] | None = None
     """class, parameters and structure_sha256 of a network that the method brought itself, in place
-    of the architecture in `run`; None for the others."""
+    of the architecture in `run`; None for other methods.
+    """
     title: str = ""
-    """What pages call the case, `dataset`; "" where the suite says nothing."""
+    """Title of the case on pages; "" where the suite gives none."""
+    arm: str = ""
+    """The part of the label `method`, after a hyphen, that names the way to acquire rows; "" but
+    in active learning."""
     schema: int = SCHEMA
-    """As it was read; what is written has the latest."""
+    """The schema of the file that was read; the latest is written."""
 
 
 class LaterSchema(ValueError):
     """A record was written by a later version of this program."""
 
+    cure = "update this program, or choose another folder by --out"
+
+
+class FromTheFuture(ValueError):
+    """A record has a date that lies in the future."""
+
+    cure = "set this machine's clock, or remove the run if the clock is right"
+
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """Return one record for each dataset, method, fold and seed: the one chosen last.
+    """Return one record for each dataset, method, fold and seed: the latest chosen.
 
-    "Last" is by the times at which the store took them, which never go backwards within a
-    store, whatever its machines' clocks do (`clock.Clock`); of equal times, by key.
+    The order is by the times at which the store took them, which never go backwards within a store,
+    whatever its machines' clocks do (`clock.Clock`); of equal times, by key.
     """
-    found: dict[tuple[object, ...], Record] = {}
-    for record in sorted(records, key=lambda r: (chosen(r), r.key)):
-        place = (record.suite, record.profile, record.dataset, record.origin)
-        found[(*place, record.method, record.fold, record.seed)] = record
-    return sorted(found.values(), key=lambda r: r.key)
+    latest: dict[tuple[object, ...], Record] = {}
+    for record in sorted(records, key=lambda r: (time_chosen(r), r.key)):
+        case = (record.suite, record.profile, record.dataset, record.origin)
+        latest[(*case, record.method, record.fold, record.seed)] = record
+    return sorted(latest.values(), key=lambda r: r.key)
 
 
-def chosen(record: Record) -> str:
-    """Return when a command last asked for exactly this run, as far as that is known."""
+def time_chosen(record: Record) -> str:
+    """Return the time when a command last chose exactly this run, or "" if unknown."""
     return str(record.provenance.get("chosen", record.provenance.get("finished", "")))
 
 
 def to_json(record: Record) -> str:
-    """Return the record as JSON, a field a line; infinities and NaN become strings.
+    """Return the record as JSON, one field per line; infinities and NaN become strings.
 
-    The last line seals what is above it by its SHA-256.
+    The last line seals the lines above by their SHA-256.
     """
     fields = vars(record) | {"cost": record.cost and record.cost.known, "schema": SCHEMA}
     lines = (f'"{name}": {_text(fields[name])}' for name in _NAMES)
@@ -143,27 +245,70 @@ def to_json(record: Record) -> str:
 def from_json(text: str) -> Record:
     """Return the record that `to_json` wrote, or an earlier version of it.
 
-    Raises ValueError when the text is truncated or altered, and `LaterSchema`.
+    Raises ValueError when the text is truncated or altered or is not of the shape of a record,
+    `LaterSchema`, and `FromTheFuture`.
     """
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, parse_constant=_refuse)
         schema = fields.get("schema")
         if isinstance(schema, int) and schema > SCHEMA:
             raise LaterSchema(
-                f"it has schema {schema}, of a later version of this program; this one reads "
+                f"schema {schema} belongs to a later version of this program; this one reads "
                 f"{' and '.join(map(str, READABLE))}"
             )
         if schema not in READABLE:
-            raise ValueError(f"schema {schema!r}; this version reads {READABLE}")
+            raise ValueError(
+                f"schema {shortened(repr(schema), 200)}; this version reads {READABLE}"
+            )
         _check_seal(text, fields, schema)
         if schema == 1:
             fields["predictions_sha256"] = UNKNOWN if fields["status"] == "completed" else None
         fields |= {name: _decode(fields[name]) for name in _NUMBERS}
         cost = fields["cost"] and Cost(**fields["cost"])
-        tuples = {name: tuple(fields.get(name, ())) for name in _TUPLES}
-        return Record(**fields | {"cost": cost} | tuples)
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"not a record: {error!r}") from error
+        lists = {name: fields.get(name, []) for name in _TUPLES}
+        tuples = {n: tuple(v) if isinstance(v, list) else v for n, v in lists.items()}
+        record = Record(**fields | {"cost": cost} | tuples)
+        _check_shape(record, text)
+        return record
+    except (
+        *(json.JSONDecodeError, UnicodeEncodeError),
+        *(KeyError, TypeError, AttributeError, RecursionError),
+    ) as error:
+        raise ValueError(f"not a record: {shortened(repr(error), 200)}") from error
+
+
+def check_identity(record: Record, key: str) -> None:
+    """Raise ValueError unless a record is that of the run `key`, and its settings are the run's."""
+    if record.key != key:
+        raise ValueError(f"the record belongs to run {shortened(record.key, 200)}: a copied folder")
+    if digest(record.run) != key:
+        raise ValueError("the settings in the record do not belong to the run's key")
+    settings = {name: record.run.get(name, own) for name, own in _named(record).items()}
+    if settings != _named(record):
+        names = ", ".join(n for n, own in _named(record).items() if settings[n] != own)
+        raise ValueError(f"its {names} differ from those in its settings")
+
+
+def _named(record: Record) -> dict[str, object]:
+    return {name: getattr(record, name) for name in ("suite", "profile", "fold", "seed")}
+
+
+def _check_shape(record: Record, text: str) -> None:
+    """Raise ValueError for fields that readers could not rely on, and `FromTheFuture`."""
+    wrong = list(faults(record, Record))
+    if not wrong and not record.scores.keys() <= record.condition_origins.keys():
+        wrong = ["condition_origins"]
+    if wrong:
+        raise ValueError(f"not of the shape of a record: {', '.join(wrong)}")
+    if "\\u" in text:  # halves of characters, which no page can hold, raise UnicodeEncodeError
+        json.dumps(vars(record), default=vars, ensure_ascii=False).encode()
+    for name in ("finished", "chosen"):
+        if (moment := record.provenance.get(name)) is not None and clock.lies_ahead(moment):
+            raise FromTheFuture(f"it was {name} at {moment}, which is in the future")
+
+
+def _refuse(constant: str) -> None:
+    raise TypeError(f"{constant} is not strict JSON")
 
 
 _NAMES = sorted(f.name for f in dataclasses.fields(Record))
@@ -179,13 +324,13 @@ _SEAL_LENGTH = len(_seal(""))
 
 
 def _check_seal(text: str, fields: dict[str, object], schema: int) -> None:
-    """Take the seal out of the fields; raises ValueError unless it fits."""
+    """Remove the seal from the fields; raises ValueError unless it matches."""
     if fields.pop("sha256", None) is None:
         if schema == 1:
             return
-        raise ValueError("its last line, the checksum, is missing: it is truncated or altered")
+        raise ValueError("the checksum in its last line is missing: it is truncated or altered")
     if text[-_SEAL_LENGTH:] != _seal(text[:-_SEAL_LENGTH]):
-        raise ValueError("it does not have the checksum of its last line: it is altered")
+        raise ValueError("it does not match the checksum in its last line: it is altered")
 
 
 def _plain(value: object) -> object:
@@ -193,23 +338,28 @@ def _plain(value: object) -> object:
         return value.item()
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{value!r} of type {type(value).__name__} is no plain data for a record")
+    raise TypeError(f"{value!r} of type {type(value).__name__} is not plain data, as records need")
 
 
 _strict = json.JSONEncoder(sort_keys=True, allow_nan=False, default=_plain).encode
 
 
 def _text(value: object) -> str:
-    """Return strict JSON; the second way is slow, and infinities are rare."""
+    """Return strict JSON. The second attempt is slow, and infinities and halves of characters,
+    which stand for bytes in names of files, are rare.
+    """
     try:
-        return _strict(value)
+        text = _strict(value)
     except ValueError:
         return _strict(_encode(value))
+    return _strict(_encode(value)) if "\\ud" in text else text
 
 
 def _encode(value: object) -> object:
     if isinstance(value, Mapping):
-        return {name: _encode(item) for name, item in value.items()}
+        return {_encode(name): _encode(item) for name, item in value.items()}
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, (tuple, list)):
         return [_encode(item) for item in value]
     if isinstance(value, np.generic):

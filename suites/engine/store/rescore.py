@@ -1,10 +1,14 @@
-"""Scores that a record lacks, computed from the predictions that were kept."""
+"""Scores that a record lacks, computed from stored predictions."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from torch import Tensor
+
+from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.engine.run.packing import NotImported
-from bnnbench.suites.engine.run.score import score
+from bnnbench.suites.engine.run.score import Scores, score, strangers_reason
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
@@ -14,11 +18,10 @@ def rescore(
     metrics: Mapping[str, Iterable[str]],
     keys: Iterable[str] | None = None,
 ) -> int:
-    """Add the metrics that records lack, without fitting, and return how many changed.
+    """Add the metrics that records lack, without fitting, and return the number of changed records.
 
-    `metrics` names them by condition; `keys` limits the records. Earlier rounds of active
-    learning whose predictions were not kept stay without. Raises `Damaged` where predictions
-    are missing or not whole.
+    `metrics` are by condition; `keys` limits the records. Earlier rounds of active learning without
+    stored predictions get none. Raises `Damaged` where predictions are missing or not whole.
     """
     changed = 0
     for key in store.run_keys() if keys is None else keys:
@@ -31,8 +34,17 @@ def rescore(
     return changed
 
 
+def _scored(
+    prediction: Predictive, targets: Tensor, names: list[str], target: Mapping[str, Any] | None
+) -> Scores:
+    try:
+        return score(prediction, targets, names, target)
+    except Exception as error:
+        return Scores({}, dict.fromkeys(names, strangers_reason(prediction, error)))
+
+
 def _lacking(record: Record, metrics: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """Return condition → metrics asked for and not in the record."""
+    """Return condition → requested metrics that the record lacks."""
     lacking = {
         condition: [
             name
@@ -49,11 +61,13 @@ def _completed(record: Record, lacking: Mapping[str, list[str]], store: Store) -
         predictions = store.predictions(record.key)
     except NotImported:
         return record
-    scores = {condition: dict(known) for condition, known in record.scores.items()}
-    unanswered = {condition: dict(known) for condition, known in record.unanswered.items()}
+    scores = {condition: dict(of_condition) for condition, of_condition in record.scores.items()}
+    unanswered = {
+        condition: dict(of_condition) for condition, of_condition in record.unanswered.items()
+    }
     for condition, names in lacking.items():
         if condition in predictions or not record.run.get("acquisition"):
-            added = score(*predictions[condition], names, record.target)
+            added = _scored(*predictions[condition], names, record.target)
             scores[condition] |= added.values
             if added.unanswered:
                 unanswered[condition] = unanswered.get(condition, {}) | dict(added.unanswered)

@@ -1,8 +1,9 @@
-"""One folder per run, named by what the run is; files appear whole or not at all."""
+"""One folder per run, named by the run's key; files appear whole or not at all."""
 
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -11,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bnnbench.datasets.reading.whole_files import open_regular, read_regular
 from bnnbench.suites.engine.store.clock import Clock
 from bnnbench.suites.engine.store.durable import at_once, change, put, sync
 from bnnbench.suites.engine.store.record import (
     UNKNOWN,
-    LaterSchema,
     Record,
-    chosen,
+    check_identity,
     from_json,
     newest,
+    time_chosen,
     to_json,
 )
 
@@ -29,22 +31,23 @@ if TYPE_CHECKING:
 RECORD, PREDICTIONS = "record.json", "predictions.npz"
 
 TEMPORARY = "."
-"""Names of folders and files that are being made begin with it."""
+"""First character of the names of files and folders that are being written."""
+
+TEMPORARY_NAME = re.compile(r"\.(.+)\.[a-z0-9_]{8}", re.DOTALL)
+"""The name of a file or folder that is being written; the group is its final name."""
 
 
 class Damaged(ValueError):
-    """A file of a run is missing or not whole; names it and the cure."""
+    """A file of a run is missing or not whole; the message names it and the cure."""
 
     def __init__(self, path: Path, reason: object) -> None:
         self.path, self.reason = path, str(reason)
-        cure = f"remove {path.parent} to run it again"
-        if isinstance(reason, LaterSchema):
-            cure = "update this program, or choose another folder by --out"
+        cure = getattr(reason, "cure", f"remove {path.parent} to run it again")
         super().__init__(f"{path}: {reason}; {cure}")
 
 
 class Unwritable(OSError):
-    """There is no place for results; names it and the cure."""
+    """Results cannot be written; the message names the reason and the cure."""
 
 
 @dataclass(frozen=True)
@@ -52,58 +55,57 @@ class Store:
     """The results of one suite: `folder/runs/<key>/{record.json,predictions.npz}`.
 
     A process may be killed or the power cut at any moment, and several processes may write
-    the same run: whole runs are left. A run is on the disk when `write` returns. What is
-    altered later is noticed when it is read, by checksums.
+    the same run: only whole runs are left. A run is on the disk when `write` returns. Files
+    that are altered later are detected by their checksums when they are read.
     """
 
     folder: Path
     clock: Clock = field(default_factory=Clock, compare=False, repr=False, kw_only=True)
-    """Has seen the times of all records that passed through this object."""
-    _known: dict[str, tuple[object, Record]] = field(
+    """The clock that has seen the times of all records that passed through this object."""
+    _cache: dict[str, tuple[object, Record]] = field(
         default_factory=dict, compare=False, repr=False, kw_only=True
     )
-    """Key → the file's state when it was read, and the record."""
+    """Key → the state of its file when it was read, and the record."""
 
     @property
     def runs(self) -> Path:
-        """The folder of the run folders."""
+        """The folder of all runs."""
         return self.folder / "runs"
 
     def write(self, record: Record, predictions: bytes | None) -> Record:
-        """Keep a run and its packed predictions, replacing what an earlier attempt left.
+        """Store a run and its packed predictions, replacing an earlier attempt.
 
-        Returns the record with the time and the checksum that it was given. Raises
-        `Unwritable`.
+        Returns the record with its time and checksum. Raises `Unwritable`.
         """
-        (kept,) = self.write_all([(record, predictions)])
-        return kept
+        (stored,) = self.write_all([(record, predictions)])
+        return stored
 
     def write_all(self, runs: Iterable[tuple[Record, bytes | None]]) -> list[Record]:
-        """Keep several runs, which waits for the disk about as long as one; see `write`."""
-        made: list[tuple[Path, Record]] = []
+        """Store several runs, with about as much waiting for the disk as for one; see `write`."""
+        temporary: list[tuple[Path, Record]] = []
         try:
             with self._writing():
                 self.runs.mkdir(parents=True, exist_ok=True)
                 for record, predictions in runs:
-                    whole = self._stamped(record, predictions)
-                    place = Path(tempfile.mkdtemp(prefix=f".{record.key}.", dir=self.runs))
-                    made.append((place, whole))
+                    stamped = self._stamped(record, predictions)
+                    folder = Path(tempfile.mkdtemp(prefix=f".{record.key}.", dir=self.runs))
+                    temporary.append((folder, stamped))
                     if predictions is not None:
-                        (place / PREDICTIONS).write_bytes(predictions)
-                    (place / RECORD).write_bytes(to_json(whole).encode())
-                    place.chmod(0o755)
-                folders = [place for place, _ in made]
-                sync([*(file for place in folders for file in place.iterdir()), *folders])
-                for place, whole in made:
-                    put(place, self.runs / whole.key)
+                        (folder / PREDICTIONS).write_bytes(predictions)
+                    (folder / RECORD).write_bytes(to_json(stamped).encode())
+                    folder.chmod(0o755)
+                folders = [folder for folder, _ in temporary]
+                sync([*(file for folder in folders for file in folder.iterdir()), *folders])
+                for folder, stamped in temporary:
+                    put(folder, self.runs / stamped.key)
                 sync([self.runs])
         finally:
-            for place, _ in made:
-                shutil.rmtree(place, ignore_errors=True)
-        return [whole for _, whole in made]
+            for folder, _ in temporary:
+                shutil.rmtree(folder, ignore_errors=True)
+        return [stamped for _, stamped in temporary]
 
     def _stamped(self, record: Record, predictions: bytes | None) -> Record:
-        """Return the record with its place in time and the checksum of its predictions."""
+        """Return the record with the time and the checksum of its predictions."""
         self.clock.see(str(record.provenance.get("finished")))
         return replace(
             record,
@@ -112,22 +114,22 @@ class Store:
         )
 
     def rewrite(self, record: Record) -> None:
-        """Replace a run's record and leave its predictions as they are; see `rewrite_all`."""
+        """Replace a run's record and leave its predictions; see `rewrite_all`."""
         self.rewrite_all([record])
 
     def rewrite_all(self, records: Iterable[Record]) -> None:
-        """Replace the records of several runs and leave their predictions as they are.
+        """Replace the records of several runs and leave their predictions.
 
-        A run that another process has replaced in the meantime stays as that process left it.
-        Raises `Unwritable`.
+        A run that another process has replaced meanwhile stays as that process left it. Raises
+        `Unwritable`.
         """
         with self._writing():
             at_once(self._rewrite, list(records))
 
     def _rewrite(self, record: Record) -> None:
-        def changed(there: bytes) -> bytes | None:
-            same = from_json(there.decode()).predictions_sha256 == record.predictions_sha256
-            return to_json(record).encode() if same else None
+        def changed(content: bytes) -> bytes | None:
+            unchanged = from_json(content.decode()).predictions_sha256 == record.predictions_sha256
+            return to_json(record).encode() if unchanged else None
 
         with contextlib.suppress(FileNotFoundError):  # removed by another process
             change(self.runs / record.key, RECORD, changed)
@@ -138,35 +140,37 @@ class Store:
             yield
         except OSError as error:
             raise Unwritable(
-                f"cannot keep results in {self.folder}: {error.strerror or error}. All runs that "
-                f"are there are whole. Make room (`bnnbench store gc {self.folder}` "
-                "removes what no run needs) or choose another folder by --out; the same command "
-                "then goes on"
+                f"cannot write results to {self.folder}: {error.strerror or error}. All stored "
+                f"runs are whole. Make room (`bnnbench store gc {self.folder}` "
+                "removes files that no run needs) or choose another folder by --out, then repeat "
+                "the command"
             ) from error
 
     def read(self, key: str) -> Record | None:
         """Return the record of a run, or None where there is none.
 
-        Raises `Damaged`, naming the file and the cure.
+        Raises `Damaged` with the file and the cure.
         """
         path = self.runs / key / RECORD
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 stat = os.fstat(file.fileno())
                 state = stat.st_ino, stat.st_mtime_ns, stat.st_size
-                if (known := self._known.get(key)) and known[0] == state:
-                    return known[1]
+                if (cached := self._cache.get(key)) and cached[0] == state:
+                    return cached[1]
                 record = from_json(file.read().decode())
+            temporary = TEMPORARY_NAME.fullmatch(key)
+            check_identity(record, temporary[1] if temporary else key)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (ValueError, OSError) as error:
             raise Damaged(path, error) from error
-        self._known[key] = state, record
-        self.clock.see(chosen(record))
+        self._cache[key] = state, record
+        self.clock.see(time_chosen(record))
         return record
 
     def run_keys(self) -> Iterator[str]:
-        """Return the names of all kept runs, in order."""
+        """Return the keys of all stored runs, in order."""
         with contextlib.suppress(FileNotFoundError), os.scandir(self.runs) as entries:
             names = [e.name for e in entries if not e.name.startswith(TEMPORARY) and e.is_dir()]
             yield from sorted(names)
@@ -178,19 +182,19 @@ class Store:
                 yield record
 
     def current(self) -> list[Record]:
-        """Return one record for each dataset, method, fold and seed: the one chosen last.
+        """Return one record for each dataset, method, fold and seed: the latest chosen.
 
-        Earlier ones, of other settings under the same names, stay in the store unseen.
+        Earlier ones, of other settings under the same names, stay in the store.
         """
         return newest(self.records())
 
     def predictions(self, key: str) -> "Predictions":
-        """Return what `write` kept.
+        """Return the predictions of a run.
 
-        Raises `Damaged` where it is missing or not whole, and `NotImported` where it is of a
-        stranger's class and this process has not imported that.
+        Raises `Damaged` where they are missing or not whole, and `NotImported` where their class is
+        a stranger's whose module this process has not imported.
         """
-        from bnnbench.suites.engine.run.packing import NotImported, unpack  # torch comes with it
+        from bnnbench.suites.engine.run.packing import NotImported, unpack  # this imports torch
 
         path = self.runs / key / PREDICTIONS
         content = self.packed(key)
@@ -198,22 +202,22 @@ class Store:
             return unpack(content)
         except NotImported:
             raise
-        except Exception as error:  # whatever NumPy says of bytes that it did not write
+        except Exception as error:  # NumPy raises all kinds of errors for damaged bytes
             raise Damaged(path, f"not predictions: {error!r}") from error
 
     def packed(self, key: str) -> bytes:
-        """Return the predictions as `write` was given them, checked; raises `Damaged`."""
+        """Return the packed predictions of a run, checked; raises `Damaged`."""
         path = self.runs / key / PREDICTIONS
         while True:
             before = self.read(key)
             try:
-                content = path.read_bytes()
+                content = read_regular(path)
             except OSError as error:
                 content, reason = b"", str(error)
             else:
                 if before is None or before.predictions_sha256 in (UNKNOWN, sha256(content)):
                     return content
-                reason = "it does not have the checksum in its record: truncated or altered"
+                reason = "it does not match the checksum in its record: truncated or altered"
             if self.read(key) == before:  # else the run was replaced while it was read
                 raise Damaged(path, reason)
 

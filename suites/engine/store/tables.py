@@ -2,8 +2,9 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from bnnbench.datasets.reading.foreign_text import cell
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.metrics import LISTED
 from bnnbench.suites.engine.store.record import COSTS, Record
@@ -23,18 +24,21 @@ Row = tuple[str | int | float, ...]
 
 
 def write_tables(store: Store) -> None:
-    """Rewrite both tables from every current record, each whole or not at all.
+    """Rewrite both tables from every current record.
 
-    metrics.csv holds no timings, so that equal results give equal bytes.
+    metrics.csv holds no timings, so that equal results give equal bytes. Each file appears whole or
+    not at all.
     """
     records = store.current()
     store.folder.mkdir(parents=True, exist_ok=True)
-    write_whole(store.folder / "metrics.csv", _text(METRIC_COLUMNS, metric_rows(records)))
-    write_whole(store.folder / "costs.csv", _text(COST_COLUMNS, cost_rows(records)))
+    write_whole(
+        store.folder / "metrics.csv", csv_text(METRIC_COLUMNS, metric_rows(records)).encode()
+    )
+    write_whole(store.folder / "costs.csv", csv_text(COST_COLUMNS, cost_rows(records)).encode())
 
 
 def metric_rows(records: Iterable[Record]) -> list[Row]:
-    """Return one sorted row per score; `origin` is that of the data it was scored on."""
+    """Return one sorted row per score; `origin` is that of the condition's data."""
     return sorted(
         (
             *(r.suite, r.profile, r.dataset, r.condition_origins[condition], condition),
@@ -60,13 +64,14 @@ def cost_rows(records: Iterable[Record]) -> list[Row]:
 
 
 def _unit(metric: str) -> str:
-    """Return the metric's unit; a metric that exists no more has none."""
+    """Return the metric's unit; a metric that no longer exists has none."""
     return LISTED[metric].unit if metric in LISTED else ""
 
 
-def _text(columns: tuple[str, ...], rows: list[Row]) -> bytes:
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return columns and rows as CSV in which no text is a formula."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
-    return buffer.getvalue().encode()
+    writer.writerows(map(cell, row) for row in rows)
+    return buffer.getvalue()

@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 import scipy.ndimage
 import torch
+from sklearn.metrics import roc_auc_score
 
-from bnnbench.datasets.conditions.base import (
-    Clean,
-    Condition,
-    First,
-    Inside,
-    OutOfDistribution,
-    Rotated,
-    rotate,
-)
+from bnnbench.datasets.conditions.base import Condition
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.first import First
+from bnnbench.datasets.conditions.inside import Inside
+from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
+from bnnbench.datasets.conditions.rotated import Rotated, rotate
 from bnnbench.datasets.generated.sine import SineFar
 from bnnbench.datasets.official.cifar100 import Cifar100
 from bnnbench.datasets.official.svhn import Svhn
@@ -67,14 +65,32 @@ def test_the_first_rows_are_a_subset_of_the_test_split():
         First(0)
 
 
-def test_foreign_images_follow_the_known_under_the_known_scaling():
+def parted(split):
+    """Return the known and the foreign inputs, each in a fixed order of their own."""
+    return [ordered(split.inputs[split.targets == target]) for target in (0, 1)]
+
+
+def ordered(images):
+    """Return images sorted by a sum of their pixels, the same whatever order they come in."""
+    rows = images.flatten(1).double().numpy()
+    return images[np.argsort(rows @ np.random.default_rng(0).normal(size=rows.shape[1]))]
+
+
+def test_foreign_images_are_among_the_known_under_the_known_scaling():
     data = DigitsAsCifar10().load(0)
     split = OutOfDistribution(PhotographCrops()).select(data)
-    assert split.targets.tolist() == [0] * 360 + [1] * 520
-    assert split.inputs[:360].equal(data.test.inputs)
+    assert split.targets.bincount().tolist() == [360, 520]
+    known, foreign = parted(split)
+    assert known.equal(ordered(data.test.inputs))
     raw = PhotographCrops().images("test")[0].transpose(0, 3, 1, 2) / 255
-    back = data.scaling.invert(split.inputs[360:].double())
-    np.testing.assert_allclose(back, raw, atol=1e-6)
+    back = ordered(data.scaling.invert(foreign.double()))
+    np.testing.assert_allclose(back, ordered(torch.from_numpy(raw)), atol=1e-6)
+
+
+def test_the_number_of_a_row_says_nothing_of_where_it_is_from():
+    data = DigitsAsCifar10().load(0)
+    targets = OutOfDistribution(PhotographCrops()).select(data).targets.numpy()
+    assert roc_auc_score(targets, np.arange(len(targets))) == pytest.approx(0.5, abs=0.06)
 
 
 def test_foreign_images_can_be_left_as_intensities_while_the_known_stay_standardised():
@@ -83,9 +99,10 @@ def test_foreign_images_can_be_left_as_intensities_while_the_known_stay_standard
     condition = condition.with_sources(lambda source: source.fallbacks("test")[0])
     split = condition.select(data)
     assert condition.name == "ood_photograph_crops_unnormalised"
-    assert split.inputs[:360].equal(data.test.inputs)
+    known, foreign = parted(split)
+    assert known.equal(ordered(data.test.inputs))
     raw = PhotographCrops().images("test")[0].transpose(0, 3, 1, 2) / 255
-    np.testing.assert_allclose(split.inputs[360:], raw, atol=1e-6)
+    np.testing.assert_allclose(foreign, ordered(torch.from_numpy(raw)), atol=1e-6)
 
 
 def test_inside_keeps_the_test_rows_within_the_training_range_and_no_others():
@@ -120,7 +137,7 @@ def test_inside_refuses_data_without_such_rows():
 def test_grey_foreign_images_are_repeated_for_a_network_that_sees_colours():
     data = DigitsAsCifar10().load(0)
     split = OutOfDistribution(PhotographCrops(grey=True)).select(data)
-    back = data.scaling.invert(split.inputs[360:].double())
+    back = data.scaling.invert(split.inputs[split.targets == 1].double())
     np.testing.assert_allclose(back[:, 0], back[:, 2], atol=1e-6)
 
 

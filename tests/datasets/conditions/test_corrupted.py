@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bnnbench.datasets.base import DataUnavailable
 from bnnbench.datasets.conditions.base import Condition
 from bnnbench.datasets.conditions.corrupted import ALL_19, TEST_15, Corrupted, raw_images
-from bnnbench.datasets.corruptions import CORRUPTIONS, blocks, corrupt
+from bnnbench.datasets.corruptions import CORRUPTIONS, corrupt
+from bnnbench.datasets.corruptions.on_disk import blocks
 from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.stand_ins import DigitsAsCifar10, DigitsAsMnist
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from bnnbench.datasets.base import Categorical, Dataset, Scaling, Split
 from bnnbench.datasets.conditions.base import Condition
-from bnnbench.datasets.conditions.perturbations import GaussianNoise, SignNoise, families, sized
+from bnnbench.datasets.conditions.perturbations import GaussianNoise, SignNoise
 
 KINDS = (GaussianNoise, SignNoise)
 
@@ -83,7 +83,7 @@ def test_no_size_is_no_change_and_test_data_are_left_as_they_were(kind):
     assert torch.equal(data.test.inputs, before)
 
 
-def test_names_tell_settings_apart_and_are_read_back():
+def test_names_and_titles_tell_settings_apart():
     noise = GaussianNoise(0.1)
     assert isinstance(noise, Condition)
     others = [
@@ -93,17 +93,13 @@ def test_names_tell_settings_apart_and_are_read_back():
     names = [c.name for c in (noise, *others)]
     assert names == ["noise_0.1", "noise_0.2", "noise_pixel_0.1", "noise_clamp_0.1",
                      "noise_seed2_0.1"]  # fmt: skip
-    for condition in (noise, *others):
-        assert sized(condition.name) == (condition.family, condition.size)
-    assert sized("rotated_30") == ("rotated", 30.0)
-    assert sized(GaussianNoise(1e-5).name) == ("noise", 1e-5)
-    for name in ("clean", "ood_svhn", "ood_cifar10", "acquired_3", "ood_mnist-640-mlp"):
-        assert sized(name) is None
-
-
-def test_a_family_has_several_sizes_in_their_order():
-    names = ["noise_2", "clean", "noise_10", "fgsm_0.1", "noise_0.5"]
-    assert families(names) == {"noise": {"noise_0.5": 0.5, "noise_2": 2.0, "noise_10": 10.0}}
+    titles = [c.traits.title for c in (noise, *others)]
+    assert titles[0] == "Gaussian noise, standard deviation 0.1"
+    assert titles[2] == "Gaussian noise: pixel, standard deviation 0.1"
+    assert len(set(titles)) == len(titles)
+    families = [c.traits.family for c in (noise, *others)]
+    assert families[0] == families[1]
+    assert len(set(families)) == 4
 
 
 @pytest.mark.parametrize("size", [-0.1, math.inf, math.nan])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.datasets.base import DataUnavailable
 from bnnbench.datasets.conditions.base import Condition
 from bnnbench.datasets.conditions.transfer import Transfer
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.stl10_shared import Stl10Shared
+from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.datasets.stand_ins import (
     DiabetesAsUci,
     DigitsAsCifar10,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bnnbench.datasets.corruptions import corrupt
-from bnnbench.datasets.corruptions.blur import disk
 from bnnbench.datasets.corruptions.constants import CONSTANTS, SEVERITIES
-from bnnbench.datasets.corruptions.fractal import DRAWS, plasma
+from bnnbench.datasets.corruptions.kinds.blur import disk
+from bnnbench.datasets.corruptions.operations.fractal import DRAWS, plasma
 
 GREY = 128
 MANY = 200

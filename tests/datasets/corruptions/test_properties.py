@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from bnnbench.datasets.corruptions import CORRUPTIONS, EXTRA, TEST, corrupt, water
+from bnnbench.datasets.corruptions import CORRUPTIONS, EXTRA, TEST, corrupt
 from bnnbench.datasets.corruptions.constants import CONSTANTS, SEVERITIES
-from bnnbench.datasets.corruptions.warp import sampled
-from bnnbench.datasets.corruptions.zoom import zoomed
+from bnnbench.datasets.corruptions.operations import water
+from bnnbench.datasets.corruptions.operations.warp import sampled
+from bnnbench.datasets.corruptions.operations.zoom import zoomed
 from tests import global_generators
 
 RNG = np.random.default_rng(5)

@@ -11,10 +11,10 @@ import pytest
 
 from bnnbench.datasets.corruptions import CORRUPTIONS
 from bnnbench.datasets.corruptions.constants import CONSTANTS
+from bnnbench.datasets.corruptions.kinds.weather import frost
 from bnnbench.datasets.corruptions.levels import intensities
-from bnnbench.datasets.corruptions.motion import offsets, weights
-from bnnbench.datasets.corruptions.textures import textures
-from bnnbench.datasets.corruptions.weather import frost
+from bnnbench.datasets.corruptions.on_disk.textures import textures
+from bnnbench.datasets.corruptions.operations.motion import offsets, weights
 
 ROW, COLUMN = np.mgrid[:32, :32]
 

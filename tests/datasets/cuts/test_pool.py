@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.datasets.base import DataSource, NothingToLearn, PoolSource, PoolTooSmall
+from bnnbench.datasets.base import DataSource, PoolSource
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.pool import ActivePool
+from bnnbench.datasets.errors import NothingToLearn, PoolTooSmall
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.datasets.resolve import resolve

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.datasets.conditions.base import Rotated
+from bnnbench.datasets.conditions.rotated import Rotated
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.generated.sine import Sine

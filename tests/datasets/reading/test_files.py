@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from bnnbench.datasets.base import DataDamaged, DataUnavailable
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.files import DataFile
 from tests.datasets.conftest import md5

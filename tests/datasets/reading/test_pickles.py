@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from bnnbench.datasets.base import DataDamaged
+from bnnbench.datasets.errors import DataDamaged
 from bnnbench.datasets.official import cifar10
 from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.reading import pickles

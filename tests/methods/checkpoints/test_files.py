@@ -67,7 +67,7 @@ def test_finished_stages_of_an_old_fit_are_kept_though_each_is_short(tmp_path):
 def test_a_folder_has_a_ledger_and_the_newest_state_of_each_stage_alone(tmp_path):
     fit = kept(tmp_path / "fit", walk)
     killed_in(6, fit)
-    (tmp_path / "fit" / ".1.left").write_bytes(b"begun by a killed process")
+    (tmp_path / "fit" / ".1.abcd_123").write_bytes(b"begun by a killed process")
     assert fit() == walk()
     names = [path.name for path in files(tmp_path / "fit")]
     assert [name.partition("-")[0] for name in names] == ["1", "2", LEDGER]
@@ -75,7 +75,7 @@ def test_a_folder_has_a_ledger_and_the_newest_state_of_each_stage_alone(tmp_path
 
 def test_a_checkpoint_of_another_fit_is_not_used(tmp_path):
     killed_in(6, kept(tmp_path / "fit", walk, of="that"))
-    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+    with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 8)
     assert "of other fit" in place.notes[0]
     assert place.resumed == 0
@@ -83,7 +83,7 @@ def test_a_checkpoint_of_another_fit_is_not_used(tmp_path):
 
 def test_a_stage_that_began_elsewhere_is_not_used(tmp_path):
     killed_in(6, kept(tmp_path / "fit", partial(walk, seed=1)))
-    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+    with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 8)
     assert "began elsewhere" in place.notes[0]
 
@@ -98,7 +98,7 @@ def test_changed_code_makes_a_checkpoint_stale(tmp_path, monkeypatch):
         p: "other" if _relative(p) == "fitting/training.py" else d for p, d in digests.items()
     }
     monkeypatch.setattr(checkpoint_code, "digests", lambda: edited)
-    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+    with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 8)
     assert "of other fitting/training.py" in place.notes[0]
 
@@ -149,7 +149,7 @@ def test_damage_anywhere_costs_time_and_nothing_else(data, half_done, whole_walk
             path.unlink()
     if path.exists():
         path.write_bytes(content)
-    with checkpoint.kept_in(folder, {"fit": "this"}) as place:
+    with checkpoint.checkpointing(folder, {"fit": "this"}) as place:
         found, epochs = counted(walk)
     assert found == whole_walk
     assert place.notes or path.name == LEDGER
@@ -175,7 +175,7 @@ def test_a_file_that_would_run_code_is_refused(half_done, tmp_path):
     before = ledger.stages["2"]
     ledger.stages["2"] = Stage(name, sha256, before.origin, before.done)
     ledger.write(folder)
-    with checkpoint.kept_in(folder, {"fit": "this"}, 0.0) as place:
+    with checkpoint.checkpointing(folder, {"fit": "this"}, 0.0) as place:
         assert walk() == kept(tmp_path / "other", walk)()
     assert place.notes
     assert not (tmp_path / "touched").exists()
@@ -190,14 +190,14 @@ def test_a_ledger_cannot_name_files_elsewhere(half_done, tmp_path):
     (folder / one.file).rename(tmp_path / one.file)
     ledger.stages["2"] = Stage(f"../{one.file}", one.sha256, one.origin, one.done)
     ledger.write(folder)
-    with checkpoint.kept_in(folder, {"fit": "this"}, 0.0) as place:
+    with checkpoint.checkpointing(folder, {"fit": "this"}, 0.0) as place:
         assert counted(walk) == (walk(), 4)
     assert "outside" in place.notes[0]
 
 
 def test_where_nothing_can_be_written_the_fit_goes_on_without(tmp_path):
     (tmp_path / "file").write_text("no folder")
-    with checkpoint.kept_in(tmp_path / "file" / "fit", {"fit": "this"}, 0.0) as place:
+    with checkpoint.checkpointing(tmp_path / "file" / "fit", {"fit": "this"}, 0.0) as place:
         assert walk() == walk()
     assert place.notes
 
@@ -220,7 +220,7 @@ def test_a_full_disk_costs_checkpoints_and_nothing_else(room, monkeypatch, tmp_p
     hashing = checkpoint_files._Hashing
     monkeypatch.setattr(_Full, "room", room)
     monkeypatch.setattr(checkpoint_files, "_Hashing", lambda file: hashing(_Full()))
-    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+    with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         assert walk() == whole_walk
     assert "No space left" in place.notes[0]
     assert not files(tmp_path / "fit")
@@ -231,10 +231,10 @@ def test_seconds_and_memory_of_earlier_attempts_are_known(tmp_path):
         with progress.listening(lambda *_: time.sleep(0.03)):
             return walk()
 
-    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0, lambda: 7.0) as place:
+    with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0, lambda: 7.0) as place:
         slow_walk()
     assert (place.earlier_seconds, place.earlier_peak_bytes, place.resumed) == (0, 0, 0)
-    with checkpoint.kept_in(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
+    with checkpoint.checkpointing(tmp_path / "fit", {"fit": "this"}, 0.0) as place:
         walk()
     assert place.earlier_seconds >= 8 * 0.03
     assert place.earlier_peak_bytes == 7.0
@@ -252,8 +252,8 @@ def test_a_loop_whose_state_is_not_known_has_no_checkpoints(tmp_path):
 
 
 def test_an_outer_place_is_there_again_behind_an_inner_one(tmp_path):
-    with checkpoint.kept_in(tmp_path / "outer", {}, 0.0):
-        with checkpoint.kept_in(tmp_path / "inner", {}, 0.0):
+    with checkpoint.checkpointing(tmp_path / "outer", {}, 0.0):
+        with checkpoint.checkpointing(tmp_path / "inner", {}, 0.0):
             pass
         walk()
     assert files(tmp_path / "outer")

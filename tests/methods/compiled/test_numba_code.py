@@ -13,10 +13,11 @@ from bnnbench.methods.pbp.kernels import filtering
 def package(tmp_path, monkeypatch):
     """Copies of the compiler's package and of kernels that use it, to be changed."""
     compiler, kernels = tmp_path / "compiled", tmp_path / "kernels"
-    for source, copy in ((compilation.HERE, compiler), (Path(filtering.__file__).parent, kernels)):
+    folders = {compilation.PACKAGE: compiler, Path(filtering.__file__).parent: kernels}
+    for source, copy in folders.items():
         shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(compilation, "HERE", compiler)
-    monkeypatch.setattr(compilation, "CHOSEN", ())
+    monkeypatch.setattr(compilation, "PACKAGE", compiler)
+    monkeypatch.setattr(compilation, "REQUESTED", ())
     places = kernels / "__pycache__", tmp_path / "elsewhere"
     monkeypatch.setattr(compilation, "places_for", lambda folder, name: places)
     return kernels

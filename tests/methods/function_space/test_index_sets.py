@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bnnbench.datasets.base import Split
-from bnnbench.datasets.conditions.base import rotate
+from bnnbench.datasets.conditions.rotated import rotate
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.generated.two_moons import TwoMoons

@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and Gauss-Newton matrices by automatic differentiation, without a tape."""
+"""Jacobians, Hessians, Gauss-Newton matrices by automatic differentiation, without a recorder."""
 
 import torch
 from torch import Tensor

@@ -12,10 +12,10 @@ from bnnbench.methods.networks.architectures import Conv2d, Flatten, Linear, Tan
 from tests.methods.laplace.explicit import gauss_newton, matrix, mode_of, normal_inputs
 
 
-def blocks_of(full: Tensor, tape: LayerRecorder) -> Tensor:
+def blocks_of(full: Tensor, recorder: LayerRecorder) -> Tensor:
     """Return the matrix without what couples two layers."""
     kept = torch.zeros_like(full)
-    for block in tape.blocks:
+    for block in recorder.blocks:
         own = slice(block.start, block.stop)
         kept[own, own] = full[own, own]
     return kept

@@ -54,15 +54,15 @@ def test_its_jacobians_are_those_of_automatic_differentiation(name, last_only):
     mode = mode_of(architecture, shape, Gaussian(1.0))
     inputs = normal_inputs(4, *shape)
     try:
-        tape = LayerRecorder(mode.network, last_only)
+        recorder = LayerRecorder(mode.network, last_only)
     except Unsupported:
         assert last_only
         assert name == "mirrored borders"
         return
-    outputs = tape.outputs(mode.weights, mode.buffers, inputs)
+    outputs = recorder.outputs(mode.weights, mode.buffers, inputs)
     directions = torch.eye(outputs.shape[1], dtype=torch.float64).expand(4, -1, -1)
-    found = tape.flat([e.jacobian() for e in tape.entries(outputs, directions)])
-    places = tape.indices(inputs.device)
+    found = recorder.flat([e.jacobian() for e in recorder.entries(outputs, directions)])
+    places = recorder.indices(inputs.device)
     torch.testing.assert_close(found, jacobian(mode, inputs)[:, :, places], rtol=1e-10, atol=1e-12)
 
 

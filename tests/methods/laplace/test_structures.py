@@ -109,10 +109,10 @@ def test_the_number_of_points_taken_together_does_not_matter(case, structure, mo
 
 
 def test_points_taken_together_have_so_many_values_at_most(case):
-    tape = LayerRecorder(case[0].network)
-    many = chunks.points_at_once(tape, 3)
+    recorder = LayerRecorder(case[0].network)
+    many = chunks.points_at_once(recorder, 3)
     assert many == chunks.POINTS_AT_ONCE
-    assert many * chunks.values_per_point(tape, 3) <= chunks.VALUES_AT_ONCE
+    assert many * chunks.values_per_point(recorder, 3) <= chunks.VALUES_AT_ONCE
     wide = LayerRecorder(
         mode_of((Linear(2000), ReLU(), Linear(3)), (4000,), Categorical(3)).network
     )

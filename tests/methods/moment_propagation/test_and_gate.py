@@ -51,7 +51,7 @@ def test_moments_are_nearer_to_the_expectation_than_means_alone(p, q):
 
 @pytest.mark.parametrize(("p", "q"), INPUTS)
 def test_the_printed_table_holds(p, q):
-    condition = f"p1={p:g};p2={q:g}"
+    condition = {"p1": f"{p:g}", "p2": f"{q:g}"}
     printed = {r.method: r.value for r in table("001", "1") if r.protocol == condition}
     # Printed with two digits; 0.077 at (0.25, 0.25) is 0.0782 by enumeration.
     assert printed["logistic model (exact expectation)"] == pytest.approx(expected(p, q), rel=0.03)

@@ -18,8 +18,8 @@ from bnnbench.methods.networks.catalogue import allconv_001, lenet_001
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import stream
 
-TABLE_2 = ["1_CA", "2_C", "3_A", "4_C", "5_A", "6_F"]
-TABLE_4 = ["1_C", "2_A", "3_C", "4_A", "5_C", "6_A", "7_F"]
+TABLE_2 = [(1, "CA"), (2, "C"), (3, "A"), (4, "C"), (5, "A"), (6, "F")]
+TABLE_4 = [*zip(range(1, 8), "CACACAF", strict=True)]
 
 
 def test_layers_are_named_as_in_the_tables():
@@ -27,12 +27,16 @@ def test_layers_are_named_as_in_the_tables():
         assert list(layer_names(network, merge_first=True)) == TABLE_2
         assert list(layer_names(network)) == TABLE_4
     names = list(layer_names(allconv_001()))
-    assert (len(names), names[:2], names[-2:]) == (18, ["1_C", "2_A"], ["17_C", "18_P"])
+    assert (len(names), names[:2], names[-2:]) == (
+        18,
+        [(1, "C"), (2, "A")],
+        [(17, "C"), (18, "P")],
+    )
 
 
 def test_norms_and_dropout_belong_to_what_is_in_front():
     network = (Flatten(), Linear(3), BatchNorm(), ReLU(), Dropout(0.1), Linear(2), BatchNorm())
-    assert layer_names(network) == {"1_C": 2, "2_A": 4, "3_F": 6}
+    assert layer_names(network) == {(1, "C"): 2, (2, "A"): 4, (3, "F"): 6}
 
 
 def test_the_outputs_behind_every_layer_are_those_of_the_networks_that_end_there():

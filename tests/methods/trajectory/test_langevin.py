@@ -52,16 +52,18 @@ def test_the_method_draws_from_the_posterior_with_minibatches_and_small_steps():
     assert (white.var(0) - 1).abs().max() < 5 * math.sqrt(2 / 100)
 
 
-def test_without_temperature_it_descends_on_the_penalised_loss():
+@pytest.mark.parametrize("decay", [0.0, 0.55])
+def test_without_temperature_it_descends_on_the_penalised_loss(decay):
     problem = linear()
-    method = Sgld(0.02, prior_std=PRIOR, temperature=0.0, epochs=4, batch_size=99, draws=1)
+    method = Sgld(0.02, decay, PRIOR, temperature=0.0, epochs=4, batch_size=99, draws=1)
     posterior = method.fit(problem, stream(3))
     assert isinstance(posterior, NetworkPosterior)
     stack = Stack([problem], streams(3), 99)
     weights = stack.weights.clone().requires_grad_()
-    decay = 1 / (len(problem.train) * PRIOR**2)
-    optimiser = torch.optim.SGD([weights], lr=0.02, weight_decay=decay)
-    for _ in range(4):
+    penalty = 1 / (len(problem.train) * PRIOR**2)
+    optimiser = torch.optim.SGD([weights], lr=0.02, weight_decay=penalty)
+    for step in range(4):
+        optimiser.param_groups[0]["lr"] = 0.02 * (1 + step / 2) ** -decay  # two steps are burnt
         optimiser.zero_grad()
         inputs, targets = problem.train.inputs[None], problem.train.targets[None]
         stack.loss(weights, inputs, targets).sum().backward()

@@ -146,9 +146,9 @@ def test_nothing_succeeded(count, text):
 
 
 def test_no_records_and_no_scores():
-    assert answered().sentences == ("There is no run to compare.",)
+    assert answered().sentences == ("There are no runs to compare.",)
     (text,) = answered(record(scores={"clean": {"entropy": 1.0}})).sentences
-    assert text == "1 run was completed, but no score is one by which methods compare."
+    assert text == "1 run was completed, but there is no score by which to compare methods."
 
 
 def test_scores_that_are_no_numbers_are_not_called_best():

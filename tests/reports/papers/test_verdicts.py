@@ -25,7 +25,7 @@ from tests.reports.synthetic import record
 
 PRINTED = Published(
     paper="004", table="1", dataset="boston", condition="clean", metric="rmse", method="pbp",
-    model="mlp_1x50_relu", protocol="", value=3.0, spread=0.3, spread_kind="standard_error",
+    model="mlp_1x50_relu", protocol={}, value=3.0, spread=0.3, spread_kind="standard_error",
     repeats=20, decimals=4, note="", doubtful=False,
 )  # fmt: skip
 
@@ -173,7 +173,7 @@ def test_nothing_printed_has_no_summary():
 
 
 def followers(folds=20, epochs=40, train=900, **changes):
-    architecture = importlib.import_module("bnnbench.suites.uci").NETWORK
+    architecture = importlib.import_module("bnnbench.suites.uci.settings").NETWORK
     described = importlib.import_module("bnnbench.suites.engine.declare.description").describe(
         architecture
     )
@@ -208,7 +208,7 @@ def test_runs_by_the_protocol_are_compared():
     [
         ({"epochs": 30}, "30 epochs, not 40"),
         ({"train": 400}, "20 % of the rows for testing, not 10 %"),
-        ({"architecture": []}, "another network than the paper's (mlp 1x50 relu)"),
+        ({"architecture": []}, "a network other than the paper's (mlp 1x50 relu)"),
         ({"source": {"type": "x:Augmented"}}, "images are augmented"),
     ],
 )
@@ -230,10 +230,10 @@ def test_a_missing_augmentation_is_named():
     (printed, *_) = table("003", "11")
     run = record("MAP", run={"source": {"type": "x:Cifar10"}}, facts={})
     found = list(declared(printed).differences(printed, [run]))
-    assert "no augmentation" in found
+    assert "images are not augmented" in found
     nested = {"type": "x:Limited", "source": {"type": "x:Augmented"}}
     run = record("MAP", run={"source": nested}, facts={})
-    assert "no augmentation" not in list(declared(printed).differences(printed, [run]))
+    assert "images are not augmented" not in list(declared(printed).differences(printed, [run]))
 
 
 def test_every_table_of_scores_has_a_protocol():

@@ -36,7 +36,7 @@ def test_sound_data_need_no_word():
         ({"test_twins": 3, "test_twins_in_train": 0.3}, "3 of 10 test rows have an exact twin"),
         ({"train_repeats": 12}, "12 training rows repeat an earlier one"),
         ({"constant_columns": [8, 11]}, "2 of 13 inputs never change in training: 8, 11"),
-        ({"largest_input_deviation_test": 33.3}, "33.3 training deviations from the mean"),
+        ({"largest_input_deviation_test": 33.3}, "33.3 training standard deviations from the mean"),
     ],
 )
 def test_what_is_wrong_is_said(changes, said):
@@ -65,7 +65,7 @@ def test_many_constant_inputs_are_not_listed():
 
 def test_what_is_unknown_is_not_called_sound():
     (found,) = findings([{"train_rows": 3, "test_rows": 4}])
-    assert found == "the records do not tell features, test twins in train, constant columns"
+    assert found == "the records do not state features, test twins in train, constant columns"
 
 
 @pytest.mark.parametrize("wrong", [None, "many", {}, 1.5])
@@ -92,7 +92,10 @@ def test_the_page_tells_sound_data_from_others(tmp_path):
     assert main([str(tmp_path)]) == 0
     page = (tmp_path / "uci" / "report.html").read_text()
     assert "<li>odd: 3 of 10 test rows have an exact twin in training.</li>" in page
-    assert "sound: no test row stands in training, no training row comes twice, no input" in page
+    assert (
+        "sound: no test row is also a training row, no training row occurs twice, and no input"
+        in page
+    )
     assert "<div>inputs: halved</div><div>targets: doubled</div>" in page
     assert f"a/b.txt <code>sha256:{'0' * 64}</code>" in page
     assert "<b>bold" not in page
@@ -103,5 +106,5 @@ def test_repeats_that_are_unknown_are_not_denied(tmp_path):
     keep(tmp_path / "uci", [record(suite="uci", facts=older)])
     assert main([str(tmp_path)]) == 0
     page = (tmp_path / "uci" / "report.html").read_text()
-    assert "no test row stands in training" in page
-    assert "comes twice" not in page
+    assert "no test row is also a training row" in page
+    assert "occurs twice" not in page

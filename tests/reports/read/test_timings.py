@@ -16,22 +16,30 @@ from tests.reports.synthetic import keep, record
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def entry(name, seconds, told=None, spread=0.02, rounds=5):
+def entry(name, seconds, notes=None, spread=0.02, rounds=5):
     """Return a benchmark as pytest-benchmark writes it, the rounds from least to most."""
     data = sorted(seconds * (1 + spread * k) for k in range(rounds))
     stats = {"min": data[0], "max": data[-1], "median": data[rounds // 2], "rounds": rounds}
-    return {"fullname": name, "name": name, "extra_info": told or {}, "stats": stats}
+    return {"fullname": name, "name": name, "extra_info": notes or {}, "stats": stats}
 
 
-def of_method(method, phase, seconds, device="cpu (1 thread)", examples=100, **told):
-    told = {"method": method, "phase": phase, "problem": "rows", "device": device, **told}
+def of_method(method, phase, seconds, device="cpu (1 thread)", examples=100, **more):
+    notes = {"method": method, "phase": phase, "problem": "rows", "device": device, **more}
     name = f"tests/benchmarks/test_every_method.py::{phase}[{method}-{device}]"
-    return entry(name, seconds, told | {"examples": examples})
+    return entry(name, seconds, notes | {"examples": examples})
 
 
 def written(path, entries, machine="one", **fields):
-    told = {"node": machine, "cpu": {"brand_raw": "Processor", "count": 2}, "system": "Linux"}
-    content = {"machine_info": told, "datetime": "2026-01-02T03:04:05", "benchmarks": entries}
+    machine_info = {
+        "node": machine,
+        "cpu": {"brand_raw": "Processor", "count": 2},
+        "system": "Linux",
+    }
+    content = {
+        "machine_info": machine_info,
+        "datetime": "2026-01-02T03:04:05",
+        "benchmarks": entries,
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content | {"commit_info": {"id": "abcdef0123456789"}} | fields))
     return path
@@ -85,26 +93,28 @@ def later(tmp_path, factors, spread=0.02, count=20, drift=1.0):
 
 def test_what_is_slower_than_noise_allows_is_found(tmp_path):
     found = later(tmp_path, {3: 1.5, 7: 0.5, 9: 1.05})
-    assert found.named("slower") == [("b3", pytest.approx(1.5))]
-    assert found.named("faster") == [("b7", pytest.approx(0.5))]
+    assert found.with_verdict("slower") == [("b3", pytest.approx(1.5))]
+    assert found.with_verdict("faster") == [("b7", pytest.approx(0.5))]
     assert found.drift == pytest.approx(1.0)
 
 
 def test_noisy_timings_need_a_larger_change(tmp_path):
-    assert later(tmp_path, {3: 1.5}, spread=0.1).named("slower") == []
-    assert later(tmp_path, {3: 3.0}, spread=0.1).named("slower") == [("b3", pytest.approx(3.0))]
+    assert later(tmp_path, {3: 1.5}, spread=0.1).with_verdict("slower") == []
+    assert later(tmp_path, {3: 3.0}, spread=0.1).with_verdict("slower") == [
+        ("b3", pytest.approx(3.0))
+    ]
 
 
 def test_a_slower_machine_is_no_regression_and_is_told(tmp_path):
     found = later(tmp_path, {3: 1.5}, drift=2.0)
     assert found.drift == pytest.approx(2.0)
-    assert found.named("slower") == [("b3", pytest.approx(3.0))]
+    assert found.with_verdict("slower") == [("b3", pytest.approx(3.0))]
 
 
 def test_few_timings_in_common_say_nothing_of_the_machine(tmp_path):
     found = later(tmp_path, {0: 1.5, 1: 1.5}, count=2)
     assert found.drift == 1.0
-    assert len(found.named("slower")) == 2
+    assert len(found.with_verdict("slower")) == 2
 
 
 def test_equal_work_on_a_noisy_machine_is_rarely_called_slower(tmp_path):
@@ -119,15 +129,15 @@ def test_equal_work_on_a_noisy_machine_is_rarely_called_slower(tmp_path):
         return read_session(written(path, entries))
 
     found = changes(noisy(tmp_path / "now.json"), noisy(tmp_path / "old.json"))
-    assert len(found.named("slower")) <= 0.06 * 400
+    assert len(found.with_verdict("slower")) <= 0.06 * 400
 
 
 def test_a_machine_that_changes_its_pace_hides_no_large_change_and_feigns_no_small_one(tmp_path):
     rng = np.random.default_rng(1)
     pace = {k: float(f) for k, f in enumerate(rng.lognormal(0, 0.15, 60))}
     found = later(tmp_path, pace | {3: 4.0}, spread=0.001, count=60)
-    assert found.named("slower")[0] == ("b3", pytest.approx(4.0))
-    assert len(found.named("slower")) <= 2
+    assert found.with_verdict("slower")[0] == ("b3", pytest.approx(4.0))
+    assert len(found.with_verdict("slower")) <= 2
 
 
 def test_new_and_gone_benchmarks_are_told(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.special import ndtri
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.sine import Sine, SineFar
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.credible import MASSES

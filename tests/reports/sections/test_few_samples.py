@@ -9,14 +9,13 @@ from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.few_samples import (
     MONTE_CARLO,
-    Counted,
+    FewDraws,
     count_drawings,
     divergence_table,
     equal_draws,
     equal_table,
     other_tables,
 )
-from bnnbench.reports.style.labels import condition
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.export import printed
@@ -43,7 +42,7 @@ def run(method="Monte Carlo", fold=0, level=1.0, power=1.0, counts=COUNTS, **cha
 
 
 def of(*records):
-    (found,) = map(Counted, benchmarks(records))
+    (found,) = map(FewDraws, benchmarks(records))
     return found
 
 
@@ -131,24 +130,24 @@ def test_what_the_paper_prints_is_said_where_it_is_claimed():
     assert "0.069 for CIBER and 0.130 for Monte Carlo" in claimed.explanation
     assert "prints" not in both().explanation
     assert "3 repeats" in both().explanation
+    assert both().benchmark.condition("samples_5") == "5 draws"
 
 
 def test_a_benchmark_whose_draws_were_not_counted_has_none():
-    (found,) = map(Counted, benchmarks([record("AdamW")]))
+    (found,) = map(FewDraws, benchmarks([record("AdamW")]))
     assert not found.counts
-    assert condition("samples_5") == "5 draws"
 
 
 def test_a_drawing_has_a_line_and_a_band_for_each_method():
-    looks = styles(["Monte Carlo", "CIBER moment"])
-    drawn = count_drawings(both(), looks, "a", "linear")
+    method_styles = styles(["Monte Carlo", "CIBER moment"])
+    drawn = count_drawings(both(), method_styles, "a", "linear")
     assert [drawing.heading.split(",")[0] for drawing in drawn] == [
         "KL to the exact predictive", "Error of the mean logistic",
     ]  # fmt: skip
     assert "Monte Carlo from 0.55 to 0.0138; CIBER moment from 0.275" in drawn[0].svg
-    bands = [f"fill: {looks[m].colour}; fill-opacity: 0.2" for m in looks]
+    bands = [f"fill: {method_styles[m].colour}; fill-opacity: 0.2" for m in method_styles]
     assert all(band in drawn[0].svg for band in bands)
-    (alone, _) = count_drawings(of(run()), looks, "a", "linear")
+    (alone, _) = count_drawings(of(run()), method_styles, "a", "linear")
     assert "fill-opacity: 0.2" not in alone.svg
 
 
@@ -158,6 +157,6 @@ def test_the_page_shows_tables_and_figures(tmp_path):
     keep(tmp_path / "few_samples", records)
     assert main([str(tmp_path)]) == 0
     page = (tmp_path / "few_samples" / "report.html").read_text()
-    for text in ("Few draws beside the exact predictive", "Errors by draws", "n = 5",
+    for text in ("Few draws compared with the exact predictive", "Errors by draws", "n = 5",
                  "10 (10 to 10)", "KL to the exact predictive (5 draws)"):  # fmt: skip
         assert text in page

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.cubic import Cubic, CubicGap
 from bnnbench.reports.figures.fits import Band, draw, limits
 from bnnbench.reports.read.benchmarks import benchmarks

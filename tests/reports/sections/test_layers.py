@@ -183,13 +183,13 @@ def test_a_drawing_has_a_line_for_each_method_and_marks_where_something_is_print
     plain, marked = (
         of(run("AP1", **c), run("AP2 paper", **c)) for c in ({}, {"reproduces": CLAIM})
     )
-    looks = styles(["AP1", "AP2 paper"])
-    drawn = layer_drawings(plain, looks, "a", "MNIST")
+    method_styles = styles(["AP1", "AP2 paper"])
+    drawn = layer_drawings(plain, method_styles, "a", "MNIST")
     assert [drawing.heading for drawing in drawn] == ["ε of μ, MNIST", "ε of σ, MNIST"]
     assert "AP1 from 0.1 to 0.6" in drawn[0].svg
     assert "AP1" not in drawn[1].svg  # has means alone
     assert [drawing.caption for drawing in drawn] == ["", ""]
-    with_marks = layer_drawings(marked, looks, "a", "MNIST")
+    with_marks = layer_drawings(marked, method_styles, "a", "MNIST")
     assert [drawing.caption for drawing in with_marks] == ["marks: printed"] * 2
     for before, after in zip(drawn, with_marks, strict=True):
         assert after.svg.count("<use") > before.svg.count("<use")

@@ -97,13 +97,15 @@ def test_arms_know_their_method_and_share_its_colour_with_random_dashed():
     (benchmark,) = benchmarks([
         arm_run(method, arm, 0, np.ones(3)) for method in ("PBP", "MFVI") for arm in "ARB"
     ])  # fmt: skip
-    looks = styles(benchmark.runs, benchmark.arms)
-    assert len({looks[f"PBP-{arm}"].colour for arm in "ARB"}) == 1
-    assert looks["PBP-A"].colour != looks["MFVI-A"].colour
-    assert looks["PBP-A"].dash == ()
-    assert len({looks[f"PBP-{arm}"].dash for arm in "ARB"}) == 3
-    assert looks["PBP-R"].dash == looks["MFVI-R"].dash == (5, 2)
-    assert [looks[m] for m in ("PBP-R", "PBP-A")] != [looks[m] for m in ("MFVI-R", "MFVI-A")]
+    method_styles = styles(benchmark.runs, benchmark.arms)
+    assert len({method_styles[f"PBP-{arm}"].colour for arm in "ARB"}) == 1
+    assert method_styles["PBP-A"].colour != method_styles["MFVI-A"].colour
+    assert method_styles["PBP-A"].dash == ()
+    assert len({method_styles[f"PBP-{arm}"].dash for arm in "ARB"}) == 3
+    assert method_styles["PBP-R"].dash == method_styles["MFVI-R"].dash == (5, 2)
+    assert [method_styles[m] for m in ("PBP-R", "PBP-A")] != [
+        method_styles[m] for m in ("MFVI-R", "MFVI-A")
+    ]
 
 
 def test_numbers_of_the_tables_are_those_computed_by_hand():
@@ -215,7 +217,7 @@ def test_repeats_are_compared_without_a_correction_for_overlap(tmp_path):
     ]
     keep(tmp_path / "active_learning", records)
     shown = content(read(tmp_path / "active_learning"))
-    (table,) = shown.parts[0].datasets[0].shown
+    (table,) = shown.parts[0].datasets[0].filled
     assert table.rows[1].cells[0].p_value == pytest.approx(stats.ttest_1samp(gaps, 0).pvalue)
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bnnbench.datasets.conditions.base import Clean, Inside
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.inside import Inside
 from bnnbench.datasets.generated.cubic import Cubic
 from bnnbench.datasets.generated.sine import Sine
 from bnnbench.methods.networks.architectures import Linear

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.plane import Plane
 from bnnbench.datasets.generated.two_moons import TwoMoons
 from bnnbench.methods.marginal import Marginal

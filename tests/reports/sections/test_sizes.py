@@ -8,7 +8,6 @@ import pytest
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.sizes import size_drawings, size_tables, sized_families
-from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.export import tidy
@@ -39,7 +38,7 @@ def families_of(*records):
 def test_sizes_are_in_the_order_of_numbers_with_clean_data_before_them():
     (family,) = families_of(under_noise())
     assert family.sizes == {"clean": 0.0, "noise_0.5": 0.5, "noise_2": 2.0, "noise_10": 10.0}
-    assert family.words == "Gaussian noise, standard deviation 0.5 to 10"
+    assert family.description == "Gaussian noise, standard deviation 0.5 to 10"
 
 
 def test_a_size_of_0_that_was_scored_takes_the_place_of_clean_data():
@@ -114,19 +113,9 @@ def test_the_page_shows_families_together_and_their_conditions_folded_away(tmp_p
     assert [condition for condition, _ in section.tables_by_size] == ["fgsm_0.1", "fgsm_0.3"]
     assert found.parts[0].other_conditions == {"Gradient signs (FGSM), ε 0.1 to 0.3": "original"}
     page = render(found)
-    assert "Columns: ε. 0 is the test data as they are." in page
+    assert "Columns: ε; at 0 the test data are unchanged." in page
     assert "All metrics at every size" in page
     assert 'aria-label="Accuracy against ε on CIFAR-10' in page
     identifiers = re.findall(r'\sid="([^"]+)"', page)
     assert len(identifiers) == len(set(identifiers))
     assert "Gradient signs (FGSM): NLL" in tidy(found.tables)
-
-
-def test_settings_of_a_family_are_read_out():
-    assert labels.family("pgd_steps20_step0.25") == (
-        "Projected gradient steps (PGD): steps20 step0.25",
-        "ε",
-    )
-    assert labels.family("sign_noise")[0] == "Random signs"
-    assert labels.family("gaussian_blur") == ("gaussian blur", "size")
-    assert labels.condition("fgsm_0.1") == "Gradient signs (FGSM), ε 0.1"

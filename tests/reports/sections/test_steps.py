@@ -128,9 +128,9 @@ def test_page_and_files_show_the_table(tmp_path):
 
 
 def test_schedules_have_looks_of_their_own():
-    looks = [style for name, style in KNOWN.items() if name.startswith("MP")]
-    assert len(set(looks)) == len(looks) == 9
-    assert Style("#0072b2") not in looks
+    method_styles = [style for name, style in KNOWN.items() if name.startswith("MP")]
+    assert len(set(method_styles)) == len(method_styles) == 9
+    assert Style("#0072b2") not in method_styles
 
 
 @pytest.mark.parametrize("values", [[960.0], [480.0, 61440.0], [1.0, 1e7]])

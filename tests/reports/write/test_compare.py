@@ -25,8 +25,8 @@ def test_equal_stores_have_no_changes(tmp_path, capsys):
         keep(tmp_path / name / "cifar10", scored([1.0, 2.0, math.nan]))
     assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
     told = capsys.readouterr().out
-    assert "3 are pairs" in told
-    assert "1 are equal in every bit" in told
+    assert "3 form pairs" in told
+    assert "1 are equal to the last bit" in told
 
 
 def test_a_changed_score_is_tested_in_pairs_and_adjusted_over_all_changes():

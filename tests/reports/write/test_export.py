@@ -18,7 +18,10 @@ def stores(tmp_path):
     )
     keep(
         tmp_path / "r" / "other",
-        [record(suite="other"), record(suite="other", origin="subset", run={"source": "part"})],
+        [
+            record(suite="other"),
+            record(suite="other", origin="subset", run={"source": {"type": "part"}}),
+        ],
     )
     return tmp_path / "r"
 

@@ -14,7 +14,7 @@ from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, fa
 from bnnbench.reports.write import page as pages_of
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.drilldown import behind, embedded
+from bnnbench.reports.write.drilldown import drilldown, embedded
 from bnnbench.suites.engine.store.record import Cost, to_json
 from tests.reports.synthetic import PROVENANCE, classified, keep, record, runs_of
 
@@ -28,7 +28,9 @@ def rng():
 
 
 def data_of(page):
-    text = re.search(r'<script type="application/json" id="behind">(.*?)</script>', page, re.DOTALL)
+    text = re.search(
+        r'<script type="application/json" id="drilldown">(.*?)</script>', page, re.DOTALL
+    )
     return json.loads(text[1])
 
 
@@ -103,7 +105,9 @@ def test_of_copies_the_completed_one_is_taken_and_disagreement_is_told(tmp_path)
     assert {r.seed: r.scores["clean"]["nll"] for r in found.records} == {0: 2.0, 1: 3.5}
     assert set(found.disagreeing) == {whole.key, other.key}
     assert main([*(str(tmp_path / n) for n in "ab"), "--out", str(tmp_path / "site")]) == 0
-    assert "other scores elsewhere" in (tmp_path / "site" / "s" / "report.html").read_text()
+    assert (
+        "different scores in another store" in (tmp_path / "site" / "s" / "report.html").read_text()
+    )
 
 
 def test_predictions_come_from_the_store_whose_record_was_taken(tmp_path, rng):
@@ -149,7 +153,7 @@ def test_what_is_behind_a_cell_is_the_runs_with_their_numbers(tmp_path):
     ]  # fmt: skip
     lost = record(seed=3, scores={}, status="diverged", error=HOSTILE)
     keep(tmp_path / "s", [*runs, lost])
-    data = behind(content(read(tmp_path / "s")))
+    data = drilldown(content(read(tmp_path / "s")))
     (benchmark,) = data["benchmarks"]
     held = benchmark["methods"]["AdamW"]
     assert held["key"] == [r.key for r in (*runs, lost)]
@@ -174,7 +178,7 @@ def test_embedded_data_cannot_leave_their_element():
 def test_values_that_are_no_numbers_are_said_by_name(tmp_path):
     values = [float("nan"), float("inf"), float("-inf")]
     keep(tmp_path / "s", runs_of({"AdamW": values}))
-    data = behind(content(read(tmp_path / "s")))
+    data = drilldown(content(read(tmp_path / "s")))
     column = data["benchmarks"][0]["methods"]["AdamW"]["scores"]["clean"]["nll"]
     assert sorted(column) == sorted(["NaN", "∞", "−∞"])
 
@@ -182,12 +186,12 @@ def test_values_that_are_no_numbers_are_said_by_name(tmp_path):
 def test_what_does_not_fit_is_left_out_and_said(tmp_path):
     keep(tmp_path / "s", runs_of({"AdamW": [1.23456 + k / 7 for k in range(50)]}))
     found = content(read(tmp_path / "s"))
-    whole = len(embedded(behind(found)))
-    small = behind(found, whole - 200)
+    whole = len(embedded(drilldown(found)))
+    small = drilldown(found, whole - 200)
     assert not small["whole"]
     assert "scores" not in small["benchmarks"][0]["methods"]["AdamW"]
     assert len(small["benchmarks"][0]["methods"]["AdamW"]["key"]) == 50
-    assert behind(found, 0)["benchmarks"][0]["methods"] == {}
+    assert drilldown(found, 0)["benchmarks"][0]["methods"] == {}
 
 
 def test_a_page_that_is_too_large_gives_parts_to_others(tmp_path, rng, monkeypatch):
@@ -198,7 +202,7 @@ def test_a_page_that_is_too_large_gives_parts_to_others(tmp_path, rng, monkeypat
     assert set(pages_of.pages(found)) == {"report.html"}
     whole = len(pages_of.pages(found)["report.html"].encode())
     monkeypatch.setattr(pages_of, "MOST_BYTES", whole // 2)
-    monkeypatch.setattr(pages_of, "LEAST_BEHIND", 0)
+    monkeypatch.setattr(pages_of, "LEAST_DRILLDOWN", 0)
     monkeypatch.setattr(pages_of, "MOST_FIGURES", 30_000)
     files = pages_of.pages(found)
     assert "figures.html" in files

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bnnbench.datasets.base import DataUnavailable
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.executors import NEEDS, Limits, Settings, lacks

@@ -28,7 +28,8 @@ def data(points: int, alike: bool = False) -> Dataset:
 def measured(given: Dataset, initialisation="none"):
     problem = Problem(given.train, given.likelihood, NETWORK)
     posterior = Untrained(initialisation).fit(problem, stream(0))
-    return posterior, DatasetStatistics().measure(posterior, given, stream(2))
+    layers = DatasetStatistics().measure(posterior, given, stream(2))
+    return posterior, {name: one.scores for name, one in layers.items()}
 
 
 def test_independent_normal_pixels_are_what_the_statistic_assumes():
@@ -45,7 +46,7 @@ def test_the_truth_is_numpy_s_over_points_and_positions():
     given = data(30)
     posterior, _ = measured(given)
     inputs = given.train.inputs
-    units = DatasetStatistics().truth(posterior, inputs)["1_C"]
+    units = DatasetStatistics().truth(posterior, inputs)[1, "C"]
     (weights,) = posterior.trained.weights
     kernels, bias = weights[:108].view(6, 2, 3, 3), weights[108:114]
     outputs = torch.nn.functional.conv2d(inputs.double(), kernels.double(), bias.double()).numpy()
@@ -69,7 +70,7 @@ def test_rescaled_networks_start_with_mean_0_and_variance_1_by_their_own_statist
     given = data(500)
     posterior, _ = measured(given, "bn")
     truth = DatasetStatistics().truth(posterior, given.train.inputs)
-    for name in ("1_C", "3_C", "4_F"):
+    for name in ((1, "C"), (3, "C"), (4, "F")):
         np.testing.assert_allclose(truth[name].mean, 0, atol=1e-4)
         np.testing.assert_allclose(truth[name].std, 1, rtol=1e-3)
     plain, _ = measured(given)

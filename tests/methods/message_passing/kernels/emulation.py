@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bnnbench.methods.compiled.c_library import STRICT
 from bnnbench.methods.message_passing.kernels.cuda import Cuda
-from bnnbench.methods.message_passing.kernels.launches import FILES, Launch, source
+from bnnbench.methods.message_passing.kernels.cuda.launches import FILES, Launch, source
 
 HEADER = Path(__file__).with_name("emulator.hpp")
 STANDARD = ("-std=c++20", *(flag for flag in STRICT if not flag.startswith("-std")))

@@ -11,7 +11,8 @@ import torch
 
 from bnnbench.methods.base import PackageMissing
 from bnnbench.methods.message_passing.gaussian import Gaussian
-from bnnbench.methods.message_passing.kernels import compiled, cuda, launches, reference
+from bnnbench.methods.message_passing.kernels import compiled, cuda, reference
+from bnnbench.methods.message_passing.kernels.cuda import launches
 from tests.methods.message_passing.factors.messages import DTYPES, is_bitwise_equal, random_messages
 from tests.methods.message_passing.kernels.agreement import (
     SLOPES,
@@ -24,7 +25,6 @@ from tests.methods.message_passing.kernels.agreement import (
 )
 
 both_types = pytest.mark.parametrize("dtype", DTYPES)
-on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @both_types
@@ -160,7 +160,7 @@ def test_importing_needs_no_cupy():
     assert done.stdout.strip() == "False"
 
 
-@on_gpu
+@pytest.mark.gpu
 @both_types
 @pytest.mark.parametrize("name", elementwise(torch.float64))
 def test_elementwise_kernels_on_a_gpu_agree_with_the_reference(name, dtype):
@@ -177,7 +177,7 @@ def test_elementwise_kernels_on_a_gpu_agree_with_the_reference(name, dtype):
     assert is_bitwise_equal(found, elementwise(dtype)[name](compiled))
 
 
-@on_gpu
+@pytest.mark.gpu
 @both_types
 @pytest.mark.parametrize("name", sums(torch.float64))
 def test_sums_on_a_gpu_agree_with_the_reference_and_repeat(name, dtype):
@@ -192,14 +192,14 @@ def test_sums_on_a_gpu_agree_with_the_reference_and_repeat(name, dtype):
     assert is_bitwise_equal(found, as_message(getattr(cuda, name)(*there)))
 
 
-@on_gpu
+@pytest.mark.gpu
 @pytest.mark.parametrize("slope", SLOPES)
 def test_guards_on_a_gpu_are_those_of_the_reference(slope):
     z, a = (moved(random_messages(3, 10_000, seed=seed), "cuda") for seed in range(2))
     assert unequal_guards(z, a, slope, cuda) <= (0 if slope < 1 else 10)
 
 
-@on_gpu
+@pytest.mark.gpu
 def test_every_kernel_can_be_captured_in_a_graph_and_replayed():
     dtype = torch.float32
     calls = elementwise(dtype, "cuda")

@@ -11,6 +11,7 @@ def test_sources_compile_without_warnings_even_pedantic_ones(tmp_path):
     for defines in DEFINES.values():
         for name in LIBRARY.sources:
             words = [*compiler(""), *STRICT, *defines, "-O1", "-Wall", "-Wextra"]
+            words += [f"-I{folder}" for folder in LIBRARY.headers]
             words += ["-Wno-unused-function", "-Werror", "-c", str(LIBRARY.folder / name)]
             subprocess.run([*words, "-o", str(tmp_path / "out.o")], check=True)
 

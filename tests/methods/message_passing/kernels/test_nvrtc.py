@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 from bnnbench.methods.compiled.c_library import DEFINES
-from bnnbench.methods.message_passing.kernels.launches import FILES, OPTIONS, source
+from bnnbench.methods.message_passing.kernels.cuda.launches import FILES, OPTIONS, source
 
 
 def compiled(nvrtc: ctypes.CDLL, text: str, *options: str) -> tuple[int, str, bytes]:

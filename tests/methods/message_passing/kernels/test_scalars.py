@@ -23,7 +23,8 @@ def scalars(tmp_path_factory):
     source = Path(__file__).with_name("scalars.c")
     for dtype, defines in DEFINES.items():
         path = folder / f"{dtype}.so"
-        words = [*compiler(""), *flags(), *defines, f"-I{LIBRARY.folder}"]
+        words = [*compiler(""), *flags(), *defines]
+        words += [f"-I{folder}" for folder in LIBRARY.headers]
         words += ["-Wall", "-Wextra", "-Wno-unused-function", "-Werror", str(source)]
         subprocess.run([*words, "-o", str(path), "-lm"], check=True)
         libraries[dtype] = ctypes.CDLL(str(path))

@@ -6,7 +6,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from bnnbench.methods.message_passing.gaussian import Gaussian
-from bnnbench.methods.message_passing.kernels import compiled, launches, reference
+from bnnbench.methods.message_passing.kernels import compiled, reference
+from bnnbench.methods.message_passing.kernels.cuda import launches
 from bnnbench.methods.message_passing.layers.base import Visit
 from bnnbench.methods.message_passing.layers.later import LaterLayer
 from bnnbench.methods.message_passing.layers.weighted import Weights

@@ -11,7 +11,7 @@ from bnnbench.methods.base import Unsupported
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.covariances.correlated import CorrelatedMoments
 from bnnbench.methods.moments.covariances.covariance import Covariances, covariance_rules
-from bnnbench.methods.moments.covariances.directions import MOST_KEPT, Kept, LinearMap
+from bnnbench.methods.moments.covariances.directions import MOST_KEPT, DirectionCache, LinearMap
 from bnnbench.methods.moments.rules import moment_rules
 from bnnbench.methods.moments.units.softmax import log_probabilities
 from bnnbench.methods.networks.architectures import (
@@ -327,13 +327,13 @@ def test_what_cannot_be_known_is_refused():
     weights = weights_of((Conv2d(2, 3),), (1, 4, 4))
     with pytest.raises(Unsupported, match="Gaussian weights"):
         propagated((Conv2d(2, 3),), image, weights=[weights, weights.abs()])
-    for settings_ in ({"rank": 0}, {"order": 0}, {"rank": 4, "order": 2}, {"points_at_once": 0}):
+    for settings_ in ({"rank": 0}, {"order": 0}, {"rank": 4, "order": 2}):
         with pytest.raises(ValueError, match="Covariances"):
             replace(Covariances(), **settings_)
 
 
 def test_directions_are_those_of_singular_vectors_and_are_kept_for_equal_weights():
-    layer, kept = Conv2d(5, 3), Kept()
+    layer, kept = Conv2d(5, 3), DirectionCache()
     weight = normals(5, 2, 3, 3)
     linear = LinearMap(layer, weight, (2, 9, 9), kept)
     matrix = linear.apply(torch.eye(162, dtype=DOUBLE).view(162, 2, 9, 9)).flatten(1).T
@@ -356,7 +356,7 @@ def test_independent_inputs_pass_dense_layers_as_they_would_with_their_covarianc
         torch.rand(2, *shape, generator=rng, dtype=torch.float64)
         for shape in ((3, 5), (3, 5), (4, 5))
     )
-    x, kept = Moments(mean, variance), Kept()
+    x, kept = Moments(mean, variance), DirectionCache()
     maps = [LinearMap(Linear(4), weight, (5,), kept) for weight in weights]
     out, extra = torch.rand(2, 2, 3, 4, generator=rng, dtype=torch.float64)
     short = CorrelatedMoments.behind(x, out, maps, extra)

@@ -15,7 +15,6 @@ from tests.methods.moments.kernels.test_compiled import KINDS, TYPES, all_calls,
 
 KERNELS = ("rectifier_all", "rectifier_gradient_all", "maximum_all", "maximum_gradient_all")
 NAMES = (*KERNELS, *(f"paper_{name}" for name in KERNELS))
-on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 class Emulated(cuda.Cuda):
@@ -106,7 +105,7 @@ def test_without_cupy_torch_computes_and_says_so_once(monkeypatch):
     cuda.cupy.cache_clear()
 
 
-@on_gpu
+@pytest.mark.gpu
 @TYPES
 @KINDS
 def test_kernels_on_a_gpu_have_the_bits_of_those_in_c(dtype, exact):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.suites.engine.command import budget as module
 from bnnbench.suites.engine.command.budget import Cost, Experience, budget
 from bnnbench.suites.engine.declare.case import Case
@@ -34,24 +34,24 @@ def record(run=RUN, seconds=2.0, peak=100.0, rows=16, **changes):
 
 def test_the_same_method_on_the_same_data_takes_the_median_of_what_it_took():
     records = [record(seconds=s, peak=p) for s, p in ((1.0, 10.0), (2.0, 30.0), (9.0, 20.0))]
-    found = Experience(records).of(replace(RUN, fold=3, seed=7, profile="paper"), 16)
+    found = Experience(records).cost(replace(RUN, fold=3, seed=7, profile="paper"), 16)
     assert found == Cost(2.0, 30.0, "same")
 
 
 def test_on_other_data_time_grows_with_the_rows():
-    found = Experience([record()]).of(replace(RUN, case=Case(Line("long", rows=60), ())), 40)
+    found = Experience([record()]).cost(replace(RUN, case=Case(Line("long", rows=60), ())), 40)
     assert found == Cost(5.0, 100.0, "scaled")
 
 
 def test_in_other_settings_time_grows_with_the_epochs():
-    found = Experience([record()]).of(replace(RUN, method=Slow(0.0, epochs=30)), 16)
+    found = Experience([record()]).cost(replace(RUN, method=Slow(0.0, epochs=30)), 16)
     assert found == Cost(6.0, 100.0, "scaled")
 
 
 def test_the_same_settings_tell_more_than_others():
     slow = replace(RUN, method=Slow(0.0, epochs=20))
     experience = Experience([record(), record(slow, seconds=40.0)])
-    found = experience.of(replace(slow, case=Case(Line("other"), ())), 16)
+    found = experience.cost(replace(slow, case=Case(Line("other"), ())), 16)
     assert found.seconds == pytest.approx(40.0)
 
 
@@ -63,10 +63,10 @@ def test_epochs_are_found_in_what_a_method_is_made_of(epochs):
 
 def test_nothing_is_known_of_other_methods_failures_and_unknown_rows():
     experience = Experience([record(), record(status="failed")])
-    assert experience.of(replace(RUN, method=Mean()), 16) is None
-    assert experience.of(replace(RUN, case=Case(Line("elsewhere"), ())), None) is None
+    assert experience.cost(replace(RUN, method=Mean()), 16) is None
+    assert experience.cost(replace(RUN, case=Case(Line("elsewhere"), ())), None) is None
     failed = record(status="failed")
-    assert Experience([failed]).of(RUN, 16) is None
+    assert Experience([failed]).cost(RUN, 16) is None
 
 
 def test_workers_share_tasks_as_they_become_free():
@@ -113,7 +113,7 @@ def test_a_dry_run_tells_what_is_to_do_and_touches_nothing(tmp_path):
         ["line", "Together", "2", "1"],
     ]
     assert lines[1][4:] == ["unknown", "unknown"]
-    assert "and 3 runs of which nothing is known" in answer.output
+    assert "and 3 runs whose time is unknown" in answer.output
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before
 
 
@@ -122,7 +122,7 @@ def test_a_dry_run_downloads_nothing(tmp_path, monkeypatch):
     suite = replace(WITH_OPTIONAL, optional=())
     answer = call(tmp_path, "--dry-run", suite=suite)
     assert answer.code == 0
-    assert "elsewhere: not here; the command would download it" in answer.output
+    assert "elsewhere: missing; the command would download it" in answer.output
     assert "4 runs: 4 to do" in answer.output
 
 

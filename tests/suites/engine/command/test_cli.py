@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.suites.engine.command import cli
 from bnnbench.suites.engine.declare.case import Case
@@ -104,7 +104,7 @@ def test_ctrl_c_in_this_process_keeps_what_is_finished(tmp_path):
     methods = {"Mean": Mean(), "Impatient": fakes.Impatient()}
     answer = call(tmp_path, suite=replace(FAST, methods=methods))
     assert answer.code == 130
-    assert "to go on, the same command" in answer.output
+    assert "To continue, repeat the command" in answer.output
     assert len(times(tmp_path)) == 2
 
 
@@ -117,7 +117,7 @@ def test_a_report_that_cannot_be_made_is_said_and_not_passed_off_as_success(tmp_
     )
     answer = call(tmp_path)
     assert answer.code == 1
-    assert "the report was not made; the results are" in answer.errors
+    assert "the report could not be written; results are kept" in answer.errors
 
 
 TWO_NETWORKS = replace(

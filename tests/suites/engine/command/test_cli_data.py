@@ -35,7 +35,7 @@ def test_stand_ins_come_with_a_banner_and_their_origin(tmp_path):
 def test_an_optional_source_without_files_is_left_out_with_a_word(tmp_path):
     answer = call(tmp_path, suite=WITH_OPTIONAL)
     assert answer.code == 0
-    assert "elsewhere: left out, its files are not here" in answer.output
+    assert "elsewhere: left out, its files are missing" in answer.output
     assert "bnnbench data fetch elsewhere" in answer.output
     assert {row["dataset"] for row in rows(tmp_path)} == {"line"}
 

@@ -59,7 +59,7 @@ def test_a_method_whose_module_is_broken_is_named(tmp_path, monkeypatch, text, r
     monkeypatch.syspath_prepend(tmp_path)
     answer = call(tmp_path, "--methods", f"{name}:Method")
     assert answer.code == 2
-    assert f"cannot make {name}:Method: {reason}" in answer.errors
+    assert f"cannot construct {name}:Method: {reason}" in answer.errors
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.suites.engine.declare.grid import Evaluation
 from tests.suites.commands import FAST, call
 
@@ -42,8 +42,8 @@ def test_misuse_is_code_2_with_the_reason(tmp_path, flags, reason):
     assert not (tmp_path / "miniature").exists()
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_cuda_without_cuda_is_misuse(tmp_path):
+def test_cuda_without_cuda_is_misuse(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     answer = call(tmp_path, "--device", "cuda")
     assert answer.code == 2
     assert "torch finds no CUDA device" in answer.errors

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.suites.engine.command.display import SECONDS_BETWEEN_LINES, Lines, Live, display
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run

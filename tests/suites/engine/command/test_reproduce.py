@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bnnbench.datasets.conditions.base import Clean, OutOfDistribution
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist, PhotographCrops
 from bnnbench.methods.adamw import AdamW
@@ -101,7 +102,7 @@ def test_another_score_data_and_processor_are_told(tmp_path, capsys):
     store.rewrite(other)
     code, told = call(capsys, ROWS.key, tmp_path, "--allow", "tests")
     assert code == 3
-    for line in ("clean, rmse", "clean, forgotten", "data of clean", "kept abacus, now "):
+    for line in ("clean, rmse", "clean, forgotten", "data of clean", "recorded abacus, now "):
         assert line in told
     assert "differs: 3 of" in told
 
@@ -138,7 +139,7 @@ def test_settings_of_another_time_are_named_with_the_commit(tmp_path):
         rebuilt_run(replace(record, run=run))
 
 
-@pytest.mark.parametrize(("start", "told"), [("x", "no run in"), ("", "2 runs begin with")])
+@pytest.mark.parametrize(("start", "told"), [("x", "no run in"), ("", "2 keys begin with")])
 def test_a_key_that_names_not_one_run_is_refused(tmp_path, capsys, start, told):
     for run in (ROWS, replace(ROWS, fold=2)):
         kept(Store(tmp_path / "made"), run, CONDITIONS[:0])

@@ -21,11 +21,11 @@ class Audience:
     def __init__(self):
         self.runs, self.lines = 0, []
 
-    def done_by_other_driver(self, runs):
+    def passed_over(self, runs):
         self.runs += runs
 
-    def waiting(self, reason):
-        self.lines.append(reason)
+    def note(self, line):
+        self.lines.append(line)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from scipy.stats import sem
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.suites.engine.command.summary import HEADLINES, print_failures, print_tables
 from bnnbench.suites.engine.declare.acquisition import Acquisition

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.datasets.base import PoolTooSmall
 from bnnbench.datasets.cuts.pool import ActivePool
+from bnnbench.datasets.errors import PoolTooSmall
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.base import InferenceDiverged, Problem
@@ -220,7 +220,7 @@ def test_the_variance_is_that_of_the_mixture_summed_over_outputs():
 
 
 def test_a_rule_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="do you mean 'variance'"):
+    with pytest.raises(ValueError, match="did you mean 'variance'"):
         Acquisition("varience")
     with pytest.raises(ValueError, match="at least 1"):
         Acquisition("random", rounds=0)

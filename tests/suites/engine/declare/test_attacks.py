@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from bnnbench.datasets.base import Categorical, Scaling, Split
-from bnnbench.datasets.conditions.base import Clean, Condition
+from bnnbench.datasets.conditions.base import Condition
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.perturbations import SignNoise
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import NotDifferentiable
@@ -314,5 +315,5 @@ def test_sizes_of_an_attack_have_draws_in_common_and_others_than_the_attack_had(
 def test_active_learning_refuses_attacks():
     from bnnbench.suites.active_learning import SUITES
 
-    with pytest.raises(ValueError, match="not scored under attacks"):
+    with pytest.raises(ValueError, match="cannot be scored under attacks"):
         replace(SUITES["quick"], evaluations=(Evaluation(Fgsm(0.1), ("rmse",)),))

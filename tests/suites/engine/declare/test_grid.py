@@ -1,10 +1,10 @@
 """Suites as products, and which runs are fitted together."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite, grouped
@@ -77,7 +77,7 @@ def test_cases_alike_but_for_the_settings_of_every_method_are_not_equal():
 
 @pytest.mark.parametrize("name", ["line", "LINE"])
 def test_a_name_stands_for_one_case(name):
-    with pytest.raises(ValueError, match="needed a name of its own for each case"):
+    with pytest.raises(ValueError, match="each case needs its own name"):
         replace(QUICK, cases=(Case(Line(), ()), Case(Line(rows=30), (), name)))
 
 
@@ -183,3 +183,14 @@ def test_only_methods_that_fit_many_are_grouped_and_only_with_their_like():
     for group in groups:
         assert len({(run.source, run.method) for run in group}) == 1
         assert len(group) == 1 or isinstance(group[0].method, Together)
+
+
+def test_a_condition_without_traits_is_refused_when_the_suite_is_declared():
+    @dataclass(frozen=True)
+    class Dim:
+        name: str = "dim"
+
+    evaluation = Evaluation(Clean(), ("rmse",))
+    object.__setattr__(evaluation, "condition", Dim())  # past the tests' own checks of types
+    with pytest.raises(TypeError, match="Dim is not a test condition: it lacks"):
+        replace(QUICK, evaluations=(evaluation,))

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 import pytest
 import torch
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.traits import Traits, from_data
 from bnnbench.methods.base import InferenceDiverged
 from bnnbench.suites.engine.command.plan import plan
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
+from bnnbench.suites.engine.declare.probe import Measured
 from bnnbench.suites.engine.run.execute import Task, execute
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.commands import call, rows
@@ -32,7 +34,8 @@ class Centre:
         if self.harm == "writes":
             dataset.test.inputs.zero_()
         drawn = torch.randn(self.samples, generator=rng).mean()
-        return {self.condition: {self.metric: float(posterior.centre + drawn)}}
+        scores = {self.metric: float(posterior.centre + drawn)}
+        return {self.condition: Measured(scores, Traits("layer 1", layer=1, layer_kind="C"))}
 
 
 SUITE = replace(QUICK, methods={"Mean": Mean(), "Shaken": Mean(2.0)}, probes=(Centre(),), folds=1)
@@ -50,6 +53,9 @@ def test_a_measurement_is_a_score_of_its_own_condition():
     assert record.status == "completed"
     assert set(record.scores) == {"clean", "layer_1_C"} == set(record.condition_origins)
     assert record.condition_origins["layer_1_C"] == "original"
+    traits = {name: from_data(data) for name, data in record.condition_traits.items()}
+    assert (traits["layer_1_C"].layer, traits["layer_1_C"].layer_kind) == (1, "C")
+    assert traits["clean"].clean
     without = outcome()
     assert record.scores["clean"] == without.scores["clean"]
     # A mean of 10,000 draws is within 0.05 of 0.
@@ -75,7 +81,7 @@ def test_probes_draw_apart():
 @pytest.mark.parametrize(
     ("probe", "reason"),
     [
-        (Centre(condition="clean"), "two scores of one condition: clean"),
+        (Centre(condition="clean"), "conditions that are scored already: clean"),
         (Centre(metric="eps_nu"), "eps_nu, which metrics.PROBED does not declare"),
         (Centre(harm="writes"), "changed the data"),
     ],

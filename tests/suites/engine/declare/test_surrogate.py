@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, NotDifferentiable, Problem
 from bnnbench.methods.networks.architectures import Linear
-from bnnbench.reports.style import labels
 from bnnbench.suites.engine.command.plan import plan
 from bnnbench.suites.engine.declare import surrogate as transfer
 from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
@@ -121,4 +120,4 @@ def test_where_no_surrogate_comes_of_its_fit_the_condition_is_not_scored():
 
 def test_names_and_words_tell_whose_gradient_it_was():
     assert TRANSFERRED.name == "fgsm_from_adamw_0.5"
-    assert labels.condition(TRANSFERRED.name) == "Gradient signs (FGSM): from adamw, ε 0.5"
+    assert TRANSFERRED.traits.title == "Gradient signs (FGSM): from adamw, ε 0.5"

@@ -8,8 +8,8 @@ from typing import ClassVar
 import pytest
 import torch
 
-from bnnbench.datasets.base import DataUnavailable
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.errors import DataUnavailable
 from bnnbench.datasets.generated.sine import Sine
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.adamw import AdamW
@@ -41,7 +41,9 @@ def test_a_record_says_which_run_it_is_and_what_came_of_it():
     assert (record.status, record.error) == ("completed", None)
     assert record.condition_origins == {"clean": "original"}
     assert record.target["unit"] == "m"
-    assert record.reproduces == ({"paper": "004", "table": "1", "departures": ("one",)},)
+    assert record.reproduces == (
+        {"paper": "004", "table": "1", "departures": ("one",), "whole": True},
+    )
     assert record.cost.fit_seconds > 0
     assert set(record.scores["clean"]) == {"rmse", "log_likelihood"}
 
@@ -163,7 +165,9 @@ def test_a_divergence_is_a_result_with_its_reason():
 def test_predicting_nan_is_divergence():
     (outcome,) = outcomes(fakes.Blank())
     assert outcome.record.status == "diverged"
-    assert outcome.record.error == "predicts NaN under the condition clean"
+    assert outcome.record.error == (
+        "predicts NaN under the condition clean (GaussianPredictive.means)"
+    )
     assert math.isfinite(outcome.record.diagnostics["centre"])
 
 

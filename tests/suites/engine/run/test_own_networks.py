@@ -9,7 +9,7 @@ import torch
 from rich.console import Console
 from torch import nn
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.networks.catalogue import vgg16
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.reports.papers.protocols import has_network
@@ -115,7 +115,7 @@ def test_a_terminal_sets_it_apart(store):
     )
     console = Console(file=io.StringIO(), width=120)
     print_tables(suite, store.current(), console)
-    assert "networks of their own on line: Own\n" in console.file.getvalue()
+    assert "with their own networks on line: Own\n" in console.file.getvalue()
 
 
 def test_it_is_not_the_network_of_a_paper(store):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.methods.predictions.sets import IntervalPredictive, SetPredictive

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.base import Unsupported
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
@@ -106,7 +106,7 @@ from dataclasses import dataclass
 
 from numba.core import event
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.networks.architectures import Linear, ReLU
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.suites.engine.declare.case import Case

@@ -27,7 +27,7 @@ NETWORK = (Linear(5), ReLU(), Linear(1))
 TRAINED = replace(RUN, method=AdamW(epochs=6, batch_size=8), case=Case(RUN.source, NETWORK))
 
 
-class Killed(BaseException):
+class Killed(KeyboardInterrupt):
     """Stands for the end of the process."""
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy import integrate, stats
 
-from bnnbench.datasets.conditions.base import Clean
+from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.metrics import DISTANCES
 from bnnbench.suites.engine.command.arguments import Refit
@@ -90,7 +90,7 @@ def test_a_reference_that_comes_later_gives_finished_runs_their_distances(tmp_pa
     store = Store(tmp_path)
     others = {label: m for label, m in SUITE.methods.items() if label != "Truth"}
     (line,) = carried_out(replace(SUITE, methods=others), store)
-    assert line == "distances to Truth on line, fold 0, 1: none, its seed 0 was never run"
+    assert line == "distances to Truth on line, fold 0, 1: none, because its seed 0 was never run"
     assert of(store, "One").scores["clean"].keys() == {"rmse"}
     assert carried_out(SUITE, store) == []
     at_once = Store(tmp_path / "at once")
@@ -145,7 +145,7 @@ def test_a_reference_that_is_not_converged_is_named(tmp_path):
         truth = of(store, "Truth", fold)
         store.rewrite(replace(truth, diagnostics={"converged": converged}))
     (line,) = add_distances(SUITE, store)
-    assert line.startswith("distances to Truth on line, fold 1: it is not converged")
+    assert line.startswith("distances to Truth on line, fold 1: it did not converge")
     assert DISTANCES.keys() < of(store, "One", 1).scores["clean"].keys()
 
 
@@ -175,7 +175,7 @@ def test_missing_predictions_of_the_reference_are_named_with_the_cure(tmp_path):
 
 def test_class_probabilities_are_refused(tmp_path):
     coins = replace(SUITE, cases=(Case(Coins(), ()),), evaluations=(Evaluation(Clean(), ("nll",)),))
-    with pytest.raises(TypeError, match="predictions of reals, not CategoricalPredictive"):
+    with pytest.raises(TypeError, match="predictions of real targets, not CategoricalPredictive"):
         carried_out(coins, Store(tmp_path))
 
 

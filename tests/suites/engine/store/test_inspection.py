@@ -24,14 +24,15 @@ def place(store: Store) -> Path:
 
 
 def rename_run(store: Store) -> Path:
-    return place(store).rename(store.runs / ("a" * 20))
+    return place(store).rename(store.runs / ("a" * 20)) / "record.json"
 
 
 def resettle(store: Store) -> Path:
     """Other settings under the same key, in a record that is sealed."""
     record = store.read(RUNS[1].key)
-    (place(store) / "record.json").write_text(to_json(replace(record, run={"fold": 9})))
-    return place(store)
+    path = place(store) / "record.json"
+    path.write_text(to_json(replace(record, run={"fold": 9})))
+    return path
 
 
 def unrecord(store: Store) -> Path:

@@ -2,12 +2,16 @@
 
 import shutil
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from bnnbench.suites.engine.store.inspection import inspect
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.small_store import OUTCOMES, alter, call, tree, truncate
+
+LATER = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+"""A time of a machine whose clock is ahead."""
 
 
 @pytest.fixture
@@ -43,7 +47,7 @@ def test_of_runs_that_differ_the_later_one_is_taken_and_a_line_says_so(two, caps
     first, _ = two
     key = OUTCOMES[1].record.key
     other = replace(OUTCOMES[1].record, scores={"clean": {"rmse": 9.0}})
-    first.clock.see("2031-01-01T00:00:00+00:00")
+    first.clock.see(LATER)
     first.write(other, OUTCOMES[0].predictions)
     out, code, told = merged(two, capsys)
     assert code == 0
@@ -56,7 +60,7 @@ def test_of_runs_that_differ_the_later_one_is_taken_and_a_line_says_so(two, caps
 def test_a_run_that_failed_on_another_machine_later_does_not_hide_one_that_ended_well(two, capsys):
     first, second = two
     key = OUTCOMES[1].record.key
-    second.clock.see("2031-01-01T00:00:00+00:00")
+    second.clock.see(LATER)
     second.write(replace(OUTCOMES[1].record, status="failed", error="no memory", scores={}), None)
     out, _, told = merged(two, capsys)
     assert out.read(key).status == "completed"
@@ -70,7 +74,7 @@ def test_a_damaged_run_is_taken_from_the_store_that_has_it_whole(two, capsys):
     truncate(second.runs / OUTCOMES[2].record.key / "record.json")
     out, code, told = merged(two, capsys)
     assert code == 3
-    assert "1 runs are whole nowhere" in told
+    assert "1 runs have no undamaged copy" in told
     assert str(second.runs / OUTCOMES[2].record.key) in told
     assert out.packed(key) == OUTCOMES[1].predictions
     assert not inspect(out).findings
@@ -90,4 +94,4 @@ def test_a_merge_into_a_folder_with_something_in_it_is_refused(two, capsys):
     (two[0].folder.parent.parent / "out").mkdir()
     (two[0].folder.parent.parent / "out" / "mine").write_text("")
     _, code, told = merged(two, capsys)
-    assert (code, "is there already" in told) == (2, True)
+    assert (code, "exists already" in told) == (2, True)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.store.record import (
     Cost,
     LaterSchema,
@@ -17,8 +18,10 @@ from bnnbench.suites.engine.store.record import (
     to_json,
 )
 
+RUN = {"method": {"type": "x:Y"}}
+
 RECORD = Record(
-    key="0" * 20,
+    key=digest(RUN),
     suite="miniature",
     profile="quick",
     dataset="line",
@@ -26,7 +29,7 @@ RECORD = Record(
     method="Mean",
     fold=0,
     seed=0,
-    run={"method": {"type": "x:Y"}},
+    run=RUN,
     status="completed",
     error=None,
     scores={"clean": {"rmse": 0.1}},
@@ -38,6 +41,12 @@ RECORD = Record(
     reproduces=({"paper": "004", "table": "1", "departures": ["one"]},),
     target={"name": "height", "unit": "m", "mean": 5.0, "std": 2.0},
 )
+
+
+def numbered(number: int, **changes: object) -> Record:
+    """Return `RECORD` with settings, and so a key, of its own."""
+    run = {**RUN, "seed": number}
+    return replace(RECORD, run=run, key=digest(run), seed=number, **changes)
 
 
 def test_a_record_is_read_as_it_was_written():
@@ -76,12 +85,12 @@ def test_other_json_is_no_record(text):
 
 def test_a_later_schema_says_so():
     later = to_json(RECORD).replace('"schema": 3', '"schema": 4')
-    with pytest.raises(LaterSchema, match="schema 4, of a later version"):
+    with pytest.raises(LaterSchema, match="schema 4 belongs to a later version"):
         from_json(later)
 
 
 def test_of_two_settings_under_one_name_the_one_chosen_last_counts():
-    first = RECORD
+    first = replace(RECORD, key="0" * 20)
     second = replace(RECORD, key="1" * 20, provenance={"finished": "2026-02-01"})
     elsewhere = replace(second, key="2" * 20, dataset="other")
     assert newest([second, elsewhere, first]) == [second, elsewhere]

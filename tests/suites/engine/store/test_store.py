@@ -21,7 +21,7 @@ from bnnbench.methods.predictions.predictive import (
     GaussianPredictive,
 )
 from bnnbench.suites.engine.run import packing
-from bnnbench.suites.engine.run.packing import NotImported, kept, pack, unpack, vars_of
+from bnnbench.suites.engine.run.packing import NotImported, pack, stored_form, unpack, vars_of
 from bnnbench.suites.engine.store import durable
 from bnnbench.suites.engine.store.store import Damaged, Store
 from tests.suites.engine.store.test_record import RECORD
@@ -64,7 +64,7 @@ def test_equal_predictions_are_equal_bytes():
 def test_draws_that_are_too_large_are_kept_as_their_mixture(monkeypatch):
     (prediction, _) = predictions(5)["clean"]
     monkeypatch.setattr(packing, "KEPT_DRAWS_BYTES", prediction.log_probs.nbytes - 1)
-    summary = kept(prediction)
+    summary = stored_form(prediction)
     assert isinstance(summary, CategoricalSummary)
     assert torch.equal(summary.mixture_log_probs, prediction.mixture_log_probs)
     assert torch.equal(summary.expected_entropy, prediction.expected_entropy)
@@ -73,8 +73,8 @@ def test_draws_that_are_too_large_are_kept_as_their_mixture(monkeypatch):
 def test_many_conditions_share_the_bytes_of_a_run_alike(monkeypatch):
     (prediction, _) = predictions(5)["clean"]
     monkeypatch.setattr(packing, "KEPT_RUN_BYTES", 4 * prediction.log_probs.nbytes)
-    assert kept(prediction, conditions=4) is prediction
-    assert isinstance(kept(prediction, conditions=5), CategoricalSummary)
+    assert stored_form(prediction, conditions=4) is prediction
+    assert isinstance(stored_form(prediction, conditions=5), CategoricalSummary)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def test_a_class_that_no_other_process_could_import_is_refused():
 
 def test_arrays_that_are_no_numbers_are_refused(monkeypatch):
     monkeypatch.setattr(Notes, "pack", lambda self: {"text": np.array(["abc"])})
-    with pytest.raises(TypeError, match=r"array of numbers for 'text' of .*:Notes; got ndarray of"):
+    with pytest.raises(TypeError, match=r"real numbers for 'text' of .*:Notes; got ndarray of"):
         pack({"clean": (Notes("abc"), torch.zeros(3, 1))})
     monkeypatch.setattr(Notes, "pack", lambda self: {})
     with pytest.raises(TypeError, match="at least one array"):
@@ -254,11 +254,11 @@ from pathlib import Path
 from dataclasses import replace
 from bnnbench.suites.engine.run.packing import pack
 from bnnbench.suites.engine.store.store import Store
-from tests.suites.engine.store.test_record import RECORD
+from tests.suites.engine.store.test_record import RECORD, numbered
 from tests.suites.engine.store.test_store import predictions
 store, content = Store(Path(sys.argv[1])), pack(predictions(20_000))
 for number in range(10**6):
-    store.write(replace(RECORD, key=f"{number % 50:020d}", seed=number), content)
+    store.write(numbered(number % 50), content)
     if number == 0:
         print("started", flush=True)
 """

@@ -9,16 +9,15 @@ import pandas as pd
 from bnnbench.metrics import METRICS
 from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.engine.store.tables import cost_rows, metric_rows, write_tables
-from tests.suites.engine.store.test_record import RECORD
+from tests.suites.engine.store.test_record import RECORD, numbered
 
 OTHER = replace(
-    RECORD,
-    key="1" * 20,
+    numbered(0),
     method='a, "quoted" <script>',
     scores={"clean": {"rmse": 1 / 3, "crps": float("nan")}, "rotated_60": {"rmse": 2.0}},
     condition_origins={"clean": "original", "rotated_60": "stand-in"},
 )
-FAILED = replace(RECORD, key="2" * 20, seed=1, status="failed", error="no", scores={}, cost=None)
+FAILED = numbered(1, status="failed", error="no", scores={}, cost=None)
 
 
 def test_the_columns_are_those_of_the_readme(tmp_path):

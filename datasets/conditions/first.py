@@ -1,0 +1,38 @@
+"""The first test rows."""
+
+from dataclasses import dataclass
+
+from bnnbench.datasets.base import Dataset, Split
+from bnnbench.datasets.conditions.base import WithoutSources
+from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.datasets.origins import Origin
+
+
+@dataclass(frozen=True)
+class First(WithoutSources):
+    """The first test rows, for methods that predict slowly."""
+
+    rows: int
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise ValueError(f"needed at least 1 row; got {self.rows}")
+
+    @property
+    def name(self) -> str:
+        """Such as "first_200_rows"."""
+        return f"first_{self.rows}_rows"
+
+    @property
+    def traits(self) -> Traits:
+        """Return the title."""
+        return Traits(f"first {self.rows} rows")
+
+    def origin(self, dataset: Dataset) -> Origin:
+        """Return the data set's, or "subset" where rows of it are left out."""
+        whole = dataset.origin in ("original", "generated") and len(dataset.test) > self.rows
+        return "subset" if whole else dataset.origin
+
+    def select(self, dataset: Dataset) -> Split:
+        """Return the rows, all of them where there are fewer."""
+        return dataset.test.rows(slice(self.rows))

@@ -1,0 +1,81 @@
+"""Test images beside those of another source, to be told apart."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import torch
+
+from bnnbench.datasets.base import Dataset, ImageSource, Scaling, Split
+from bnnbench.datasets.conditions import condition_names
+from bnnbench.datasets.conditions.base import Resolve
+from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.datasets.names import title_of, whole_of
+from bnnbench.datasets.origins import Origin, least_official
+from bnnbench.datasets.reading.cache import cached_per_dataset
+from bnnbench.datasets.reading.images import as_inputs
+
+INTENSITIES = Scaling(torch.zeros(()), torch.ones(()))
+"""Leaves an image as it is, on the scale of [0, 1]."""
+
+
+@dataclass(frozen=True)
+class OutOfDistribution:
+    """The test inputs among another source's test images; the target is 1 for the latter.
+
+    All images go through the preprocessing of the data set that was learned, or those from
+    elsewhere through none: intensities in [0, 1] for a network that knows standardised ones.
+    Grey images are repeated for a network that sees colours.
+    """
+
+    source: ImageSource
+    normalised: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name of the other source, after "ood_", and before what was left undone to it."""
+        return condition_names.out_of_distribution(self.source.name, self.normalised)
+
+    @property
+    def traits(self) -> Traits:
+        """Return the title, and that of the other source."""
+        outside = title_of(self.source.name) + ("" if self.normalised else " without normalisation")
+        variant_of = condition_names.out_of_distribution(whole_of(self.source))
+        return Traits(
+            f"out of distribution: {outside}",
+            outside=outside,
+            variant_of=variant_of if variant_of != self.name else "",
+        )
+
+    def sources(self) -> tuple[ImageSource, ...]:
+        """Return the other source."""
+        return (self.source,)
+
+    def with_sources(self, resolve: Resolve) -> "OutOfDistribution":
+        """Return the condition with the other source resolved."""
+        return dataclasses.replace(self, source=resolve(self.source))
+
+    def origin(self, dataset: Dataset) -> Origin:
+        """Return the less official origin of the two."""
+        return least_official(dataset.origin, self.source.origin)
+
+    @cached_per_dataset
+    def select(self, dataset: Dataset) -> Split:
+        """Return both sets; raises ValueError where the images differ in shape."""
+        known = dataset.test.inputs
+        images, _ = self.source.images("test")
+        if images.shape[-1] == 1 and known.ndim == 4 and known.shape[1] == 3:
+            images = images.repeat(3, axis=-1)
+        shape = (images.shape[3], *images.shape[1:3])
+        if tuple(known.shape[1:]) != shape:
+            raise ValueError(
+                f"{self.source.name} has images of shape {shape}, but the network sees "
+                f"{tuple(known.shape[1:])}: choose another source for the condition {self.name}"
+            )
+        foreign = as_inputs(images, dataset.scaling if self.normalised else INTENSITIES)
+        # In one random order: a row's number must not tell where it is from.
+        order = torch.randperm(len(known) + len(foreign), generator=_shuffling())
+        return Split(torch.cat([known, foreign])[order], (order >= len(known)).long())
+
+
+def _shuffling() -> torch.Generator:
+    return torch.Generator().manual_seed(0x0DD)

@@ -1,0 +1,1 @@
+"""The corruptions: noise, blurs, weather, digital ones, and the extra ones."""

@@ -1,0 +1,1 @@
+"""Filters, warps, fractals and other operations on images, of which corruptions consist."""

@@ -1,0 +1,17 @@
+"""The two parts of a data set, and how official its rows are."""
+
+from typing import Literal
+
+Part = Literal["train", "test"]
+
+Origin = Literal["original", "generated", "subset", "stand-in"]
+"""`original`: the official files, by checksum. `generated`: drawn from a law by a seed, with no
+files. `subset`: some rows of either. `stand-in`: small real data that ships inside a dependency."""
+
+ORIGINS: tuple[Origin, ...] = ("original", "generated", "subset", "stand-in")
+"""All origins, the most official first."""
+
+
+def least_official(*origins: Origin) -> Origin:
+    """Return the origin that is farthest from the official data."""
+    return max(origins, key=ORIGINS.index)

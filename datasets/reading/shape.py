@@ -1,0 +1,146 @@
+"""The shape of data that came from a file, checked against the annotations of a class.
+
+An annotation is the table: `Mapping[str, float]` is a mapping of names to numbers. `object` and
+`Any` are plain data of any shape. `Annotated[Mapping[str, Any], Kind]` is the plain data of `Kind`,
+a dataclass or a TypedDict; fields that it does not name are of a later version, and plain data.
+"""
+
+import dataclasses
+import functools
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired, Union
+
+LONGEST_TEXT = 10_000
+"""Characters of a text that is not a `Message`; names and settings are shorter."""
+
+DEEPEST = 40
+"""Levels of nested plain data."""
+
+LARGEST_INT = 2**64
+
+Message = Annotated[str, "of any length"]
+"""A text for people, such as a traceback."""
+
+Amount = Annotated[float, -1e18, 1e18]
+"""A number of seconds, bytes or joules."""
+
+Check = Callable[[Any], bool]
+
+
+def faults(value: object, kind: type) -> Iterator[str]:
+    """Return the names of the fields of a dataclass's instance that are not as annotated."""
+    checks, _ = _fields(kind)
+    yield from (name for name, check in checks.items() if not check(getattr(value, name)))
+
+
+def conforms(value: object, kind: type) -> bool:
+    """Return whether plain data are those of a dataclass or a TypedDict."""
+    return _described(kind)(value)
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[dict[str, Check], frozenset[str]]:
+    """Return field → its check, and the fields that must be there."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    if dataclasses.is_dataclass(kind):
+        fields = dataclasses.fields(kind)
+        hints = {field.name: hints[field.name] for field in fields}
+        lacking = dataclasses.MISSING
+        required = {f.name for f in fields if f.default is f.default_factory is lacking}
+    else:
+        required = kind.__required_keys__
+    return {name: _check(hint) for name, hint in hints.items()}, frozenset(required)
+
+
+def _described(kind: type) -> Check:
+    checks, required = _fields(kind)
+
+    def check(value: Any) -> bool:
+        return (
+            isinstance(value, Mapping)
+            and required <= value.keys()
+            and all(_is_text(n) and checks.get(n, _is_plain)(item) for n, item in value.items())
+        )
+
+    return check
+
+
+def _check(hint: Any) -> Check:
+    """Return the check of one annotation."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _SIMPLE:
+        return _SIMPLE[hint]
+    if origin is Annotated:
+        return _annotated(hint)
+    if origin is NotRequired:
+        return _check(arguments[0])
+    if origin is Literal:
+        return lambda value: isinstance(value, str) and value in arguments
+    if origin in (Union, types.UnionType):
+        choices = [_check(argument) for argument in arguments]
+        return lambda value: any(check(value) for check in choices)
+    if origin is tuple or origin is Sequence:
+        item = _check(arguments[0])
+        return lambda value: isinstance(value, (list, tuple)) and all(map(item, value))
+    if origin in (Mapping, dict):
+        item = _check(arguments[1])
+        return lambda value: (
+            isinstance(value, Mapping)
+            and all(map(_is_text, value))
+            and all(map(item, value.values()))
+        )
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        described = _described(hint)
+        return lambda value: (
+            not any(faults(value, hint)) if isinstance(value, hint) else described(value)
+        )
+    raise TypeError(f"no check for the annotation {hint}")
+
+
+def _annotated(hint: Any) -> Check:
+    if hint == Message:
+        return lambda value: isinstance(value, str)
+    if hint == Amount:
+        low, high = hint.__metadata__
+        return lambda value: _is_number(value) and low <= value <= high
+    (kind,) = hint.__metadata__
+    return _described(kind)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_TEXT
+
+
+def _is_int(value: object) -> bool:
+    return type(value) is int and abs(value) <= LARGEST_INT
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or _is_int(value)
+
+
+def _is_plain(value: object, level: int = 0) -> bool:
+    if isinstance(value, str):
+        return len(value) <= LONGEST_TEXT
+    if value is None or isinstance(value, (bool, float)):
+        return True
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_INT
+    if level == DEEPEST:
+        return False
+    if isinstance(value, Mapping):
+        return all(map(_is_text, value)) and all(_is_plain(v, level + 1) for v in value.values())
+    return isinstance(value, (list, tuple)) and all(_is_plain(v, level + 1) for v in value)
+
+
+_SIMPLE: Mapping[Any, Check] = {
+    str: _is_text,
+    int: _is_int,
+    float: _is_number,
+    bool: lambda value: isinstance(value, bool),
+    type(None): lambda value: value is None,
+    object: _is_plain,
+    Any: _is_plain,
+}

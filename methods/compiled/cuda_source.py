@@ -1,0 +1,20 @@
+"""Sources in CUDA with their headers in place: compilers' caches then see all of them."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def with_headers(file: str, folders: Sequence[Path]) -> str:
+    """Return a file of one of these folders, each header in it where it is first included."""
+    seen: set[str] = set()
+
+    def expanded(name: str) -> str:
+        if name in seen:
+            return ""
+        seen.add(name)
+        path = next(path for folder in folders if (path := folder / name).exists())
+        text = path.read_text().replace("#pragma once\n", "")
+        return re.sub(r'#include "(\w+\.cuh)"\n', lambda found: expanded(found[1]), text)
+
+    return expanded(file)

@@ -1,0 +1,161 @@
+"""The kernels on a GPU, through CuPy, for tensors of torch, which are not copied.
+
+They run on torch's current stream and wait for nothing; counts stay on the device. Each is
+compiled at its first call, which must come before it is captured in a CUDA graph; after that only
+torch allocates. Sums run in a fixed order, so results are the same every time.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bnnbench.methods.base import PackageMissing
+from bnnbench.methods.compiled.c_library import DEFINES
+from bnnbench.methods.message_passing.kernels.cuda.launches import (
+    FILES,
+    OPTIONS,
+    Launch,
+    launch,
+    parts,
+    source,
+)
+from bnnbench.methods.message_passing.kernels.operations import Operations
+from bnnbench.methods.message_passing.kernels.unit_operations import Argument
+
+SPLIT = ("exact_weight_sums_all", "exact_first_weight_sums_all")
+"""Sums over rows that run in parts, side by side."""
+
+
+class Cuda(Operations):
+    """The kernels of this folder's .cu files."""
+
+    def call(self, name: str, dtype: torch.dtype, *arguments: Argument) -> int:
+        """Launch a kernel for messages of this type; nothing is waited for."""
+        numbers, tensors = flattened(arguments)
+        if name not in SPLIT:
+            self._launch(name, dtype, numbers, tensors)
+            return 0
+        members, rows, inputs, outputs = (int(number) for number in numbers)
+        count = parts(rows, inputs, outputs)
+        *given, tau, rho = tensors
+        assert tau is not None
+        assert rho is not None
+        if count == 1:
+            self._launch(name, dtype, [*numbers, 1], tensors)
+            return 0
+        both = [out.new_empty(count, *out.shape) for out in (tau, rho)]
+        self._launch(name, dtype, [*numbers, count], [*given, *both])
+        self._launch("add_parts", dtype, [members * outputs * inputs, count], [*both, tau, rho])
+        return 0
+
+    def _launch(
+        self,
+        name: str,
+        dtype: torch.dtype,
+        numbers: Sequence[float],
+        tensors: Sequence[Tensor | None],
+    ) -> None:
+        lengths = [number for number in numbers if isinstance(number, int)]
+        how = launch(name, *lengths)
+        if how is not None:
+            defines = list(DEFINES[dtype])
+            if FILES[name] == "pooling.cu":
+                defines.append(f"-DPOOL={lengths[4]}")
+            self.run(name, tuple(defines), how, numbers, tensors)
+
+    def run(
+        self,
+        name: str,
+        defines: tuple[str, ...],
+        how: Launch,
+        numbers: Sequence[float],
+        tensors: Sequence[Tensor | None],
+    ) -> None:
+        """Launch a kernel that is compiled with these macros on torch's current stream."""
+        device = next(tensor.device for tensor in tensors if tensor is not None)
+        if device.type != "cuda":
+            raise ValueError(f"needed tensors on a GPU for {name}; got them on {device}")
+        cupy = _cupy()
+        stream = cupy.cuda.Stream.from_external(_CurrentStream(device))
+        with cupy.cuda.Device(device.index), stream:
+            kernel = _kernel(name, defines, device.index)
+            addresses = (0 if t is None else t.data_ptr() for t in tensors)
+            kernel(*how, (*numbers, *addresses))
+
+
+class _CurrentStream:
+    """Torch's current stream in the form that CuPy takes streams of others in."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._handle = torch.cuda.current_stream(device).cuda_stream
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._handle
+
+
+def flattened(arguments: Sequence[Argument]) -> tuple[list[int | float], list[Tensor | None]]:
+    """Return numbers and tensors, or None for one, apart: every kernel takes its numbers first."""
+    numbers: list[int | float] = []
+    tensors: list[Tensor | None] = []
+    for argument in arguments:
+        if argument is None or isinstance(argument, Tensor):
+            tensors.append(argument)
+        elif isinstance(argument, tuple):
+            numbers.extend(argument)
+        else:
+            numbers.append(argument)
+    return numbers, tensors
+
+
+@cache
+def _kernel(name: str, defines: tuple[str, ...], device: int) -> Any:
+    """Return a kernel, loaded on a device."""
+    return _module(FILES[name], defines, device).get_function(name)
+
+
+@cache
+def _module(file: str, defines: tuple[str, ...], device: int) -> Any:
+    return _cupy().RawModule(code=source(file), options=(*OPTIONS, *defines))
+
+
+@cache
+def _cupy() -> Any:
+    try:
+        return import_module("cupy")
+    except ImportError as missing:
+        raise PackageMissing(
+            f"needed cupy ({missing}) for message passing on a GPU: pip install cupy-cuda13x, or "
+            'choose MessagePassing(backend="reference")'
+        ) from missing
+
+
+KERNELS = Cuda()
+leaky_relu_forward = KERNELS.leaky_relu_forward
+leaky_relu_backward = KERNELS.leaky_relu_backward
+max_pool_forward = KERNELS.max_pool_forward
+max_pool_backward = KERNELS.max_pool_backward
+argmax_backward = KERNELS.argmax_backward
+exact_weight_sums = KERNELS.exact_weight_sums
+exact_input_sums = KERNELS.exact_input_sums
+exact_first_forward = KERNELS.exact_first_forward
+exact_first_weight_sums = KERNELS.exact_first_weight_sums
+fill_moments = KERNELS.fill_moments
+output_messages = KERNELS.output_messages
+fill_pulls = KERNELS.fill_pulls
+input_messages = KERNELS.input_messages
+bias_messages = KERNELS.bias_messages
+begin = KERNELS.begin
+fill_residual = KERNELS.fill_residual
+fill_image = KERNELS.fill_image
+step = KERNELS.step
+turn = KERNELS.turn
+finish = KERNELS.finish
+fill_weight_moments = KERNELS.fill_weight_moments
+exchange = KERNELS.exchange
+
+FEW_ROWS = 0
+"""A GPU's library multiplies few rows well, too: there are no `dense_sums`."""

@@ -1,0 +1,118 @@
+"""The number of threads of a kernel, and the assembly of its source; no GPU is needed."""
+
+from math import ceil
+from pathlib import Path
+from typing import NamedTuple
+
+from bnnbench.methods.compiled import headers as shared
+from bnnbench.methods.compiled.cuda_source import with_headers
+from bnnbench.methods.message_passing.kernels import headers
+
+FOLDERS = (Path(__file__).parent, headers.FOLDER, shared.FOLDER)
+"""Where sources and headers lie."""
+OPTIONS = ("--std=c++17", "--fmad=false")
+"""Products and sums are fused only where the source says so, so that all bits are those of C."""
+
+THREADS = 256
+SIDE = 16
+"""The side of a block of threads in sums.cu."""
+MOST_BLOCKS = 4096
+"""The most blocks of elementwise kernels, whose threads go on to further elements."""
+MOST_ACROSS = 65535
+"""The most blocks along a grid's second and third side."""
+ENOUGH_BLOCKS = 512
+"""The fewest blocks of a sum over rows: fewer leave a GPU idle, so rows are split."""
+LEAST_ROWS = 256
+"""The fewest rows in each part where rows are split."""
+
+FILES = {
+    "leaky_relu_direct_all": "elementwise.cu",
+    "leaky_relu_forward_all": "elementwise.cu",
+    "leaky_relu_backward_all": "elementwise.cu",
+    "argmax_backward_all": "labels.cu",
+    "max_pool_forward_all": "pooling.cu",
+    "max_pool_backward_all": "pooling.cu",
+    "exact_weight_sums_all": "sums.cu",
+    "exact_first_weight_sums_all": "sums.cu",
+    "exact_input_sums_all": "sums.cu",
+    "exact_first_forward_all": "sums.cu",
+    "add_parts": "sums.cu",
+    "fill_moments_all": "units.cu",
+    "output_messages_all": "units.cu",
+    "fill_pulls_all": "units.cu",
+    "input_messages_all": "units.cu",
+    "bias_messages_all": "units.cu",
+    "begin_all": "units.cu",
+    "fill_residual_all": "units.cu",
+    "fill_image_all": "units.cu",
+    "step_all": "units.cu",
+    "turn_all": "units.cu",
+    "finish_all": "units.cu",
+    "fill_weight_moments_all": "weights.cu",
+    "exchange_all": "weights.cu",
+}
+"""The source file of each kernel."""
+OVER_POSITIONS = (
+    "bias_messages_all",
+    "begin_all",
+    "fill_residual_all",
+    "fill_image_all",
+    "step_all",
+    "turn_all",
+)
+"""Kernels of units with sums over positions, which the threads of a block share."""
+WIDTH, LANES = 32, 8
+"""The sides of a block of threads in such kernels: features, and threads for each."""
+
+
+class Launch(NamedTuple):
+    """Sides of the grid in blocks, and of a block in threads."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+def launch(name: str, *lengths: int) -> Launch | None:
+    """Return how a kernel is launched on its lengths; None where it has nothing to do."""
+    if name == "leaky_relu_direct_all" or FILES[name] == "weights.cu":
+        grid, block = (min(ceil(lengths[0] / THREADS), MOST_BLOCKS), 1, 1), (THREADS, 1, 1)
+    elif name in ("leaky_relu_forward_all", "leaky_relu_backward_all"):
+        members, count = lengths
+        grid = (min(ceil(count / THREADS), MOST_BLOCKS), min(members, MOST_ACROSS), 1)
+        block = (THREADS, 1, 1)
+    elif FILES[name] == "pooling.cu":
+        images, channels, height, width, size, _ = lengths
+        windows = images * channels * (height // size) * (width // size)
+        grid, block = (ceil(windows / THREADS), 1, 1), (THREADS, 1, 1)
+    elif FILES[name] == "units.cu":
+        members, examples, positions, features = lengths[:4]
+        grid, block = (members * examples * ceil(features / WIDTH), 1, 1), (WIDTH, LANES, 1)
+        if name not in OVER_POSITIONS:
+            units = members * examples * positions * features
+            grid, block = (ceil(units / THREADS), 1, 1), (THREADS, 1, 1)
+    elif name in ("argmax_backward_all", "add_parts"):
+        grid, block = (ceil(lengths[0] / THREADS), 1, 1), (THREADS, 1, 1)
+    else:
+        members, rows, inputs, outputs, *parts = lengths
+        rows, inputs, outputs = (ceil(length / SIDE) for length in (rows, inputs, outputs))
+        if name == "exact_input_sums_all":
+            grid = (rows, inputs, members)
+        elif name == "exact_first_forward_all":
+            grid = (rows, outputs, members)
+        else:
+            grid = (outputs, inputs, members * parts[0])
+        block = (SIDE, SIDE, 1)
+    if max(grid[1:]) > MOST_ACROSS:
+        raise ValueError(f"needed at most {MOST_ACROSS} blocks across for {name}; got {grid}")
+    return Launch(grid, block) if min(grid) else None
+
+
+def parts(rows: int, inputs: int, outputs: int) -> int:
+    """Return into how many parts a sum over rows is split, whatever the number of members."""
+    blocks = max(1, ceil(inputs / SIDE) * ceil(outputs / SIDE))
+    return max(1, min(ENOUGH_BLOCKS // blocks, rows // LEAST_ROWS))
+
+
+def source(file: str) -> str:
+    """Return a file with its headers in place."""
+    return with_headers(file, FOLDERS)

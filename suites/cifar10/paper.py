@@ -1,0 +1,74 @@
+"""Profile paper: the experiment of paper 000."""
+
+from dataclasses import replace
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
+from bnnbench.datasets.official.cifar10 import Cifar10
+from bnnbench.datasets.official.cifar100 import Cifar100
+from bnnbench.datasets.official.svhn import Svhn
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled, ramp
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.catalogue import cnn_000
+from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.trajectory.collector import Descent
+from bnnbench.methods.trajectory.schedules import HighThenLow
+from bnnbench.methods.trajectory.sgld import Sgld
+from bnnbench.methods.trajectory.swa import Swa
+from bnnbench.methods.trajectory.swag import Swag
+from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
+from bnnbench.suites.cifar10.settings import MP, TITLE
+from bnnbench.suites.engine.declare.case import Case
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
+
+# 25 epochs, batch 128 and cosine annealing: paper 000, appendix C.
+ADAMW = AdamW(learning_rate=1e-3, weight_decay=1e-4)
+# Learning rate 0.1 and effective sample size 50000, else defaults: the paper's script.
+IVON = Ivon(learning_rate=0.1, effective_sample_size=50_000.0, draws=100)
+# SGD, MC dropout, ensemble, MFVI, SWA, SWAG and SGLD are not in the paper; their settings are
+# customary ones, not searched for at this size.
+TRAJECTORY = Descent(
+    learning_rate=0.05, weight_decay=5e-4, epochs=25, batch_size=128, schedule=HighThenLow(0.2)
+)
+PAPER = Suite(
+    name="cifar10",
+    title=TITLE,
+    profile="paper",
+    cases=(Case(Cifar10(), cnn_000()),),
+    methods={
+        "Class frequency": Marginal(),
+        "AdamW": ADAMW,
+        # The paper's text gives weight decay 1e-4, its script torch's default.
+        "AdamW (script)": AdamW(learning_rate=1e-3, weight_decay=1e-2),
+        "SGD": Sgd(learning_rate=0.05, weight_decay=5e-4),
+        "MC dropout": McDropout(rate=0.2, draws=100, training=ADAMW),
+        "Ensemble": Ensemble(size=5, member=ADAMW),
+        "MFVI": Mfvi(learning_rate=1e-3, prior_std=1.0, draws=100),
+        "IVON@mean": replace(IVON, draws=0),
+        "IVON": IVON,
+        "SWA": Swa(TRAJECTORY),
+        "SWAG": Swag(TRAJECTORY),
+        "SGLD": Sgld(learning_rate=0.1, prior_std=0.1, epochs=25),
+        # 25 epochs of the published rounds; groups of 32 examples that are solved for together
+        # take the place of the published order, one example after another.
+        "MP": MessagePassing(iterations=ramp(25), schedule=Coupled(32)),
+        # With the prior, targets and rule of the quick profile.
+        "MP, larger means": replace(MP, iterations=ramp(25)),
+    },
+    evaluations=(
+        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(OutOfDistribution(Svhn()), OUT_OF_DISTRIBUTION),
+        # The paper's message passing saw SVHN so, by its script; its other methods did not.
+        Evaluation(OutOfDistribution(Svhn(), normalised=False), OUT_OF_DISTRIBUTION),
+        Evaluation(OutOfDistribution(Cifar100()), OUT_OF_DISTRIBUTION),
+    ),
+    seeds=5,
+    fitted_together=1,
+    reproduces=(Reproduces("000", "1"),),
+)

@@ -1,0 +1,59 @@
+"""A watch over the data that runs share: whoever changes them fails, and nobody else notices.
+
+NumPy writes into a tensor without leaving a trace in it, so contents are compared, not versions.
+"""
+
+import zlib
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+
+from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+from bnnbench.datasets.base import Split
+from bnnbench.datasets.reading import cache
+
+CHANGED = "the method changed the data it was given; it must work on a copy"
+
+_checksums: MutableMapping[Tensor, int] = WeakIdKeyDictionary()
+"""Tensor → its checksum before any method saw it."""
+
+
+class DataChanged(ValueError):
+    """A method wrote into the data that it was given."""
+
+
+def sound(*splits: Split) -> bool:
+    """Return whether the splits are as they were at the first call with them."""
+    # All are read, so that each is known before a method sees it.
+    current = [(tensor, _checksum(tensor)) for tensor in _tensors(splits)]
+    return all([_checksums.setdefault(tensor, value) == value for tensor, value in current])
+
+
+@contextmanager
+def unchanged(*splits: Split) -> Iterator[None]:
+    """Raise DataChanged if the block changes the splits, whatever else it raises.
+
+    Sources then forget what they keep in memory, so that the next run reads its data again.
+    """
+    for tensor in _tensors(splits):
+        if tensor not in _checksums:
+            _checksums[tensor] = _checksum(tensor)
+    try:
+        yield
+    finally:
+        if not sound(*splits):
+            cache.forget()
+            raise DataChanged(CHANGED)
+
+
+def _tensors(splits: Sequence[Split]) -> list[Tensor]:
+    """Return the tensors of splits, each once: seeds of a fold share theirs."""
+    tensors = (tensor for split in splits for tensor in (split.inputs, split.targets))
+    return list({id(tensor): tensor for tensor in tensors}.values())
+
+
+def _checksum(tensor: Tensor) -> int:
+    """Return the CRC of a tensor's values, which misses one change in four billion."""
+    values = tensor.detach().cpu().contiguous().numpy()
+    return zlib.crc32(values.reshape(-1).view("u1").data)

@@ -1,0 +1,179 @@
+"""The state of the process around a method, restored after it: nothing leaks to the next one."""
+
+import contextlib
+import functools
+import gc
+import os
+import random
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import threadpoolctl
+import torch
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One thing that any code of a process can change for all others."""
+
+    name: str
+    get: Callable[[], Any]
+    restore: Callable[[Any], object]
+
+
+def _set_default_device(device: torch.device) -> None:
+    # The CPU is the default without a mode, which would slow every call.
+    torch.set_default_device(None if device.type == "cpu" else device)
+
+
+@functools.cache
+def _libraries() -> list[threadpoolctl.LibController]:
+    """Return the libraries with threads of their own; finding them takes milliseconds."""
+    return threadpoolctl.ThreadpoolController().lib_controllers
+
+
+def _library_threads() -> list[int]:
+    return [library.num_threads or 1 for library in _libraries()]
+
+
+def _set_library_threads(threads: list[int]) -> None:
+    for library, number in zip(_libraries(), threads, strict=True):
+        library.set_num_threads(number)
+
+
+def _signal_handlers() -> dict[int, Any]:
+    return {number: signal.getsignal(number) for number in signal.valid_signals()}
+
+
+def _restore_handlers(handlers: dict[int, Any]) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return  # no other thread may, and so none has changed them
+    for number, handler in handlers.items():
+        if handler is not None and signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
+
+
+def _restore_environment(environment: dict[str, str]) -> None:
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    os.environ.update(environment)
+
+
+def _restore_list(target: list[Any]) -> Callable[[list[Any]], None]:
+    def restore(items: list[Any]) -> None:
+        target[:] = items
+
+    return restore
+
+
+def _restore_filters(filters: list[Any]) -> None:
+    warnings.filters[:] = filters  # pyright: ignore[reportIndexIssue] (a list at run time)
+    warnings._filters_mutated()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+SETTINGS = (
+    Setting("gradient mode", torch.is_grad_enabled, torch.set_grad_enabled),
+    Setting("default dtype", torch.get_default_dtype, torch.set_default_dtype),
+    Setting("default device", torch.get_default_device, _set_default_device),
+    Setting("threads of torch", torch.get_num_threads, torch.set_num_threads),
+    Setting("threads of other libraries", _library_threads, _set_library_threads),
+    Setting(
+        "deterministic algorithms",
+        torch.are_deterministic_algorithms_enabled,
+        torch.use_deterministic_algorithms,
+    ),
+    Setting(
+        "precision of float32 products",
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+    ),
+    Setting("floating-point errors of NumPy", np.geterr, lambda errors: np.seterr(**errors)),
+    Setting("environment variables", lambda: dict(os.environ), _restore_environment),
+    Setting("working directory", os.getcwd, os.chdir),
+    Setting("signal handlers", _signal_handlers, _restore_handlers),
+    Setting("warnings filters", lambda: list(warnings.filters), _restore_filters),
+    Setting("import path", lambda: list(sys.path), _restore_list(sys.path)),
+    Setting("recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
+    Setting("garbage collection", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
+)
+"""Everything that is restored after a run, but for random states and streams of text."""
+
+
+@contextmanager
+def restored(seed: int) -> Iterator[list[str]]:
+    """Run the block, then restore the process; yields a list that names what the block changed.
+
+    Global random generators are seeded with `seed`, so that a method that draws from them gives
+    the same numbers whatever ran before, and get their earlier states back.
+    """
+    changed: list[str] = []
+    before = [(setting, setting.get()) for setting in SETTINGS]
+    # NumPy's global generator is not used here, but methods may draw from it.
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    streams = sys.stdin, sys.stdout, sys.stderr
+    descriptors = {number: _duplicate(number) for number in (0, 1, 2)}
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+    torch.default_generator.manual_seed(seed)
+    try:
+        yield changed
+    finally:
+        for setting, value in before:
+            if _differs(setting.get, value):
+                setting.restore(value)
+                changed.append(setting.name)
+        if _restore_streams(streams, descriptors):
+            changed.append("standard streams")
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
+        torch.set_rng_state(states[2])
+
+
+def _differs(get: Callable[[], Any], value: Any) -> bool:
+    try:
+        return get() != value
+    except OSError:  # the working directory was removed
+        return True
+
+
+def _duplicate(number: int) -> int | None:
+    with contextlib.suppress(OSError):
+        return os.dup(number)
+    return None
+
+
+def _restore_streams(streams: tuple[Any, Any, Any], descriptors: dict[int, int | None]) -> bool:
+    """Reopen standard streams that were closed or replaced; return whether there were any."""
+    changed = False
+    for number, copy in descriptors.items():
+        if copy is None:
+            continue
+        if _is_closed(number):
+            os.dup2(copy, number)
+            changed = True
+        os.close(copy)
+    for name, stream, number in zip(("stdin", "stdout", "stderr"), streams, (0, 1, 2), strict=True):
+        if stream is not None and stream.closed:
+            mode = "r" if number == 0 else "w"
+            stream = open(number, mode, closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+            changed = True
+        if getattr(sys, name) is not stream:
+            setattr(sys, name, stream)
+            changed = True
+    return changed
+
+
+def _is_closed(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return True
+    return False

@@ -1,0 +1,6 @@
+"""Digits learned from 640 to 60,000 images by a perceptron and a LeNet; clothing as other data."""
+
+from bnnbench.suites.mnist.schedules import BY_SCHEDULE
+from bnnbench.suites.mnist.training_sizes import PAPER, QUICK
+
+SUITES = {"quick": QUICK, "paper": PAPER, "schedules": BY_SCHEDULE}

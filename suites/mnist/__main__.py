@@ -1,0 +1,7 @@
+"""`python -m bnnbench.suites.mnist`: the command `bnnbench mnist`."""
+
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.mnist import SUITES
+
+if __name__ == "__main__":
+    main(SUITES)

@@ -1,0 +1,59 @@
+"""Profile schedules: the schedules of message passing."""
+
+from dataclasses import replace
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Sequential, ramp
+from bnnbench.methods.networks.architectures import Flatten
+from bnnbench.methods.networks.catalogue import LEAKY, mlp
+from bnnbench.metrics import CLASSIFICATION
+from bnnbench.suites.engine.declare.case import Case
+from bnnbench.suites.engine.declare.grid import Evaluation
+from bnnbench.suites.mnist.settings import ADAMW, MLP, MP
+from bnnbench.suites.mnist.training_sizes import QUICK
+
+DEEPER = (Flatten(), *mlp([100, 100], 10, LEAKY))
+
+# Passes and damping of each schedule with the best held-out log loss in the schedules profile of
+# suites.searches.mnist: 1,280 images, two seeds; suites/searches/mnist_schedules.csv has all.
+# The published schedule takes a step for each image: from 5,120 of them 102,400, a quarter of an
+# hour a fit on one core; 1,280 images let all schedules take part with all seeds (`--datasets`).
+# Plain groups keep an image's own force, as the published equations do, coupled ones remove it:
+# the groups of 8 without it tell the effects of both apart.
+LONGER = replace(MP, iterations=ramp(8))
+SCHEDULES = {
+    "MP sequential": replace(LONGER, schedule=Sequential()),
+    "MP groups of 4": replace(LONGER, schedule=GroupSequential(4)),
+    "MP groups of 8": replace(LONGER, schedule=GroupSequential(8)),
+    "MP groups of 8 without own force": replace(
+        LONGER, schedule=GroupSequential(8, without_own_force=True)
+    ),
+    "MP coupled 16": replace(LONGER, schedule=Coupled(16, damping=1.0)),
+    "MP coupled 64": replace(LONGER, schedule=Coupled(64, damping=1.0)),
+    "MP coupled 128": replace(MP, schedule=Coupled(128)),
+}
+
+BY_SCHEDULE = replace(
+    QUICK,
+    title="MNIST: schedules of message passing",
+    profile="schedules",
+    cases=tuple(
+        Case(
+            Limited(Mnist(), train=size),
+            network,
+            f"mnist-{size}-{short}",
+            f"MNIST, {size:,} images, {shown}",
+        )
+        for size, network, short, shown in (
+            (1280, MLP, "mlp", "784-200-10"),
+            (5120, MLP, "mlp", "784-200-10"),
+            (5120, DEEPER, "mlp2", "784-100-100-10"),
+        )
+    ),
+    methods={"AdamW": ADAMW} | SCHEDULES,
+    evaluations=(Evaluation(Clean(), CLASSIFICATION),),
+    seeds=3,
+    fitted_together=1,  # seconds are those of single fits
+)

@@ -1,0 +1,87 @@
+"""Profiles quick and paper: a perceptron and a LeNet learn from few and from many images."""
+
+from dataclasses import replace
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.official.fashion_mnist import FashionMnist
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.ivon import Ivon
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.catalogue import lenet_000
+from bnnbench.methods.sgd import Sgd
+from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
+from bnnbench.suites.engine.declare.case import Case
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
+from bnnbench.suites.mnist.settings import ADAMW, MLP, MP
+
+TITLE = "MNIST: a perceptron and a LeNet learn from few and from many images"
+
+# Networks and numbers of images: the scripts behind paper 000, which prints no table of them.
+SIZES = (640, 2560, 10240, 60000)
+LENET = lenet_000()
+# Settings of the same search as those in settings.py.
+IVON = Ivon(learning_rate=0.3, initial_hessian=0.5, epochs=20, batch_size=64, draws=32)
+METHODS = {
+    "Class frequency": Marginal(),
+    "AdamW": ADAMW,
+    "SGD": Sgd(learning_rate=0.01, weight_decay=5e-4, epochs=20, batch_size=64),
+    "MC dropout": McDropout(
+        rate=0.2, draws=32, training=AdamW(learning_rate=3e-3, epochs=20, batch_size=64)
+    ),
+    "Ensemble": Ensemble(size=5, member=ADAMW),
+    "MFVI": Mfvi(learning_rate=3e-3, prior_std=0.3, epochs=20, batch_size=64, draws=32),
+    "IVON@mean": replace(IVON, draws=0),
+    "IVON": IVON,
+    "MP": MP,
+}
+
+QUICK = Suite(
+    name="mnist",
+    title=TITLE,
+    profile="quick",
+    cases=tuple(
+        Case(
+            Limited(Mnist(), train=size, test=2000),
+            network,
+            f"mnist-{size}-{short}",
+            f"MNIST, {size:,} images, {shown}",
+        )
+        for size, network, short, shown in (
+            (640, MLP, "mlp", "MLP"),
+            (10240, MLP, "mlp", "MLP"),
+            (2560, LENET, "lenet", "LeNet"),
+        )
+    ),
+    methods=METHODS,
+    evaluations=(
+        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(OutOfDistribution(Limited(FashionMnist(), test=1000)), OUT_OF_DISTRIBUTION),
+    ),
+    seeds=3,
+)
+
+PAPER = replace(
+    QUICK,
+    profile="paper",
+    cases=tuple(
+        Case(
+            Limited(Mnist(), train=size),
+            network,
+            f"mnist-{size}-{short}",
+            f"MNIST, {size:,} images, {shown}",
+        )
+        for network, short, shown in ((MLP, "mlp", "MLP"), (LENET, "lenet", "LeNet"))
+        for size in SIZES
+    ),
+    evaluations=(
+        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(OutOfDistribution(FashionMnist()), OUT_OF_DISTRIBUTION),
+    ),
+    seeds=3,
+)

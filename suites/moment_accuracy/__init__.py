@@ -1,0 +1,13 @@
+"""Propagated moments beside samples, layer by layer: tables 2 to 4 of paper 001."""
+
+from bnnbench.suites.moment_accuracy.allconvs import CIFAR10, CIFAR10_QUICK
+from bnnbench.suites.moment_accuracy.lenets import PAPER, QUICK
+from bnnbench.suites.moment_accuracy.statistics import STATISTICS
+
+SUITES = {
+    "quick": QUICK,
+    "paper": PAPER,
+    "cifar10": CIFAR10,
+    "cifar10_quick": CIFAR10_QUICK,
+    "statistics": STATISTICS,
+}

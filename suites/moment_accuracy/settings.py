@@ -1,0 +1,30 @@
+"""Settings that the suite's LeNets and all-convolutional networks share."""
+
+from dataclasses import replace
+
+from bnnbench.methods.moment_propagation.approximation import Approximation
+from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.moments.covariances.covariance import Covariances
+from bnnbench.methods.moments.rules import Formulas
+
+TITLE = "Moments propagated through trained networks, beside samples"
+
+# Rate, schedule and batch are the paper's; it does not print the number of epochs.
+TRAINING = MomentPropagation(
+    learning_rate=1e-3, schedule="exponential", batch_size=128, epochs=20, dropout=0.0
+)
+PAPER_FORMULAS = Formulas(variance="paper", bernoulli="ap2b")
+METHODS = {
+    "AP1": Approximation("ap1", training=TRAINING),
+    "AP2": Approximation("ap2", training=TRAINING),
+    "AP2 paper": Approximation("ap2", PAPER_FORMULAS, training=TRAINING),
+    "AP2 rank 64": Approximation("ap2", covariances=Covariances(rank=64), training=TRAINING),
+}
+BRIEFLY = replace(TRAINING, epochs=3)
+
+DEPARTURES = (
+    "exact moments of rectifiers in AP2; those of AP2 paper are the paper's",
+    "inputs are standardised, and noise is in their units; the paper does not state its scaling",
+    "networks are trained on all training images, and measured on test images",
+    "networks with noisy inputs are trained without that noise",
+)

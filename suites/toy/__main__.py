@@ -1,0 +1,7 @@
+"""`python -m bnnbench.suites.toy`: the command `bnnbench toy`."""
+
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.toy import SUITES
+
+if __name__ == "__main__":
+    main(SUITES)

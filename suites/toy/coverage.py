@@ -1,0 +1,49 @@
+"""Profiles coverage and coverage_paper: intervals of many networks far from the data."""
+
+from dataclasses import replace
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.inside import Inside
+from bnnbench.datasets.generated.sine import SineFar
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.networks.catalogue import LEAKY, mlp
+from bnnbench.suites.engine.declare.case import Case
+from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.suites.toy.settings import METRICS, RECTIFIED, SINE_ADAMW, SINE_METHODS
+
+# Network, data and grid: paper 000, section 5.1 and appendix C. It has one data set, whose draw
+# decides which side is covered better; three are drawn here.
+OTHERWISE = (
+    "inputs and targets are standardised",
+    "PBP, BP, VI and LA have networks of plain ReLU",
+)
+COVERAGE = Suite(
+    name="toy",
+    title="Noisy sines: how often intervals of many networks contain the truth far outside",
+    profile="coverage",
+    cases=(Case(SineFar(), mlp([32, 32], 1, LEAKY)),),
+    methods=SINE_METHODS
+    | {
+        "HMC": Hmc(draws=40, chains=1, warmup=500, thinning=10, leapfrog_steps=100),
+        "Ensemble": Ensemble(size=5, member=SINE_ADAMW),
+    },
+    own_architectures={label: mlp([32, 32], 1) for label in RECTIFIED},
+    evaluations=(Evaluation(Clean(), METRICS), Evaluation(Inside(), METRICS)),
+    seeds=20,
+    reproduces=(
+        Reproduces("000", "sec 5.1", departures=("20 networks, not 100", *OTHERWISE), whole=False),
+        Reproduces("000", "App C", whole=False),
+    ),
+)
+COVERAGE_PAPER = replace(
+    COVERAGE,
+    profile="coverage_paper",
+    methods=SINE_METHODS,
+    folds=3,
+    seeds=100,
+    reproduces=(
+        Reproduces("000", "sec 5.1", departures=("three data sets, not one", *OTHERWISE)),
+        Reproduces("000", "App C"),
+    ),
+)

@@ -1,0 +1,16 @@
+"""Regression on UCI sets: small networks on those of paper 004, deeper ones on larger sets."""
+
+from bnnbench.suites.uci.large import LARGE, PAPER_002_LARGE
+from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP
+from bnnbench.suites.uci.paper_002 import PAPER_002
+from bnnbench.suites.uci.small_sets import PAPER, QUICK
+
+SUITES = {
+    "quick": QUICK,
+    "paper": PAPER,
+    "paper_002": PAPER_002,
+    "large": LARGE,
+    "paper_002_large": PAPER_002_LARGE,
+    "gap": GAP,
+    "deduplicated": DEDUPLICATED,
+}

@@ -1,0 +1,7 @@
+"""`python -m bnnbench.suites.uci`: the command `bnnbench uci`."""
+
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.uci import SUITES
+
+if __name__ == "__main__":
+    main(SUITES)

@@ -1,0 +1,48 @@
+"""Reading, judging and laying out results needs neither torch nor numba."""
+
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "numba"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Refuse())
+import importlib
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+"""
+
+LIGHT = (
+    "bnnbench",
+    "bnnbench.suites",
+    "bnnbench.metrics",
+    "bnnbench.reports.read.frames",
+    "bnnbench.reports.read.benchmarks",
+    "bnnbench.reports.judge.answers",
+    "bnnbench.reports.papers.published",
+    "bnnbench.reports.write.export_runs",
+    "bnnbench.reports.write.compare",
+    "bnnbench.reports.write.content",
+    "bnnbench.suites.engine.store.store",
+    "bnnbench.suites.engine.command.means",
+)
+
+
+def test_results_are_read_and_judged_without_torch_and_numba():
+    """Only figures of kept predictions need torch; they import it when they are drawn."""
+    command = [sys.executable, "-c", CODE, *LIGHT]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize("name", ["torch", "numba"])
+def test_the_guard_refuses(name):
+    command = [sys.executable, "-c", CODE, name]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 1

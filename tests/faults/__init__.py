@@ -1,0 +1,1 @@
+"""Foreign files, damaged stores and careless methods: the harm they do stays with them."""

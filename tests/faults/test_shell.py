@@ -1,0 +1,120 @@
+"""Names and messages of others are no formulas in a spreadsheet and steer no terminal."""
+
+import csv
+import io
+import math
+import re
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from bnnbench.datasets.reading.foreign_text import FORMULA, cell, legible
+from bnnbench.reports.write.cli import main
+from bnnbench.suites.engine.command import stores
+from bnnbench.suites.engine.command.cli import _say
+from bnnbench.suites.engine.command.display import Lines, Live
+from bnnbench.suites.engine.command.summary import print_failures, print_tables
+from bnnbench.suites.engine.run.execute import Outcome, Task
+from bnnbench.suites.engine.store.tables import write_tables
+from tests.reports.synthetic import keep, record
+from tests.suites.engine.store.test_record import RECORD
+from tests.suites.miniature import QUICK
+from tests.suites.small_store import RUN
+
+FORMULAS = [f"{sign}HYPERLINK(1)" for sign in FORMULA]
+SPLITTING = ["\t=1", "\r=1", "a\r=1", "a\n=1", 'a",=1']
+STEERING = "\x1b[2J\x1b[31mgone\rover\nfaked: 5 of 5 runs completed\x07\x9b1A\u202e"
+RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
+
+
+def told(text: str) -> str:
+    """Return printed text, in which no character steers and no line is another's."""
+    assert not RAW.search(text), RAW.findall(text)
+    assert not re.search("^ *faked", text, re.MULTILINE)
+    return text
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_text_that_looks_like_a_formula_is_quoted(text):
+    assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", [-1.5, -3, -math.inf, math.nan, None, True, "AdamW", "", "1e-3"])
+def test_numbers_and_other_texts_stay(value):
+    assert cell(value) is value
+
+
+def test_no_table_of_a_store_or_report_holds_a_formula(tmp_path):
+    names = [*FORMULAS, *SPLITTING]
+    store = keep(
+        tmp_path / "r" / "cifar10",
+        [record(name, scores={"clean": {"nll": -1.5}}, dataset=name) for name in names],
+    )
+    write_tables(store)
+    tables = {path: path.read_bytes().decode() for path in store.folder.glob("*.csv")}
+    main([str(tmp_path / "r"), "--out", str(tmp_path / "site")])
+    out = tmp_path / "all.csv"
+    assert main(["export", str(tmp_path / "r"), "--out", str(out)]) == 0
+    tables |= {path: path.read_bytes().decode() for path in (tmp_path / "site").rglob("*.csv")}
+    tables[out] = out.read_bytes().decode()
+    assert {path.name for path in tables} >= {
+        "metrics.csv",
+        "costs.csv",
+        "tables.csv",
+        "runs.csv",
+        "all.csv",
+    }
+    for path, text in tables.items():
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        cells = [text for row in rows for text in row.values()]
+        assert {c for c in cells if c.startswith(FORMULA)} <= {"-1.5"}, path
+        assert {row["method"].removeprefix("'") for row in rows} == set(map(legible, names)), path
+
+
+def test_control_characters_show_escaped():
+    assert legible("a\x1b[0m\n\r\t\x9b\u202eé ± \udcff") == r"a\x1b[0m\n\r\t\x9b\u202eé ± \xff"
+    assert legible("\ud800") == r"\ud800"
+
+
+def steering(**changes):
+    changes = {"method": STEERING, "dataset": STEERING} | changes
+    return replace(RECORD, **changes)
+
+
+def console() -> Console:
+    return Console(file=io.StringIO(), width=200)
+
+
+def test_the_tables_and_failures_at_the_end_of_a_command_steer_nothing():
+    shown = console()
+    print_tables(QUICK, [steering()], shown)
+    print_failures([steering(status="failed", error=f"Traceback\n{STEERING}")], shown)
+    print_failures([steering(not_scored={STEERING: STEERING})], shown)
+    _say(shown, STEERING)
+    assert r"\x1b[2J" in told(shown.file.getvalue())
+
+
+@pytest.mark.parametrize("display", [Live, Lines])
+def test_the_progress_of_a_suite_steers_nothing(display):
+    task, shown = Task((replace(RUN, label=STEERING),), ()), console()
+    progress = display(shown, 2)
+    progress.started(task)
+    progress.lost(task, STEERING)
+    progress.note(STEERING)
+    progress.finished(task, [Outcome(steering(), None)])
+    assert r"\x1b[2J" in told(shown.file.getvalue())
+
+
+def test_commands_about_stores_steer_nothing(tmp_path, capsys):
+    for name, loss in (("a", 1.0), ("b", 2.0)):
+        scores = {"clean": {"nll": loss}}
+        keep(tmp_path / name / "s", [record(STEERING, dataset=STEERING, scores=scores)])
+    stores.command(["list", str(tmp_path / "a" / "s")])
+    main(["compare", str(tmp_path / "a"), str(tmp_path / "b")])
+    main(["export", str(tmp_path / "\x1b[2J")])
+    main([str(tmp_path / "\x1b[2J")])
+    captured = capsys.readouterr()
+    assert captured.out.count(r"\x1b[2J") >= 2
+    assert captured.err.count(r"\x1b[2J") == 2
+    told(captured.out + captured.err)

@@ -1,0 +1,17 @@
+"""Figures of numbers near the largest that a computer holds."""
+
+import numpy as np
+import pytest
+
+from bnnbench.reports.figures.canvas import drawing, svg
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+@pytest.mark.parametrize("value", [1e308, -1e308])
+def test_a_value_that_no_axis_reaches_costs_no_page(value):
+    with drawing(2.0) as figure:
+        axes = figure.subplots()
+        axes.plot([0.0, 1.0], [value, 1.0])
+        text = svg(figure, "huge", "a huge value")
+    assert "<svg" in text
+    assert np.isfinite(axes.get_ylim()).all()
