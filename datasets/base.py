@@ -10,6 +10,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Generator, Tensor
 
 from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.reading.withheld import refuse
 
 """`original`: the official files, by checksum. `generated`: drawn from a law by a seed, with no
 files. `subset`: some rows of either.
@@ -260,5 +261,6 @@ def has_images(source: DataSource) -> TypeGuard[ImageSource]:
 
 def check_fold(source: DataSource, fold: int) -> None:
     """Raise ValueError unless the source has the fold."""
+    refuse()
     if not 0 <= fold < source.folds:
         raise ValueError(f"{source.name} has folds 0 to {source.folds - 1}, not {fold}")

@@ -4,7 +4,7 @@ import functools
 import weakref
 from collections.abc import Callable
 
-from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading import files, withheld
 
 _forget: list[Callable[[], None]] = []
 """Functions that empty a cache."""
@@ -25,6 +25,7 @@ def cached(size: int) -> Callable:
 
         @functools.wraps(method)
         def recall(source: object, *arguments: object) -> object:
+            withheld.refuse()
             return cached_call(files.folder(), source, *arguments)
 
         return recall

@@ -18,6 +18,7 @@ from typing import IO, Any, TypeAlias
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading.whole_files import whole
+from bnnbench.datasets.reading.withheld import refuse
 
 Content: TypeAlias = IO[bytes] | io.BufferedIOBase
 
@@ -87,6 +88,7 @@ _answered: dict[str, bool] = {}
 
 def folder() -> Path:
     """Return the data folder: `BNNBENCH_DATA`, else the user's cache folder."""
+    refuse()
     if configured := os.environ.get("BNNBENCH_DATA"):
         return Path(configured).expanduser()
     try:

@@ -34,7 +34,7 @@ def call(out: Path, *flags: str, suite=FAST, serial: bool = True) -> Answer:
         capture.start()
     arguments = ["--out", str(out), "--no-report", *flags]
     if serial and "--executor" not in flags:
-        arguments += ["--executor", "serial"]
+        arguments += ["--executor", "serial", "--in-process"]
     try:
         code = cli.command({"quick": suite, "paper": SUITES["paper"]}, arguments)
     except SystemExit as stop:

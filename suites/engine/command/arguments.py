@@ -39,6 +39,7 @@ class Options:
     out: Path
     device: str
     executor: str | None
+    in_process: bool
     workers: int | None
     timeout: float | None
     memory: int | None
@@ -73,6 +74,7 @@ class Options:
         settings = Settings(
             workers=1 if name == "serial" else workers,
             limits=self.limits,
+            isolate=not self.in_process,
             gpus=float(self.device == "cuda") if self.gpus is None else self.gpus,
             address=self.address,
             partition=self.partition,
@@ -173,6 +175,12 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add("--timeout", type=_seconds, metavar="SECONDS", help="time limit of each run")
     add("--memory", type=_size, metavar="SIZE", help="memory limit of each worker, such as 4G")
+    add(
+        "--in-process",
+        action="store_true",
+        help="carry out foreign methods in the process of the others, for a debugger; each then "
+        "sees the test rows, and could change the others' numbers",
+    )
     add(
         "--address",
         metavar="ADDRESS",

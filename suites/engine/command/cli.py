@@ -222,7 +222,9 @@ def _run(planned: Plan, store: Store, claims: Claims, options: Options, console:
         share = Share(planned, store, claims, progress)
         with closing(executor(name, settings).map(share.tasks(), progress)) as results:
             for task, result in results:
-                outcomes = lost(task, result.reason) if isinstance(result, Lost) else result
+                outcomes = (
+                    lost(task, result.reason, result.place) if isinstance(result, Lost) else result
+                )
                 share.keep(outcomes)
                 progress.finished(task, outcomes)
     return share.not_tried

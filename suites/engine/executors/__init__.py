@@ -36,6 +36,8 @@ class Settings:
 
     workers: int = 1
     limits: Limits = field(default=Limits())
+    isolate: bool = True
+    """Foreign methods have a process of their own for each task."""
     gpus: float = 0.0
     """GPUs of each worker; where this is a fraction, Ray shares one among several."""
     address: str | None = None

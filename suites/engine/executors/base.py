@@ -26,6 +26,8 @@ class Lost:
     """The reason why a task's process died or was stopped."""
 
     reason: str
+    place: str | None = None
+    """File, line and function where a fatal error struck."""
 
 
 Result = tuple[Task, list[Outcome] | Lost]

@@ -3,10 +3,11 @@
 import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 
 from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher
+from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.turns import Turn, Turns
 from bnnbench.suites.engine.executors.worker import TICK_SECONDS, Worker
 from bnnbench.suites.engine.run.execute import Task
@@ -21,15 +22,15 @@ class Processes:
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in the order in which they finish."""
         turns = Turns(tasks, watcher)
-        busy: dict[Connection, tuple[Worker, Turn]] = {}
+        busy: dict[Channel, tuple[Worker, Turn]] = {}
         idle: list[Worker] = []
         finished: list[Result] = []
         try:
             while True:
                 while len(busy) < self.settings.workers and (turn := turns.next()):
-                    worker = idle.pop() if idle else Worker(self.settings.limits)
-                    busy[worker.pipe] = (worker, turn)
+                    worker = idle.pop() if idle else self._worker()
                     worker.assign(turn.task)
+                    busy[worker.channel] = (worker, turn)
                     watcher.started(turn.task)
                 yield from finished
                 finished.clear()
@@ -38,16 +39,15 @@ class Processes:
                 if not busy:
                     time.sleep(PAUSE_SECONDS)
                 readable = wait(list(busy), self._patience(turns, len(busy)))
-                for pipe, (worker, turn) in list(busy.items()):
-                    match worker.message(pipe in readable):
+                for channel, (worker, turn) in list(busy.items()):
+                    match worker.message(channel in readable):
                         case None:
                             pass
                         case "progress", report:
                             watcher.progressed(turn.task, *report)
                         case ending:
-                            del busy[pipe]
-                            if worker.lives:
-                                idle.append(worker)
+                            del busy[channel]
+                            idle.append(worker)
                             finished += turns.settle(turn, ending)
         finally:
             crew = [*idle, *(worker for worker, _ in busy.values())]
@@ -55,6 +55,9 @@ class Processes:
                 worker.terminate()
             for worker in crew:
                 worker.dismiss()
+
+    def _worker(self) -> Worker:
+        return Worker(self.settings.limits, self.settings.isolate)
 
     def _patience(self, turns: Turns, busy: int) -> float | None:
         """Return the seconds to listen before checking limits and new tasks, None for no end."""

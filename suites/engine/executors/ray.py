@@ -15,11 +15,13 @@ from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import (
     PAUSE_SECONDS,
     ExecutorUnavailable,
+    Lost,
     Result,
     Watcher,
 )
+from bnnbench.suites.engine.executors.child import throttled
 from bnnbench.suites.engine.executors.turns import Turn, Turns, check_that_it_travels
-from bnnbench.suites.engine.executors.worker import Message, Worker, throttled
+from bnnbench.suites.engine.executors.worker import Message, Worker
 from bnnbench.suites.engine.run.execute import Task
 
 SHARED = ("BNNBENCH_DATA", "BNNBENCH_OFFLINE", own_files.VARIABLE)
@@ -37,14 +39,14 @@ class Host:
     The worker is a process of its own, so that limits hold and its death has a reason.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, isolate: bool) -> None:
+        self._limits, self._isolate = limits, isolate
         self._worker: Worker | None = None
 
     def ready(self) -> None:
-        """Start the worker."""
-        if self._worker is None or not self._worker.lives:
-            self._worker = Worker(self._limits)
+        """Have a worker, whose process starts with its first task."""
+        if self._worker is None:
+            self._worker = Worker(self._limits, self._isolate)
 
     def carry_out(self, task: Task) -> Iterator[Message]:
         """Yield the messages of a task, the last of which is its ending."""
@@ -102,7 +104,7 @@ class Ray:
                             false_starts += not hired.ready
                             if false_starts == FALSE_STARTS:
                                 raise ExecutorUnavailable(
-                                    f"Ray's workers end as they start: {content}"
+                                    f"Ray's workers end as they start: {content.reason}"
                                 )
                             crew[crew.index(hired)] = _hire(ray, self.settings)
                         if turn and event == "progress":
@@ -121,7 +123,7 @@ def _hire(ray: Any, settings: Settings) -> _Hired:
     options: dict[str, Any] = {"num_cpus": 1, "num_gpus": settings.gpus}
     if settings.limits.bytes:
         options["memory"] = settings.limits.bytes
-    actor = ray.remote(**options)(Host).remote(settings.limits)
+    actor = ray.remote(**options)(Host).remote(settings.limits, settings.isolate)
     return _Hired(actor, actor.ready.remote())
 
 
@@ -142,7 +144,7 @@ def _with_reply(ray: Any, crew: list[_Hired]) -> list[_Hired]:
 
 
 def _message(ray: Any, hired: _Hired) -> tuple[Any, Any]:
-    """Return the actor's reply: a message of the task, "ready", or "gone" with the reason."""
+    """Return the actor's reply: a message of the task, "ready", or "gone" with a `Lost`."""
     try:
         if not hired.ready:
             ray.get(hired.awaited)
@@ -150,11 +152,11 @@ def _message(ray: Any, hired: _Hired) -> tuple[Any, Any]:
             return "ready", None
         return ray.get(next(hired.awaited))
     except StopIteration:
-        return "gone", "a task ended without a result"
+        return "gone", Lost("a task ended without a result")
     except ray.exceptions.RayTaskError:
         raise
     except ray.exceptions.RayError as error:
-        return "gone", f"a worker of Ray was lost ({_first_line(error)})"
+        return "gone", Lost(f"a worker of Ray was lost ({_first_line(error)})")
 
 
 def _first_line(error: Exception) -> str:

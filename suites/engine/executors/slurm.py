@@ -13,6 +13,7 @@ from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import (
     PAUSE_SECONDS,
     ExecutorUnavailable,
+    Lost,
     Result,
     Watcher,
 )
@@ -40,10 +41,11 @@ class Job:
 
     limits: Limits
     pulse: Path | None
+    isolate: bool = True
 
     def __call__(self, task: Task) -> Ending:
         """Return how the task ended. The job ends when its driver does."""
-        worker = Worker(self.limits)
+        worker = Worker(self.limits, self.isolate)
         try:
             *_, ending = worker.messages(task, _watching(self.pulse))
         finally:
@@ -68,7 +70,7 @@ class Slurm:
         """Return the result of every task, in the order in which they finish."""
         turns = Turns(tasks, watcher)
         submit = self._submitter()
-        job_of = Job(self.settings.limits, self.settings.pulse)
+        job_of = Job(self.settings.limits, self.settings.pulse, self.settings.isolate)
         running: dict[Any, Turn] = {}
         try:
             while True:
@@ -153,4 +155,4 @@ def _ending(job: Any) -> Ending:
         return job.result()
     except (FailedJobError, UncompletedJobError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        return "died", f"job {job.job_id} ended as {job.state} ({lines[-1].strip()})"
+        return "died", Lost(f"job {job.job_id} ended as {job.state} ({lines[-1].strip()})")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Lost, Result, Watcher
+from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Result, Watcher
 from bnnbench.suites.engine.run.execute import Task
 
 ATTEMPTS = 2
@@ -16,8 +16,9 @@ MOVES = 10
 """Largest number of times that a task whose machine is lost goes to another one."""
 
 Ending = tuple[str, Any]
-"""done: outcomes. error: an exception. died: a process ended or took too much memory. late: it
-ran too long. gone: the machine was lost, which is not the task's fault. All with the reason."""
+"""done: outcomes. error: an exception. The others have a `Lost`. died: a process ended or took too
+much memory. stopped: it ran too long, or wrote into its data. gone: the machine was lost, which is
+not the task's fault."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,11 @@ class Turns:
             raise content
         if event == "done":
             return [(turn.task, content)]
-        retry = {"died": self._once_more, "late": _never, "gone": self._elsewhere}[event]
+        retry = {"died": self._once_more, "stopped": _never, "gone": self._elsewhere}[event]
         if plan := retry(turn):
-            self._watcher.lost(turn.task, f"{content}; {plan}")
+            self._watcher.lost(turn.task, f"{content.reason}; {plan}")
             return []
-        return [(turn.task, Lost(content))]
+        return [(turn.task, content)]
 
     def _once_more(self, turn: Turn) -> str | None:
         """Repeat the runs one by one, so that only the one that kills its process is lost."""
@@ -89,7 +90,7 @@ class Turns:
 
 
 def _never(turn: Turn) -> None:
-    """Return None: a run that took too long would do so again."""
+    """Return None: such a run would end so again."""
 
 
 def check_that_it_travels(task: Task) -> None:

@@ -1,23 +1,18 @@
-"""A worker process: it carries out tasks in turn, and is stopped where one exceeds a limit."""
+"""A place for one task at a time, in a process that is stopped where it exceeds a limit."""
 
 import contextlib
-import multiprocessing
-import os
-import pickle
-import signal
-import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection
+from multiprocessing.connection import wait
 from typing import Any
 
-from bnnbench.methods.fitting.progress import Listener
-from bnnbench.suites.engine.executors import Limits
-from bnnbench.suites.engine.executors.base import prepare_process
+from bnnbench.suites.engine.executors import Limits, family
+from bnnbench.suites.engine.executors.base import Lost
+from bnnbench.suites.engine.executors.channel import Channel
+from bnnbench.suites.engine.executors.foreign import is_foreign
+from bnnbench.suites.engine.executors.process import Process
 from bnnbench.suites.engine.run import memory
-from bnnbench.suites.engine.run.execute import Task, execute
+from bnnbench.suites.engine.run.execute import Task
 
 Message = tuple[str, Any]
 """"progress" with done, total, loss; else the ending of the task, see `turns.Ending`."""
@@ -25,84 +20,94 @@ Message = tuple[str, Any]
 TICK_SECONDS = 0.05
 """Seconds between checks of the limits."""
 
-SECONDS_BETWEEN_REPORTS = 0.1
-
-_DRIVERS_OWN = {signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2}
-"""Signals that a terminal or a scheduler sends to all processes and only the driver handles."""
-
-_SPAWN = multiprocessing.get_context("spawn")
+SECONDS_BETWEEN_LOOKS = 0.5
+"""Seconds between looks at the memory of a process's descendants."""
 
 
 class Worker:
-    """A process of this machine and the driver's end of the pipe to it."""
+    """Carries out tasks in turn in one process, and each of a foreign method in a new one.
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    With `isolate` false, foreign methods share the process with the others.
+    """
+
+    def __init__(self, limits: Limits, isolate: bool = True) -> None:
+        self._limits, self._isolate = limits, isolate
         self._runs = 1
         self._since: float | None = None
-        self.pipe, worker_end = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_work, args=(worker_end,), daemon=True)
-        resource_tracker.ensure_running()  # starting it with the first worker unblocks signals
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _DRIVERS_OWN)
-        try:
-            self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        worker_end.close()  # so that the worker's death ends the pipe
+        self._looked = 0.0
+        self._shared: Process | None = None
+        self._current: Process | None = None
+
+    @property
+    def channel(self) -> Channel:
+        """The channel to the process of the latest task."""
+        return self._process.channel
+
+    @property
+    def _process(self) -> Process:
+        assert self._current
+        return self._current
 
     def assign(self, task: Task) -> None:
-        """Send the task; a dead worker is noticed when its answer is awaited."""
+        """Send the task; a dead process is noticed when its answer is awaited."""
+        if self._isolate and is_foreign(task.runs[0].method):
+            self._current = Process(apart=True)
+        else:
+            self._current = self._shared = self._shared or Process(apart=False)
         self._runs, self._since = len(task.runs), None
-        if self._limits.bytes and self._process.pid:
+        if self._limits.bytes:
             memory.reset_high_water_mark(self._process.pid)
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.pipe.send(task)
+        with contextlib.suppress(OSError):
+            self._process.channel.send(task)
 
     def message(self, readable: bool) -> Message | None:
-        """Return the worker's message if its pipe is readable, else its ending if stopped."""
-        if not readable:
-            return self._stopped()
+        """Return the worker's message if all of one has come, else its ending if stopped."""
         try:
-            event, content = self.pipe.recv()
-        except (EOFError, OSError):
-            self._process.join(10)
-            code = self._process.exitcode
-            self.dismiss()
-            return "died", _ending(code)
+            message = self._process.channel.arrived() if readable else None
+        except EOFError:
+            ending = self._process.how_it_ended()
+            self._drop()
+            return ending
+        if message is None:
+            return self._stopped()
+        event, content = message
         if event == "begun":
             self._since = time.monotonic()
             return None
+        if event != "progress" and self._process.apart:
+            self._drop()
         return event, content
 
     def messages(self, task: Task, waiting: Callable[[], None] = lambda: None) -> Iterator[Message]:
         """Carry out one task, and yield its messages, the last of which is its ending."""
         self.assign(task)
         while True:
-            if message := self.message(self.pipe.poll(TICK_SECONDS)):
+            if message := self.message(bool(wait([self.channel], TICK_SECONDS))):
                 yield message
                 if message[0] != "progress":
                     return
             waiting()
 
     def dismiss(self) -> None:
-        """Close the pipe, which ends an idle worker, and wait for its process to end."""
-        self.pipe.close()
-        self._process.join(10)
-        self._kill()
-
-    @property
-    def lives(self) -> bool:
-        """True if the worker can be given another task."""
-        return not self.pipe.closed
+        """End the processes, an idle one by itself, and their families."""
+        for process in self._processes():
+            process.dismiss()
+        self._shared = self._current = None
 
     def terminate(self) -> None:
-        """Ask the process to end, whatever it does."""
-        self._process.terminate()
+        """Ask the processes to end, whatever they do."""
+        for process in self._processes():
+            process.terminate()
 
-    def _kill(self) -> None:
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+    def _processes(self) -> list[Process]:
+        return list({id(p): p for p in (self._shared, self._current) if p}.values())
+
+    def _drop(self) -> None:
+        """End the process of the latest task; the next task has another."""
+        self._process.kill()
+        if self._current is self._shared:
+            self._shared = None
+        self._current = None
 
     def _stopped(self) -> Message | None:
         """Kill the process if its task exceeds a limit, and return the message that says so."""
@@ -110,80 +115,22 @@ class Worker:
             return None
         limits, message = self._limits, None
         if limits.seconds and time.monotonic() - self._since > limits.seconds * self._runs:
-            message = "late", _too_long(limits.seconds, self._runs)
-        pid = self._process.pid
-        if limits.bytes and pid and memory.high_water_mark(pid) > limits.bytes:
-            message = "died", f"needed more than {memory.in_words(limits.bytes)} of memory"
+            message = "stopped", Lost(_too_long(limits.seconds, self._runs))
+        if limits.bytes and self._memory() > limits.bytes:
+            message = "died", Lost(f"needed more than {memory.in_words(limits.bytes)} of memory")
         if message:
-            self._kill()
-            self.dismiss()
+            self._drop()
         return message
+
+    def _memory(self) -> float:
+        """Return the peak bytes of the process, or, now and then, those of its whole family."""
+        peak = memory.high_water_mark(self._process.pid)
+        if time.monotonic() - self._looked > SECONDS_BETWEEN_LOOKS:
+            self._looked = time.monotonic()
+            return max(peak, family.memory(self._process.pid))
+        return peak
 
 
 def _too_long(seconds: float, runs: int) -> str:
     per_run = f" for each of {runs} runs fitted together" if runs > 1 else ""
     return f"ran longer than {seconds:g} s{per_run}"
-
-
-def _ending(code: int | None) -> str:
-    """Return a sentence on how a process ended."""
-    if code is None:
-        return "the worker closed its pipe"
-    if code < 0:
-        name = signal.Signals(-code).name
-        hint = " (out of memory?)" if -code == signal.SIGKILL else ""
-        return f"the worker was killed by {name}{hint}"
-    return f"the worker exited with code {code}"
-
-
-def _work(pipe: Connection) -> None:
-    """Carry out the tasks that come through the pipe until it ends."""
-    prepare_process()
-    threading.Thread(target=_die_with_the_driver, daemon=True).start()
-    while True:
-        try:
-            task = pipe.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            pipe.send(("begun", None))
-            listener = throttled(lambda *report: pipe.send(("progress", report)))
-            message = ("done", execute(task, listener))
-        except Exception as error:
-            message = ("error", _portable(error))
-        pipe.send(message)
-
-
-def _die_with_the_driver() -> None:
-    """End this process when the driver ends, even by a signal that it could not handle."""
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-    driver.join()
-    os._exit(1)
-
-
-def _portable(error: Exception) -> Exception:
-    """Return the error with its traceback as a note, or as text where it cannot be pickled."""
-    text = traceback.format_exc()
-    error.add_note(f"In a worker process:\n{text}")
-    try:
-        return pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(text)
-
-
-def throttled(
-    listener: Listener,
-    clock: Callable[[], float] = time.monotonic,
-    pause: float = SECONDS_BETWEEN_REPORTS,
-) -> Listener:
-    """Return a listener that passes on a report every `pause` seconds, and the last."""
-    latest = -pause
-
-    def listen(done: int, total: int, loss: float) -> None:
-        nonlocal latest
-        if done >= total or clock() - latest >= pause:
-            latest = clock()
-            listener(done, total, loss)
-
-    return listen

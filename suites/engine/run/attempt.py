@@ -14,6 +14,7 @@ from bnnbench.datasets.reading.foreign_text import shortened
 from bnnbench.methods.base import InferenceDiverged, Posterior
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.engine.declare.grid import Run
+from bnnbench.suites.engine.run.apart import Keeper
 from bnnbench.suites.engine.run.data_guard import sound
 from bnnbench.suites.engine.store.record import Status
 
@@ -28,6 +29,8 @@ class Attempt:
     run: Run
     start: Dataset
     """The first training data; its target's scale is that of all stored predictions."""
+    keeper: Keeper | None = None
+    """The process that gives training rows to a fit without test rows, where there is one."""
     acquired: tuple[int, ...] = ()
     data: Dataset = field(init=False)
     """The training data of the current fit."""
@@ -65,12 +68,34 @@ class Attempt:
     def __post_init__(self) -> None:
         self.data = self.start
 
+    @classmethod
+    def begun(cls, run: Run, keeper: Keeper | None) -> "Attempt":
+        """Return an attempt whose data are loaded: with a keeper, the training rows alone."""
+        load = keeper.training_rows if keeper else type(run.source).load
+        return cls(run, load(run.source, run.fold), keeper)
+
     def reload(self) -> None:
         """Load the data again."""
         self.start = self.data = self.run.source.load(self.run.fold)
         if self.acquired:
             assert isinstance(self.run.source, PoolSource)
             self.data = self.run.source.grown(self.run.fold, self.acquired)
+
+    def withhold(self) -> None:
+        """With a keeper, drop all rows but those of the next fit."""
+        if self.keeper:
+            source, fold = self.run.source, self.run.fold
+            self.keeper.forget()
+            self.start = self.keeper.training_rows(source, fold)
+            self.data = self.keeper.training_rows(source, fold, self.acquired)
+
+    def reveal(self) -> None:
+        """With a keeper, load all rows; for after a fit."""
+        if self.keeper:
+            source, fold = self.run.source, self.run.fold
+            self.start = self.data = self.keeper.all_rows(source, fold)
+            if self.acquired:
+                self.data = self.keeper.all_rows(source, fold, self.acquired)
 
     def record_failure(self, error: BaseException) -> None:
         self.status = "diverged" if isinstance(error, InferenceDiverged) else "failed"

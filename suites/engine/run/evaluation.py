@@ -15,6 +15,7 @@ from bnnbench.metrics import ATTACKED
 from bnnbench.suites.engine.declare.attacks import Attack
 from bnnbench.suites.engine.declare.grid import Evaluation
 from bnnbench.suites.engine.declare.probe import checked
+from bnnbench.suites.engine.run.apart import read_only
 from bnnbench.suites.engine.run.attempt import Attempt, blaming, message, reload_changed_data
 from bnnbench.suites.engine.run.company import unsteadiness
 from bnnbench.suites.engine.run.data_guard import CHANGED, DataChanged, sound, unchanged
@@ -68,6 +69,7 @@ def _predict(
     posterior, names = attempt.posterior, (run.source, run.fold, run.seed, draws)
 
     def predicted(rows: torch.Tensor) -> Any:
+        rows = read_only(rows) if attempt.keeper else rows
         return posterior.predict(rows.to(device), stream("predict", *names, device=device))
 
     with stopwatch(device) as watch, unchanged(split):

@@ -14,6 +14,7 @@ from bnnbench.methods.fitting.progress import Listener, listening, part_of
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
 from bnnbench.suites.engine.run import surroundings
+from bnnbench.suites.engine.run.apart import Keeper
 from bnnbench.suites.engine.run.attempt import Attempt, blaming, unfinished
 from bnnbench.suites.engine.run.evaluation import evaluate, probe
 from bnnbench.suites.engine.run.fingerprint import fingerprint_of_data
@@ -57,23 +58,30 @@ class Outcome:
     """The content of predictions.npz."""
 
 
-def execute(task: Task, listener: Listener = lambda *_: None) -> list[Outcome]:
+def execute(
+    task: Task, listener: Listener = lambda *_: None, keeper: Keeper | None = None
+) -> list[Outcome]:
     """Return one outcome for each run of the task.
 
     Inference that diverges is a result. Any other error of a method is recorded as a failed
     run with its traceback; an error of the engine or of a data source stops the suite.
+
+    With a `keeper`, the method fits on the training rows that it gives, and test rows come into
+    this process after the fit.
     """
     with surroundings.restored(seed=int(task.runs[0].key, 16) % 2**63) as changed:
-        attempts = _attempts(task, listener)
+        attempts = _attempts(task, listener, keeper)
+        packed = [_packed(attempt) for attempt in attempts]
     for attempt in attempts:
         if changed:
             attempt.interruptions["process_state_restored"] = list(changed)
-    return [_outcome(attempt, task, torch.device(task.device)) for attempt in attempts]
+    device = torch.device(task.device)
+    return [_outcome(*pair, task, device) for pair in zip(attempts, packed, strict=True)]
 
 
-def _attempts(task: Task, listener: Listener) -> list[Attempt]:
+def _attempts(task: Task, listener: Listener, keeper: Keeper | None) -> list[Attempt]:
     """Carry out the runs of a task, as far as each gets."""
-    attempts = [Attempt(run, run.source.load(run.fold)) for run in task.runs]
+    attempts = [Attempt.begun(run, keeper) for run in task.runs]
     device = torch.device(task.device)
     rounds = task.rounds
     for number, evaluations in enumerate(rounds):
@@ -82,6 +90,8 @@ def _attempts(task: Task, listener: Listener) -> list[Attempt]:
                 grow(attempt, number, device)
         with listening(part_of(listener, number, len(rounds))):
             fit(unfinished(attempts), number, device, task.checkpoints)
+        for attempt in attempts:
+            attempt.reveal()
         for attempt in unfinished(attempts):
             evaluate(attempt, evaluations, device)
     for attempt in unfinished(attempts):
@@ -89,10 +99,19 @@ def _attempts(task: Task, listener: Listener) -> list[Attempt]:
     return attempts
 
 
-def _outcome(attempt: Attempt, task: Task, device: torch.device) -> Outcome:
+def _packed(attempt: Attempt) -> bytes | None:
+    """Return the predictions of a completed run as a file; an error is the method's failure."""
+    if attempt.status == "completed":
+        with blaming(attempt):
+            return pack(attempt.predictions)
+    return None
+
+
+def _outcome(
+    attempt: Attempt, predictions: bytes | None, task: Task, device: torch.device
+) -> Outcome:
     """Return the outcome; what cannot be written is the method's failure, and left out."""
     with blaming(attempt):
-        predictions = pack(attempt.predictions) if attempt.status == "completed" else None
         record = _record(attempt, task, device)
         to_json(record)
         return Outcome(record, predictions)
@@ -133,8 +152,8 @@ def _record(attempt: Attempt, task: Task, device: torch.device) -> Record:
     )
 
 
-def lost(task: Task, reason: str) -> list[Outcome]:
-    """Return the outcomes of a task whose process died: failed runs with the reason.
+def lost(task: Task, reason: str, place: str | None = None) -> list[Outcome]:
+    """Return the outcomes of a task whose process died, at `place`: failed runs with the reason.
 
     The driver's machine may lack the device.
     """
@@ -144,6 +163,7 @@ def lost(task: Task, reason: str) -> list[Outcome]:
         origin=task.runs[0].source.origin,
         status="failed",
         error=reason,
+        failed_at=place,
         scores={},
         condition_origins={},
         diagnostics={},

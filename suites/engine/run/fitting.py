@@ -1,11 +1,13 @@
 """Fits of runs, together where possible, and the rows that active learning adds."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
 
 from bnnbench.datasets.base import PoolSource
+from bnnbench.datasets.reading.withheld import withheld
 from bnnbench.methods.base import BatchedMethod, Posterior, Problem
 from bnnbench.methods.networks.own_network import own_network
 from bnnbench.suites.engine.declare.acquisition import acquire, choices
@@ -89,7 +91,8 @@ def _posteriors(
     problems = [Problem(train[id(a.data)], a.data.likelihood, a.run.architecture) for a in attempts]
     rngs = [_fit_stream(attempt.run, number, device) for attempt in attempts]
     shared = [split for a in attempts for split in (a.data.train, a.data.test)]
-    with unchanged(*shared, *(problem.train for problem in problems)):
+    closed = withheld() if attempts[0].keeper else nullcontext()
+    with closed, unchanged(*shared, *(problem.train for problem in problems)):
         if isinstance(method, BatchedMethod):
             posteriors = list(method.fit_many(problems, rngs))
         else:
@@ -132,3 +135,4 @@ def grow(attempt: Attempt, number: int, device: torch.device) -> None:
         attempt.acquired += acquired
     if attempt.status == "completed":
         attempt.data = run.source.grown(run.fold, attempt.acquired)
+        attempt.withhold()

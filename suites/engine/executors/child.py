@@ -1,0 +1,93 @@
+"""What a worker process does: carry out the tasks that come, and report."""
+
+import faulthandler
+import multiprocessing
+import os
+import pickle
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+
+from bnnbench.methods import own_files
+from bnnbench.methods.fitting.progress import Listener
+from bnnbench.suites.engine.executors import family
+from bnnbench.suites.engine.executors.base import prepare_process
+from bnnbench.suites.engine.executors.channel import Channel
+from bnnbench.suites.engine.run.apart import Keeper
+from bnnbench.suites.engine.run.execute import execute
+
+SECONDS_BETWEEN_REPORTS = 0.1
+
+
+def work(
+    end: socket.socket, crashes: socket.socket, environment: Mapping[str, str], apart: bool
+) -> None:
+    """Carry out the tasks that come through the channel until it ends.
+
+    Python writes where a fatal error struck into `crashes`. A process that is `apart` fits without
+    the test rows.
+    """
+    family.found()
+    _adopt(environment)
+    faulthandler.enable(crashes.fileno())
+    keeper = Keeper(closing=(end, crashes)) if apart else None  # before any foreign import
+    prepare_process()
+    threading.Thread(target=_die_with_the_driver, daemon=True).start()
+    channel = Channel(end)
+    while True:
+        try:
+            task = channel.receive()
+        except EOFError:
+            return
+        try:
+            channel.send(("begun", None))
+            listener = throttled(lambda *report: channel.send(("progress", report)))
+            message = ("done", execute(task, listener, keeper))
+        except Exception as error:
+            message = ("error", _portable(error))
+        channel.send(message)
+
+
+def _adopt(environment: Mapping[str, str]) -> None:
+    """Take over the driver's environment, newer than that of the process this one is a fork of."""
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    os.environ.update(environment)
+    own_files.search_folders()
+
+
+def _die_with_the_driver() -> None:
+    """End this process when the driver ends, even by a signal that it could not handle."""
+    driver = multiprocessing.parent_process()
+    assert driver is not None
+    driver.join()
+    family.end(os.getpid(), family.descendants(os.getpid()))
+
+
+def _portable(error: Exception) -> Exception:
+    """Return the error with its traceback as a note, or as text where it cannot be pickled."""
+    text = traceback.format_exc()
+    error.add_note(f"In a worker process:\n{text}")
+    try:
+        return pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(text)
+
+
+def throttled(
+    listener: Listener,
+    clock: Callable[[], float] = time.monotonic,
+    pause: float = SECONDS_BETWEEN_REPORTS,
+) -> Listener:
+    """Return a listener that passes on a report every `pause` seconds, and the last."""
+    latest = -pause
+
+    def listen(done: int, total: int, loss: float) -> None:
+        nonlocal latest
+        if done >= total or clock() - latest >= pause:
+            latest = clock()
+            listener(done, total, loss)
+
+    return listen

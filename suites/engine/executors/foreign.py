@@ -1,0 +1,24 @@
+"""Methods that are not of this project."""
+
+from collections.abc import Mapping
+
+from bnnbench.suites.engine.declare.description import describe
+
+
+def is_foreign(method: object) -> bool:
+    """Return whether a class of the method, or of one inside it, comes from elsewhere.
+
+    A class of the file that was started counts as ours: processes cannot import it safely.
+    """
+    return any(name.partition(":")[0] != "__main__" for name in _strangers(describe(method)))
+
+
+def _strangers(description: object) -> list[str]:
+    """Return the names of classes, "module:Class", that this project has not registered."""
+    if isinstance(description, Mapping):
+        inner = [name for value in description.values() for name in _strangers(value)]
+        kind = description.get("type")
+        return [kind, *inner] if isinstance(kind, str) and ":" in kind else inner
+    if isinstance(description, list):
+        return [name for value in description for name in _strangers(value)]
+    return []

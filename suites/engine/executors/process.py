@@ -1,0 +1,134 @@
+"""A worker process, as seen from the driver."""
+
+import contextlib
+import multiprocessing
+import os
+import re
+import signal
+import socket
+import sys
+import weakref
+from multiprocessing import resource_tracker
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from bnnbench.suites.engine.executors import family
+from bnnbench.suites.engine.executors.base import Lost
+from bnnbench.suites.engine.executors.channel import Channel
+from bnnbench.suites.engine.executors.child import work
+
+CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+"""On Linux workers are forked, in milliseconds, from a process that has imported everything."""
+
+_PRELOADED = ["bnnbench.suites.engine.executors.child"]
+
+_DRIVERS_OWN = {signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2}
+"""Signals that a terminal or a scheduler sends to all processes and only the driver handles."""
+
+_WRITE_SIGNALS = {signal.SIGSEGV, signal.SIGBUS}
+"""Signals by which a write to unwritable memory ends a process."""
+
+_FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
+
+LONGEST_CRASH = 2**16
+SECONDS_TO_END = 10
+
+
+class Process:
+    """A process that carries out tasks, the family that it heads, and a channel to it.
+
+    A process that is `apart` serves a single task of a foreign method.
+    """
+
+    def __init__(self, apart: bool) -> None:
+        self.apart = apart
+        self.channel, theirs = Channel.pair()
+        self._crashes, crash_end = socket.socketpair()
+        if CONTEXT.get_start_method() == "forkserver":
+            CONTEXT.set_forkserver_preload(_PRELOADED)
+        # Not a daemon, whose methods could not start processes; it dies with the driver anyway.
+        self._process: BaseProcess = CONTEXT.Process(
+            target=work, args=(theirs.socket, crash_end, dict(os.environ), apart), daemon=False
+        )
+        resource_tracker.ensure_running()  # starting it with the first worker unblocks signals
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _DRIVERS_OWN)
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        theirs.close()  # so that the worker's death ends the channel
+        crash_end.close()
+        assert self._process.pid
+        self.pid = self._process.pid
+        self._at_exit = weakref.finalize(self, _kill, self._process)
+
+    def terminate(self) -> None:
+        """Ask the process to end, whatever it does."""
+        self._process.terminate()
+
+    def dismiss(self) -> None:
+        """Close the channel, which ends an idle process, and end what remains of its family."""
+        others = family.descendants(self.pid)
+        self.channel.close()
+        self._process.join(SECONDS_TO_END)
+        self._end(others)
+
+    def kill(self) -> None:
+        """End the process and its family at once, if they have not ended."""
+        if not self._at_exit.alive:
+            return
+        others = family.descendants(self.pid)
+        self.channel.close()
+        self._end(others)
+
+    def how_it_ended(self) -> tuple[str, Lost]:
+        """Return the ending, see `turns.Ending`, of a process that closed its channel.
+
+        Ends its family.
+        """
+        others = family.descendants(self.pid)
+        self._process.join(SECONDS_TO_END)
+        code = self._process.exitcode
+        frame = self._crash()
+        self._end(others)
+        reason = _ending(code) + (f" in {frame}" if frame else "")
+        if frame and self.apart and code is not None and -code in _WRITE_SIGNALS:
+            reason += "; data are read-only for a method: where this line changes them, use a copy"
+            return "stopped", Lost(reason, frame)
+        return "died", Lost(reason, frame)
+
+    def _end(self, others: list[Any]) -> None:
+        family.end(self.pid, others)
+        _kill(self._process)
+        self.channel.close()
+        self._crashes.close()
+        self._at_exit.detach()
+
+    def _crash(self) -> str | None:
+        """Return file, line and function of a fatal error: of the innermost frame not installed."""
+        with contextlib.suppress(OSError):
+            text = self._crashes.recv(LONGEST_CRASH, socket.MSG_DONTWAIT).decode(errors="replace")
+            current = text.partition("Current thread")[2].partition("\n\n")[0]
+            frames = _FRAME.findall(current)
+            chosen = [frame for frame in frames if "site-packages" not in frame[0]] or frames
+            if chosen:
+                file, line, function = chosen[0]
+                return f"{file}, line {line}, in {function}"
+        return None
+
+
+def _kill(process: BaseProcess) -> None:
+    if process.is_alive():
+        process.kill()
+        process.join()
+
+
+def _ending(code: int | None) -> str:
+    """Return a sentence on how a process ended."""
+    if code is None:
+        return "the worker closed its channel"
+    if code < 0:
+        name = signal.Signals(-code).name
+        hint = " (out of memory?)" if -code == signal.SIGKILL else ""
+        return f"the worker was killed by {name}{hint}"
+    return f"the worker exited with code {code}"
