@@ -9,30 +9,35 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
 
-from bnnbench.methods import own_files
 from bnnbench.methods.fitting.progress import Listener
 from bnnbench.suites.engine.executors import family
 from bnnbench.suites.engine.executors.base import prepare_process
 from bnnbench.suites.engine.executors.channel import Channel
-from bnnbench.suites.engine.run.apart import Keeper
+from bnnbench.suites.engine.executors.environment import adopt
+from bnnbench.suites.engine.executors.keeper import keeper_behind
 from bnnbench.suites.engine.run.execute import execute
 
 SECONDS_BETWEEN_REPORTS = 0.1
 
 
 def work(
-    end: socket.socket, crashes: socket.socket, environment: Mapping[str, str], apart: bool
+    end: socket.socket,
+    crashes: Connection,
+    environment: Mapping[str, str],
+    data: socket.socket | None,
 ) -> None:
     """Carry out the tasks that come through the channel until it ends.
 
-    Python writes where a fatal error struck into `crashes`. A process that is `apart` fits without
-    the test rows.
+    Python writes where a fatal error struck into `crashes`. Where `data` leads to a process that
+    keeps data, fits have no test rows in this one.
     """
     family.found()
-    _adopt(environment)
+    adopt(environment)
+    os.set_blocking(crashes.fileno(), False)
     faulthandler.enable(crashes.fileno())
-    keeper = Keeper(closing=(end, crashes)) if apart else None  # before any foreign import
+    keeper = keeper_behind(data) if data else None
     prepare_process()
     threading.Thread(target=_die_with_the_driver, daemon=True).start()
     channel = Channel(end)
@@ -48,14 +53,6 @@ def work(
         except Exception as error:
             message = ("error", _portable(error))
         channel.send(message)
-
-
-def _adopt(environment: Mapping[str, str]) -> None:
-    """Take over the driver's environment, newer than that of the process this one is a fork of."""
-    for name in os.environ.keys() - environment.keys():
-        del os.environ[name]
-    os.environ.update(environment)
-    own_files.search_folders()
 
 
 def _die_with_the_driver() -> None:

@@ -1,14 +1,12 @@
 """A worker process, as seen from the driver."""
 
 import contextlib
-import multiprocessing
 import os
 import re
 import signal
 import socket
-import sys
 import weakref
-from multiprocessing import resource_tracker
+from multiprocessing import Pipe
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -16,14 +14,7 @@ from bnnbench.suites.engine.executors import family
 from bnnbench.suites.engine.executors.base import Lost
 from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.child import work
-
-CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-"""On Linux workers are forked, in milliseconds, from a process that has imported everything."""
-
-_PRELOADED = ["bnnbench.suites.engine.executors.child"]
-
-_DRIVERS_OWN = {signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2}
-"""Signals that a terminal or a scheduler sends to all processes and only the driver handles."""
+from bnnbench.suites.engine.executors.context import started
 
 _WRITE_SIGNALS = {signal.SIGSEGV, signal.SIGBUS}
 """Signals by which a write to unwritable memory ends a process."""
@@ -37,29 +28,22 @@ SECONDS_TO_END = 10
 class Process:
     """A process that carries out tasks, the family that it heads, and a channel to it.
 
-    A process that is `apart` serves a single task of a foreign method.
+    A process that is `apart` has a client's end of a process that keeps data, and serves a single
+    task of a foreign method.
     """
 
-    def __init__(self, apart: bool) -> None:
-        self.apart = apart
+    def __init__(self, data: socket.socket | None = None) -> None:
+        self.apart = data is not None
         self.channel, theirs = Channel.pair()
-        self._crashes, crash_end = socket.socketpair()
-        if CONTEXT.get_start_method() == "forkserver":
-            CONTEXT.set_forkserver_preload(_PRELOADED)
+        self._crashes, crash_end = Pipe(duplex=False)
         # Not a daemon, whose methods could not start processes; it dies with the driver anyway.
-        self._process: BaseProcess = CONTEXT.Process(
-            target=work, args=(theirs.socket, crash_end, dict(os.environ), apart), daemon=False
-        )
-        resource_tracker.ensure_running()  # starting it with the first worker unblocks signals
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _DRIVERS_OWN)
-        try:
-            self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        self._process = started(work, theirs.socket, crash_end, dict(os.environ), data)
         theirs.close()  # so that the worker's death ends the channel
         crash_end.close()
+        if data:
+            data.close()
         assert self._process.pid
-        self.pid = self._process.pid
+        self.pid: int = self._process.pid
         self._at_exit = weakref.finalize(self, _kill, self._process)
 
     def terminate(self) -> None:
@@ -107,7 +91,8 @@ class Process:
     def _crash(self) -> str | None:
         """Return file, line and function of a fatal error: of the innermost frame not installed."""
         with contextlib.suppress(OSError):
-            text = self._crashes.recv(LONGEST_CRASH, socket.MSG_DONTWAIT).decode(errors="replace")
+            os.set_blocking(self._crashes.fileno(), False)
+            text = os.read(self._crashes.fileno(), LONGEST_CRASH).decode(errors="replace")
             current = text.partition("Current thread")[2].partition("\n\n")[0]
             frames = _FRAME.findall(current)
             chosen = [frame for frame in frames if "site-packages" not in frame[0]] or frames

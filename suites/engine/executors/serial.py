@@ -26,33 +26,27 @@ class Serial:
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in order."""
         prepare_process()
-        turns = Turns(tasks, watcher)
-        while True:
-            turn = turns.next()
-            if turn is None and turns.over:
-                return
-            if turn is None:
-                time.sleep(PAUSE_SECONDS)
-                continue
-            watcher.started(turn.task)
-            if self.settings.isolate and is_foreign(turn.task.runs[0].method):
-                yield from turns.settle(turn, _apart(turn, watcher))
-            else:
-                listener = functools.partial(watcher.progressed, turn.task)
-                yield turn.task, execute(turn.task, listener)
+        turns, worker = Turns(tasks, watcher), Worker(Limits())
+        try:
+            while True:
+                if turn := turns.next():
+                    watcher.started(turn.task)
+                    yield from turns.settle(turn, self._ending(turn, worker, watcher))
+                elif turns.over:
+                    return
+                else:
+                    time.sleep(PAUSE_SECONDS)
+        finally:
+            worker.terminate()
+            worker.dismiss()
 
-
-def _apart(turn: Turn, watcher: Watcher) -> Ending:
-    """Carry out a task in a process of its own, and return its ending."""
-    worker = Worker(Limits())
-    try:
+    def _ending(self, turn: Turn, worker: Worker, watcher: Watcher) -> Ending:
+        """Carry out a task, where it belongs, and return how it ended."""
+        listener = functools.partial(watcher.progressed, turn.task)
+        if not (self.settings.isolate and is_foreign(turn.task.runs[0].method)):
+            return "done", execute(turn.task, listener)
         for event, content in worker.messages(turn.task):
             if event != "progress":
                 return event, content
-            watcher.progressed(turn.task, *content)
-    except BaseException:
-        worker.terminate()
-        raise
-    finally:
-        worker.dismiss()
-    raise AssertionError("a task has an ending")
+            listener(*content)
+        raise AssertionError("a task has an ending")

@@ -10,6 +10,7 @@ from bnnbench.suites.engine.executors import Limits, family
 from bnnbench.suites.engine.executors.base import Lost
 from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.foreign import is_foreign
+from bnnbench.suites.engine.executors.keeper import KeeperProcess
 from bnnbench.suites.engine.executors.process import Process
 from bnnbench.suites.engine.run import memory
 from bnnbench.suites.engine.run.execute import Task
@@ -37,6 +38,7 @@ class Worker:
         self._looked = 0.0
         self._shared: Process | None = None
         self._current: Process | None = None
+        self._keeper: KeeperProcess | None = None
 
     @property
     def channel(self) -> Channel:
@@ -51,9 +53,11 @@ class Worker:
     def assign(self, task: Task) -> None:
         """Send the task; a dead process is noticed when its answer is awaited."""
         if self._isolate and is_foreign(task.runs[0].method):
-            self._current = Process(apart=True)
+            if not (self._keeper and self._keeper.lives):
+                self._keeper = KeeperProcess()
+            self._current = Process(self._keeper.introduced())
         else:
-            self._current = self._shared = self._shared or Process(apart=False)
+            self._current = self._shared = self._shared or Process()
         self._runs, self._since = len(task.runs), None
         if self._limits.bytes:
             memory.reset_high_water_mark(self._process.pid)
@@ -92,7 +96,9 @@ class Worker:
         """End the processes, an idle one by itself, and their families."""
         for process in self._processes():
             process.dismiss()
-        self._shared = self._current = None
+        if self._keeper:
+            self._keeper.dismiss()
+        self._shared = self._current = self._keeper = None
 
     def terminate(self) -> None:
         """Ask the processes to end, whatever they do."""

@@ -1,0 +1,14 @@
+"""The driver's environment variables in its workers."""
+
+import os
+from collections.abc import Mapping
+
+from bnnbench.methods import own_files
+
+
+def adopt(environment: Mapping[str, str]) -> None:
+    """Take over the driver's environment, newer than that of the process this one is a fork of."""
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    os.environ.update(environment)
+    own_files.search_folders()
