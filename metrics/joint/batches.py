@@ -23,7 +23,8 @@ def batches(points: int, most: int = MOST_BATCHES) -> Int[Tensor, "batches size"
     if per_round == 0:
         raise CannotAnswer(f"needed {SIZE} test points for a batch; got {points}")
     rng, used = torch.Generator().manual_seed(0), per_round * SIZE
-    rounds = [torch.randperm(points, generator=rng)[:used] for _ in range(-(-most // per_round))]
+    count = 1 if points == SIZE else math.ceil(most / per_round)
+    rounds = [torch.randperm(points, generator=rng)[:used] for _ in range(count)]
     return torch.cat(rounds).view(-1, SIZE)[: max(most, per_round)]
 
 

@@ -56,6 +56,9 @@ class Evidence:
     """Statistics of the predictions of one method on one data set."""
 
     runs: int = 0
+    folds: set[int] = field(default_factory=set)
+    points: int = 0
+    """The number of predictions under the main condition, over all runs."""
     reliability: Reliability | None = None
     separation: dict[str, Separation] = field(default_factory=dict)
     risks: list[np.ndarray] = field(default_factory=list)
@@ -68,6 +71,11 @@ class Evidence:
     """key and reason of runs whose predictions could not be read"""
     not_imported: list[tuple[str, str]] = field(default_factory=list)
     """key and reason of runs whose class of predictions this process has not imported"""
+
+    @property
+    def distinct_points(self) -> float:
+        """The number of test points of all folds, those of several seeds counted once."""
+        return self.points * len(self.folds) / self.runs if self.runs else 0.0
 
     def add(
         self,
@@ -83,6 +91,7 @@ class Evidence:
         targets are 1 for out-of-distribution data. Predictions without probabilities or a cdf
         are ignored.
         """
+        self.points += len(prediction) if condition == main else 0
         if isinstance(prediction, HasProbabilities):
             if prediction.mixture_log_probs.isnan().any():
                 raise ValueError(f"NaN among the predictions of {condition}")
@@ -115,6 +124,7 @@ def gather(
             for condition, (prediction, targets) in store.predictions(record.key).items():
                 evidence.add(condition, prediction, targets, main, outside)
             evidence.runs += 1
+            evidence.folds.add(record.fold)
         except FileNotFoundError:
             evidence.absent += 1
         except NotImported as reason:

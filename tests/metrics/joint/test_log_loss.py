@@ -93,7 +93,7 @@ def test_draws_that_are_mixed_up_at_every_point_have_equal_marginals_and_a_worse
     inputs = torch.linspace(-1, 1, 60, dtype=torch.float64)
     means = (slopes[:, None] * inputs)[..., None]
     target = (1.5 * inputs)[:, None]
-    order = torch.rand(50, 60, generator=RNG).argsort(0)[..., None]
+    order = torch.rand(50, 60, generator=RNG).argsort(0).unsqueeze(2)
     variance = torch.full_like(means, 0.04)
     functions = GaussianPredictive(means, variance)
     mixed = GaussianPredictive(means.gather(0, order), variance)
