@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from bnnbench.datasets.conditions.condition_names import CLEAN
-from bnnbench.methods.predictions.base import HasCdf, HasProbabilities, Predictive
+from bnnbench.methods.predictions.base import HasCdf, HasMoments, HasProbabilities, Predictive
 from bnnbench.metrics.calibration import BINS, reliability_curve
 from bnnbench.metrics.coverage import CALIBRATION_LEVELS, calibration_curve
-from bnnbench.metrics.selective import risk_coverage_curve
+from bnnbench.metrics.selective import risk_coverage_curve, squared_error_curve
 from bnnbench.metrics.uncertainty import entropy
 from bnnbench.reports.read.merge import predictions_path
 from bnnbench.suites.engine.run.packing import NotImported
@@ -63,6 +63,8 @@ class Evidence:
     separation: dict[str, Separation] = field(default_factory=dict)
     risks: list[np.ndarray] = field(default_factory=list)
     """per run, the share of errors among the accepted at each of `COVERAGES`"""
+    squared_errors: list[np.ndarray] = field(default_factory=list)
+    """per run, the mean squared error of the accepted at each of `COVERAGES`"""
     observed: list[np.ndarray] = field(default_factory=list)
     """per run, the share of targets below each of `CALIBRATION_LEVELS`"""
     absent: int = 0
@@ -109,6 +111,9 @@ class Evidence:
             if np.isnan(observed).any():
                 raise ValueError(f"NaN among the predictions of {condition}")
             self.observed.append(observed)
+            if isinstance(prediction, HasMoments):
+                curve_of_errors = squared_error_curve(prediction, targets)
+                self.squared_errors.append(at_coverages(curve_of_errors.risk.numpy()))
 
 
 def gather(
@@ -151,7 +156,11 @@ def _add_reliability(
 
 def risk(prediction: HasProbabilities, targets: torch.Tensor) -> np.ndarray:
     """Return the share of errors among the accepted at each of `COVERAGES`, at least one point."""
-    risks = risk_coverage_curve(prediction, targets).risk.numpy()
+    return at_coverages(risk_coverage_curve(prediction, targets).risk.numpy())
+
+
+def at_coverages(risks: np.ndarray) -> np.ndarray:
+    """Return the risks of k = 1, ..., N accepted points at each of `COVERAGES`."""
     accepted = np.maximum(1, np.round(COVERAGES * len(risks)).astype(int))
     return risks[accepted - 1]
 

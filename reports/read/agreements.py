@@ -2,7 +2,7 @@
 
 import zipfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -124,7 +124,9 @@ def _compare_reals(
             variations[first, second].append(total_variation_of_cdfs(a, b).mean().item())
 
 
-def _pairs(held):
+def _pairs(
+    held: Sequence[tuple[str, int, Any]],
+) -> Iterator[tuple[tuple[str, Any], tuple[str, Any]]]:
     """Yield the first seeds of two methods, and both seeds of one."""
     for (first, i, a), (second, j, b) in combinations(held, 2):
         if (i == j == 0) or first == second:

@@ -22,7 +22,7 @@ def sections(material: Material) -> Iterator[Section]:
     for benchmark in material.benchmarks:
         choices += choices_of(material.store, benchmark, material.methods)
     if choices:
-        yield Section("Agreement between methods", NOTE, choices=tuple(choices))
+        yield Section("Agreement between methods", NOTE, choices=tuple(choices), last=True)
 
 
 def choices_of(store: Store, benchmark: Benchmark, methods: tuple[str, ...]) -> list[Choice]:

@@ -30,6 +30,7 @@ def sections(material: Material) -> Iterator[Section]:
     galleries: list[Gallery] = []
     quantile_curves: list[Drawing] = []
     risk_curves: list[Drawing] = []
+    error_curves: list[Drawing] = []
     damage: list[Damage] = []
     absent = 0
     for i, benchmark in enumerate(material.benchmarks):
@@ -52,6 +53,11 @@ def sections(material: Material) -> Iterator[Section]:
         where = where_of(benchmark, benchmark.origin)
         if risks := {m: np.mean(e.risks, axis=0) for m, e in evidence.items() if e.risks}:
             risk_curves.append(selective.draw(risks, styles, f"{name}-risk", where))
+        if errors := {
+            m: np.mean(e.squared_errors, axis=0) for m, e in evidence.items() if e.squared_errors
+        }:
+            drawn = selective.draw_squared_errors(errors, styles, f"{name}-errors", where)
+            error_curves.append(drawn)
         if observed:
             distinct = min(_distinct(benchmark, e) for e in evidence.values() if e.observed)
             drawn = quantiles.draw(observed, styles, f"{name}-quantiles", where, distinct)
@@ -62,6 +68,13 @@ def sections(material: Material) -> Iterator[Section]:
         "a curve and the steeper its fall to the left, the better confidence separates errors "
         "from correct predictions.",
         risk_curves,
+    )
+    galleries += figures(
+        "Squared error and coverage",
+        "The mean squared error of the test points with the least predicted variance, averaged "
+        "over runs, in percent of that of all points. The lower a curve, the better predicted "
+        "variances tell large errors from small ones; equal variances everywhere give 100 %.",
+        error_curves,
     )
     galleries += figures(
         "Calibration of quantiles",
