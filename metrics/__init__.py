@@ -147,9 +147,6 @@ _TABLE = (
         ),
         Metric("aurc", _at("selective:aurc"), "fraction", False),
         Metric("augrc", _at("selective:augrc"), "fraction", False),
-        Metric("cost_with_rejection", _at("decisions:cost_with_rejection"), "cost", False),
-        Metric("cost_of_kind", _at("decisions:cost_of_kind"), "cost", False),
-        Metric("cost_of_distance", _at("decisions:cost_of_distance"), "cost", False),
         # Targets 1 are out of distribution.
         Metric("auroc_ood", _by("uncertainty:entropy", "separation:auroc"), "fraction", True),
         Metric(
@@ -189,24 +186,6 @@ _TABLE = (
         Metric("aupr_in", _by("uncertainty:entropy", "separation:aupr_in"), "fraction", True),
         Metric("fpr95_in", _by("uncertainty:entropy", "separation:fpr95_in"), "fraction", False),
         Metric("fpr95_out", _by("uncertainty:entropy", "separation:fpr95_out"), "fraction", False),
-    ),
-    # Batches of ten points: the need of draws is stated with a reason by the metrics.
-    Metric(
-        "joint_log_loss",
-        _at("joint.log_loss:joint_log_loss"),
-        "nats_per_batch",
-        False,
-        limits=INFINITE,
-    ),
-    Metric(
-        "joint_log_loss_dyadic",
-        _at("joint.log_loss:dyadic_joint_log_loss"),
-        "nats_per_batch",
-        False,
-        limits=INFINITE,
-    ),
-    Metric(
-        "joint_energy_score", _at("joint.energy_score:joint_energy_score"), "target_units", False
     ),
     *needing(
         MEAN,
@@ -275,6 +254,36 @@ _TABLE = (
             "sharpness_root", _of("coverage:root_sharpness"), "target_units", None, limits=INFINITE
         ),
     ),
+    Metric("mae_median", _at("coverage:absolute_error_of_median"), "target_units", False),
+    # At the levels that the prediction states.
+    *needing(
+        QUANTILE_GRID, Metric("pinball", _at("quantiles:pinball_loss"), "target_units", False)
+    ),
+    *needing(
+        INTERVAL,
+        Metric("interval_coverage", _at("sets:stated_interval_coverage"), "fraction", None),
+        Metric(
+            "interval_width",
+            _of("sets:stated_interval_width"),
+            "target_units",
+            None,
+            limits=INFINITE,
+        ),
+        Metric(
+            "interval_score", _at("sets:interval_score"), "target_units", False, limits=INFINITE
+        ),
+    ),
+    *needing(
+        CLASS_SET,
+        Metric("set_coverage", _at("sets:set_coverage"), "fraction", None),
+        Metric("set_size", _of("sets:set_size"), "classes", None),
+    ),
+    *needing(
+        PROBABILITIES,
+        Metric("cost_with_rejection", _at("decisions:cost_with_rejection"), "cost", False),
+        Metric("cost_of_kind", _at("decisions:cost_of_kind"), "cost", False),
+        Metric("cost_of_distance", _at("decisions:cost_of_distance"), "cost", False),
+    ),
     *needing(
         MOMENTS,
         Metric(
@@ -304,29 +313,23 @@ _TABLE = (
         False,
         limits=INFINITE,
     ),
-    Metric("mae_median", _at("coverage:absolute_error_of_median"), "target_units", False),
-    # At the levels that the prediction states.
-    *needing(
-        QUANTILE_GRID, Metric("pinball", _at("quantiles:pinball_loss"), "target_units", False)
+    # Batches of ten points: the need of draws is stated with a reason by the metrics.
+    Metric(
+        "joint_log_loss",
+        _at("joint.log_loss:joint_log_loss"),
+        "nats_per_batch",
+        False,
+        limits=INFINITE,
     ),
-    *needing(
-        INTERVAL,
-        Metric("interval_coverage", _at("sets:stated_interval_coverage"), "fraction", None),
-        Metric(
-            "interval_width",
-            _of("sets:stated_interval_width"),
-            "target_units",
-            None,
-            limits=INFINITE,
-        ),
-        Metric(
-            "interval_score", _at("sets:interval_score"), "target_units", False, limits=INFINITE
-        ),
+    Metric(
+        "joint_log_loss_dyadic",
+        _at("joint.log_loss:dyadic_joint_log_loss"),
+        "nats_per_batch",
+        False,
+        limits=INFINITE,
     ),
-    *needing(
-        CLASS_SET,
-        Metric("set_coverage", _at("sets:set_coverage"), "fraction", None),
-        Metric("set_size", _of("sets:set_size"), "classes", None),
+    Metric(
+        "joint_energy_score", _at("joint.energy_score:joint_energy_score"), "target_units", False
     ),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _TABLE}

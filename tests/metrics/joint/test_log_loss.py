@@ -157,3 +157,20 @@ def test_marginal_kinds_keep_their_kind_when_rescaled_and_mixed():
     parts = MarginalGaussian(torch.zeros(2, 5, 1), torch.ones(2, 5, 1))
     assert type(parts.rescaled(1.0, 2.0)) is MarginalGaussian
     assert type(mixture([parts, parts])) is MarginalGaussian
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ([[0, 0], [1, 2], [-1, -1], [2, 1]], -2.801577210573726),
+        ([[0, 1], [1, 0], [-1, 0]], -1.847931672518469),
+    ],
+)
+def test_two_targets_have_the_joint_density_of_the_specifications_example(means, expected):
+    """Eight other points at which all draws agree make up the batch (specs/truth.md, vector 5)."""
+    certain = torch.zeros(len(means), 8, dtype=torch.float64)
+    rows = torch.cat([torch.tensor(means, dtype=torch.float64), certain], 1)[..., None]
+    prediction = GaussianPredictive(rows, torch.full_like(rows, 0.25))
+    target = torch.tensor([0.5, 0.5] + 8 * [0.0], dtype=torch.float64)[:, None]
+    others = 8 * math.log(0.5 * math.sqrt(2 * math.pi))
+    assert joint_log_loss(prediction, target).item() == pytest.approx(others - expected, rel=1e-12)
