@@ -11,11 +11,15 @@ from bnnbench.metrics.base import Metric, value
 
 __all__ = [
     "ATTACKED",
+    "CIFAR10_COSTS",
     "CLASSIFICATION",
+    "DIGIT_COSTS",
     "DIRICHLET",
     "DIRICHLET_OUT_OF_DISTRIBUTION",
     "DISTANCES",
     "INTERVALS",
+    "JOINT",
+    "JOINT_REGRESSION",
     "LISTED",
     "METRICS",
     "OUT_OF_DISTRIBUTION",
@@ -274,6 +278,59 @@ _TABLE = (
         Metric("set_coverage", _at("sets:set_coverage"), "fraction", None),
         Metric("set_size", _of("sets:set_size"), "classes", None),
     ),
+    *needing(
+        PROBABILITIES,
+        Metric("cost_with_rejection", _at("decisions:cost_with_rejection"), "cost", False),
+        Metric("cost_of_kind", _at("decisions:cost_of_kind"), "cost", False),
+        Metric("cost_of_distance", _at("decisions:cost_of_distance"), "cost", False),
+    ),
+    *needing(
+        MOMENTS,
+        Metric(
+            "aurc_squared_error",
+            _at("selective:squared_error_aurc"),
+            "target_units_squared",
+            False,
+        ),
+        Metric(
+            "aurc_squared_error_excess",
+            _at("selective:excess_squared_error_aurc"),
+            "target_units_squared",
+            False,
+        ),
+    ),
+    Metric(
+        "newsvendor_90",
+        _at("decisions:newsvendor_cost", level=0.9),
+        "target_units",
+        False,
+        limits=INFINITE,
+    ),
+    Metric(
+        "newsvendor_10",
+        _at("decisions:newsvendor_cost", level=0.1),
+        "target_units",
+        False,
+        limits=INFINITE,
+    ),
+    # Batches of ten points: the need of draws is stated with a reason by the metrics.
+    Metric(
+        "joint_log_loss",
+        _at("joint.log_loss:joint_log_loss"),
+        "nats_per_batch",
+        False,
+        limits=INFINITE,
+    ),
+    Metric(
+        "joint_log_loss_dyadic",
+        _at("joint.log_loss:dyadic_joint_log_loss"),
+        "nats_per_batch",
+        False,
+        limits=INFINITE,
+    ),
+    Metric(
+        "joint_energy_score", _at("joint.energy_score:joint_energy_score"), "target_units", False
+    ),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _TABLE}
 
@@ -316,7 +373,13 @@ CLASSIFICATION = (
     "accuracy", "nll", "brier", "ece",
     "top5_accuracy", "log_likelihood", "ece_min_variance", "ece_paper000", "ece_adaptive",
     "ece_classwise", "mce", "entropy", "expected_entropy", "mutual_information", "aurc", "augrc",
+    "cost_with_rejection",
 )  # fmt: skip
+JOINT = ("joint_log_loss", "joint_log_loss_dyadic")
+JOINT_REGRESSION = (*JOINT, "joint_energy_score")
+"""Scores of batches of points; not answered without draws that are functions of the input."""
+CIFAR10_COSTS, DIGIT_COSTS = ("cost_of_kind",), ("cost_of_distance",)
+"""Costs of decisions about the classes of CIFAR-10, and about classes that are numbers."""
 ROBUSTNESS = (
     "accuracy", "nll", "log_odds_of_errors_median", "log_odds_of_errors", "ece", "entropy",
 )  # fmt: skip
@@ -333,7 +396,8 @@ REGRESSION = (
     "rmse", "log_likelihood", "crps", "picp_90",
     "mae", "log_likelihood_standardised", "log_likelihood_gaussian", "picp_50", "picp_95",
     "mpiw_50", "mpiw_90", "mpiw_95", "calibration_error", "calibration_mae", "sharpness",
-    "sharpness_root",
+    "sharpness_root", "aurc_squared_error", "aurc_squared_error_excess", "newsvendor_90",
+    "newsvendor_10",
 )  # fmt: skip
 QUANTILES = (
     "crps", "pinball", "mae_median", "picp_90",

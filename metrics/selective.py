@@ -1,21 +1,22 @@
-"""Selective prediction: errors that remain when the least confident points are rejected."""
+"""Selective prediction: errors that remain when the most uncertain points are rejected."""
 
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float64, Int
+from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from bnnbench.methods.predictions.base import HasProbabilities
+from bnnbench.methods.predictions.base import HasMoments, HasProbabilities
 from bnnbench.metrics.scores import accuracy
 from bnnbench.metrics.uncertainty import confidence
 
 
 @dataclass(frozen=True)
 class RiskCoverageCurve:
-    """Risks when the k most confident points are accepted, for k = 1, ..., N.
+    """Risks when the k most certain points are accepted, for k = 1, ..., N.
 
-    `risk` is the share of errors among the accepted; `generalised_risk` among all points.
+    `risk` is the mean loss among the accepted; `generalised_risk` is their total loss over N. The
+    loss is 1 for a wrong class, and the squared error of a real target.
     """
 
     coverage: Float64[Tensor, " points"]
@@ -26,16 +27,11 @@ class RiskCoverageCurve:
 def risk_coverage_curve(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> RiskCoverageCurve:
-    """Return the curve; points of equal confidence are accepted in random order, on average.
+    """Return the curve of errors; points of equal confidence are in random order, on average.
 
     Source: Geifman and El-Yaniv (2017), "Selective classification for deep neural networks".
     """
-    top, group = (-confidence(prediction)).unique(return_inverse=True)
-    count = group.bincount(minlength=len(top))
-    share = group.bincount(1 - accuracy(prediction, target), minlength=len(top)) / count
-    errors = share.repeat_interleave(count).cumsum(0)
-    accepted = torch.arange(1, len(errors) + 1, dtype=errors.dtype, device=errors.device)
-    return RiskCoverageCurve(accepted / len(errors), errors / accepted, errors / len(errors))
+    return _curve(-confidence(prediction), 1 - accuracy(prediction, target))
 
 
 def aurc(prediction: HasProbabilities, target: Int[Tensor, " points"]) -> Float64[Tensor, ""]:
@@ -56,3 +52,52 @@ def augrc(prediction: HasProbabilities, target: Int[Tensor, " points"]) -> Float
     """
     risk = risk_coverage_curve(prediction, target).generalised_risk
     return (risk.sum() - risk[-1] / 2) / len(risk)
+
+
+def squared_error_curve(
+    prediction: HasMoments, target: Float[Tensor, "points outputs"]
+) -> RiskCoverageCurve:
+    """Return the curve of squared errors in squared target units, least predicted variance first.
+
+    Errors and variances are averaged over outputs; points of equal variance are in random order, on
+    average.
+    """
+    return _curve(prediction.variance.double().mean(1), _squared_error(prediction, target))
+
+
+def squared_error_aurc(
+    prediction: HasMoments, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, ""]:
+    """Return the mean selective squared error over k = 1, ..., N, in squared target units.
+
+    The area of Geifman, Uziel and El-Yaniv (2019), with squared errors in place of errors.
+    """
+    return squared_error_curve(prediction, target).risk.mean()
+
+
+def excess_squared_error_aurc(
+    prediction: HasMoments, target: Float[Tensor, "points outputs"]
+) -> Float64[Tensor, ""]:
+    """Return the area less that of an oracle, which rejects the largest errors first.
+
+    In squared target units; 0 where larger predicted variances always go with larger errors.
+    Source: Geifman, Uziel and El-Yaniv (2019) (E-AURC).
+    """
+    error = _squared_error(prediction, target)
+    return squared_error_aurc(prediction, target) - _curve(error, error).risk.mean()
+
+
+def _squared_error(prediction: HasMoments, target: Tensor) -> Float64[Tensor, " points"]:
+    return (prediction.mean.double() - target.double()).square().mean(1)
+
+
+def _curve(
+    uncertainty: Float64[Tensor, " points"], loss: Float64[Tensor, " points"]
+) -> RiskCoverageCurve:
+    """Return the curve, the loss of points of equal uncertainty being shared among them."""
+    levels, group = uncertainty.unique(return_inverse=True)
+    count = group.bincount(minlength=len(levels))
+    share = group.bincount(loss, minlength=len(levels)) / count
+    total = share.repeat_interleave(count).cumsum(0)
+    accepted = torch.arange(1, len(total) + 1, dtype=total.dtype, device=total.device)
+    return RiskCoverageCurve(accepted / len(total), total / accepted, total / len(total))

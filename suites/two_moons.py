@@ -16,6 +16,7 @@ from bnnbench.metrics import (
     CLASSIFICATION,
     DIRICHLET,
     DIRICHLET_OUT_OF_DISTRIBUTION,
+    JOINT,
     OUT_OF_DISTRIBUTION,
 )
 from bnnbench.suites.engine.command.cli import main
@@ -48,7 +49,7 @@ PAPER = Suite(
         for name, prior in PRIORS.items()
     },
     evaluations=(
-        Evaluation(Clean(), (*CLASSIFICATION, *DIRICHLET)),
+        Evaluation(Clean(), (*CLASSIFICATION, *DIRICHLET, *JOINT)),
         # Far: half a unit from all training points, two and a half deviations of their noise.
         Evaluation(
             Plane(LOW, HIGH, 0.05, distance=0.5),

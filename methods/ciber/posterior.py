@@ -12,7 +12,8 @@ from bnnbench.methods.base import require_classifier
 from bnnbench.methods.ciber.classes import ClassWeights, log_probabilities
 from bnnbench.methods.ciber.collapse import NO_FLOOR, Collapse, collapsed
 from bnnbench.methods.ciber.samples import Samples
-from bnnbench.methods.predictions.predictive import CategoricalPredictive, Predictive
+from bnnbench.methods.predictions.marginals import MarginalCategorical
+from bnnbench.methods.predictions.predictive import Predictive
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class CollapsedPosterior:
     ) -> Predictive:
         """Return the mixture over samples; the stream is not used."""
         if isinstance(self.samples.likelihood, Categorical):
-            return CategoricalPredictive(log_probabilities(self.samples, self.classes, inputs))
+            return MarginalCategorical(log_probabilities(self.samples, self.classes, inputs))
         return collapsed(self.samples, self.collapse, inputs, self.ratio).with_floor(*self.floor)
 
     def log_probs(

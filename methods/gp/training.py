@@ -19,7 +19,7 @@ from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.training import Schedule, check_descent, learning_rate_factor
 from bnnbench.methods.gp.package import import_gpytorch
-from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.predictions.marginals import MarginalGaussian
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class GpPosterior:
     @torch.no_grad()
     def predict(
         self, inputs: Float[Tensor, "points features"], rng: torch.Generator
-    ) -> GaussianPredictive:
+    ) -> MarginalGaussian:
         """Return one Gaussian per point and draw; without hidden processes there is one draw."""
         standard = _standard(rng, self.draws, 1, self.model.hidden)
         means, variances = [], []
@@ -90,7 +90,7 @@ class GpPosterior:
                 mean, variance = self.model.latent(points.double(), standard)
             means.append(mean.unsqueeze(2))
             variances.append(variance.unsqueeze(2) + self.model.noise_variance())
-        return GaussianPredictive(torch.cat(means, 1), torch.cat(variances, 1))
+        return MarginalGaussian(torch.cat(means, 1), torch.cat(variances, 1))
 
 
 def require_single_target(problem: Problem, method: object) -> float | None:

@@ -6,6 +6,8 @@ PREDICTIVES: Mapping[str, str] = {
     "categorical": "bnnbench.methods.predictions.predictive:CategoricalPredictive",
     "categorical_summary": "bnnbench.methods.predictions.predictive:CategoricalSummary",
     "gaussian": "bnnbench.methods.predictions.predictive:GaussianPredictive",
+    "categorical_marginals": "bnnbench.methods.predictions.marginals:MarginalCategorical",
+    "gaussian_marginals": "bnnbench.methods.predictions.marginals:MarginalGaussian",
     "student": "bnnbench.methods.predictions.student:StudentPredictive",
     "quantiles": "bnnbench.methods.predictions.quantiles:QuantilePredictive",
     "interval": "bnnbench.methods.predictions.sets:IntervalPredictive",

@@ -132,6 +132,16 @@ class HasSpread(HasProbabilities, Protocol):
 
 
 @runtime_checkable
+class HasDrawLogProbs(Protocol):
+    """A predictive with the log probability of each target under each of its draws.
+
+    A draw is one function of the input, under which targets of several points are independent.
+    """
+
+    def draw_log_probs(self, target: Any) -> Float[Tensor, "draws points"]: ...
+
+
+@runtime_checkable
 class HasQuantiles(Protocol):
     """A predictive with quantiles on a grid of levels, and nothing between them."""
 

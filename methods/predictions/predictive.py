@@ -86,6 +86,11 @@ class CategoricalPredictive(Packed):
         """Return the log predictive probability of each target."""
         return self.mixture_log_probs.gather(1, target.long()[:, None]).squeeze(1)
 
+    def draw_log_probs(self, target: Int[Tensor, " points"]) -> Float[Tensor, "draws points"]:
+        """Return the log probability of each target under each draw, in float64."""
+        index = target.long()[None, :, None].expand(len(self.log_probs), -1, 1)
+        return self.log_probs.gather(2, index).squeeze(2).double()
+
     def summary(self) -> "CategoricalSummary":
         """Return the summary that remains without the single draws."""
         return CategoricalSummary(
@@ -167,6 +172,12 @@ class GaussianPredictive(Packed):
             [_log_mean_exp(_log_density(*piece).sum(-1)) for piece in self._pieces(target)]
         )
 
+    def draw_log_probs(
+        self, target: Float[Tensor, "points outputs"]
+    ) -> Float[Tensor, "draws points"]:
+        """Return the log density of each target under each draw, in float64."""
+        return torch.cat([_log_density(*piece).sum(-1) for piece in self._pieces(target)], 1)
+
     def cdf(self, target: Float[Tensor, "points outputs"]) -> Float[Tensor, "points outputs"]:
         """Return P(y ≤ target) of each output."""
         return torch.cat([_cdf(*piece).mean(0) for piece in self._pieces(target)])
@@ -183,9 +194,7 @@ class GaussianPredictive(Packed):
 
     def rescaled(self, mean: float, std: float) -> "GaussianPredictive":
         """Return the distribution of mean + std * y."""
-        return GaussianPredictive(
-            mean + std * self.means.double(), std**2 * self.variances.double()
-        )
+        return type(self)(mean + std * self.means.double(), std**2 * self.variances.double())
 
 
 def _log_density(target: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
@@ -209,9 +218,9 @@ def mixture(predictives: Sequence[Predictive]) -> Predictive:
     Raises TypeError for predictives whose mixture has no class of its own.
     """
     if _are(predictives, CategoricalPredictive):
-        return CategoricalPredictive(torch.cat([p.log_probs for p in predictives]))
+        return type(predictives[0])(torch.cat([p.log_probs for p in predictives]))
     if _are(predictives, GaussianPredictive):
-        return GaussianPredictive(
+        return type(predictives[0])(
             torch.cat([p.means for p in predictives]), torch.cat([p.variances for p in predictives])
         )
     kinds = {type(predictive) for predictive in predictives}
@@ -222,4 +231,5 @@ _Kind = TypeVar("_Kind")
 
 
 def _are(predictives: Sequence[object], kind: type[_Kind]) -> TypeGuard[Sequence[_Kind]]:
-    return {type(predictive) for predictive in predictives} == {kind}
+    kinds = {type(predictive) for predictive in predictives}
+    return len(kinds) == 1 and issubclass(kinds.pop(), kind)

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from bnnbench.datasets.conditions.condition_names import CLEAN
-from bnnbench.methods.predictions.base import HasCdf, HasProbabilities, Predictive
+from bnnbench.methods.predictions.base import HasCdf, HasMoments, HasProbabilities, Predictive
 from bnnbench.metrics.calibration import BINS, reliability_curve
 from bnnbench.metrics.coverage import CALIBRATION_LEVELS, calibration_curve
-from bnnbench.metrics.selective import risk_coverage_curve
+from bnnbench.metrics.selective import risk_coverage_curve, squared_error_curve
 from bnnbench.metrics.uncertainty import entropy
 from bnnbench.reports.read.merge import predictions_path
 from bnnbench.suites.engine.run.packing import NotImported
@@ -56,10 +56,15 @@ class Evidence:
     """Statistics of the predictions of one method on one data set."""
 
     runs: int = 0
+    folds: set[int] = field(default_factory=set)
+    points: int = 0
+    """The number of predictions under the main condition, over all runs."""
     reliability: Reliability | None = None
     separation: dict[str, Separation] = field(default_factory=dict)
     risks: list[np.ndarray] = field(default_factory=list)
     """per run, the share of errors among the accepted at each of `COVERAGES`"""
+    squared_errors: list[np.ndarray] = field(default_factory=list)
+    """per run, the mean squared error of the accepted at each of `COVERAGES`"""
     observed: list[np.ndarray] = field(default_factory=list)
     """per run, the share of targets below each of `CALIBRATION_LEVELS`"""
     absent: int = 0
@@ -68,6 +73,11 @@ class Evidence:
     """key and reason of runs whose predictions could not be read"""
     not_imported: list[tuple[str, str]] = field(default_factory=list)
     """key and reason of runs whose class of predictions this process has not imported"""
+
+    @property
+    def distinct_points(self) -> float:
+        """The number of test points of all folds, those of several seeds counted once."""
+        return self.points * len(self.folds) / self.runs if self.runs else 0.0
 
     def add(
         self,
@@ -83,6 +93,7 @@ class Evidence:
         targets are 1 for out-of-distribution data. Predictions without probabilities or a cdf
         are ignored.
         """
+        self.points += len(prediction) if condition == main else 0
         if isinstance(prediction, HasProbabilities):
             if prediction.mixture_log_probs.isnan().any():
                 raise ValueError(f"NaN among the predictions of {condition}")
@@ -100,6 +111,9 @@ class Evidence:
             if np.isnan(observed).any():
                 raise ValueError(f"NaN among the predictions of {condition}")
             self.observed.append(observed)
+            if isinstance(prediction, HasMoments):
+                curve_of_errors = squared_error_curve(prediction, targets)
+                self.squared_errors.append(at_coverages(curve_of_errors.risk.numpy()))
 
 
 def gather(
@@ -115,6 +129,7 @@ def gather(
             for condition, (prediction, targets) in store.predictions(record.key).items():
                 evidence.add(condition, prediction, targets, main, outside)
             evidence.runs += 1
+            evidence.folds.add(record.fold)
         except FileNotFoundError:
             evidence.absent += 1
         except NotImported as reason:
@@ -141,7 +156,11 @@ def _add_reliability(
 
 def risk(prediction: HasProbabilities, targets: torch.Tensor) -> np.ndarray:
     """Return the share of errors among the accepted at each of `COVERAGES`, at least one point."""
-    risks = risk_coverage_curve(prediction, targets).risk.numpy()
+    return at_coverages(risk_coverage_curve(prediction, targets).risk.numpy())
+
+
+def at_coverages(risks: np.ndarray) -> np.ndarray:
+    """Return the risks of k = 1, ..., N accepted points at each of `COVERAGES`."""
     accepted = np.maximum(1, np.round(COVERAGES * len(risks)).astype(int))
     return risks[accepted - 1]
 

@@ -4,28 +4,52 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bnnbench.reports.figures.canvas import Drawing, diagonal, drawing, svg
+from bnnbench.metrics.bands import consistency_band
+from bnnbench.reports.figures.canvas import FAINT, Drawing, diagonal, drawing, svg
 from bnnbench.reports.figures.evidence import levels
 from bnnbench.reports.style.palette import Style
 
 
 def draw(
-    curves: Mapping[str, np.ndarray], styles: Mapping[str, Style], identifier: str, where: str
+    curves: Mapping[str, np.ndarray],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+    distinct: float | None = None,
 ) -> Drawing:
-    """Return one calibration curve per method, given as observed shares at `levels()`."""
+    """Return one calibration curve per method, given as observed shares at `levels()`.
+
+    Its band is where the whole curve of a calibrated method lies, of `distinct` points; without
+    their number there is none.
+    """
     expected = levels()
+    low, high = consistency_band(expected[1:-1], np.full(len(expected) - 2, float(distinct or 0)))
     with drawing(2.14) as figure:
         axes = figure.subplots()
+        if distinct:
+            axes.fill_between(expected, np.concatenate([[0], low, [1]]),
+                              np.concatenate([[0], high, [1]]), color=FAINT, alpha=0.55,
+                              linewidth=0, zorder=0)  # fmt: skip
         diagonal(axes)
-        farthest = []
+        farthest, outside = [], []
         for method, observed in curves.items():
             style = styles[method]
             axes.plot(expected, observed, color=style.colour, marker=style.marker, markersize=2.6,
                       linewidth=1.3, dashes=style.dash or (None, None))  # fmt: skip
             farthest.append(f"{method} {np.abs(observed - expected).max():.2f}")
+            if ((observed[1:-1] < low) | (observed[1:-1] > high)).any():
+                outside.append(method)
         axes.set(xlabel="expected share", ylabel="observed share", aspect="equal")
         description = (
             f"Calibration of predictive quantiles on {where}. Largest distance between observed "
             f"and expected share: {'; '.join(farthest)}."
         )
-        return Drawing(svg(figure, identifier, description), where)
+        caption = ""
+        if distinct:
+            caption = f"{len(outside)} of {len(curves)} methods leave the band"
+            description += f" Outside the band of calibrated predictions: {_listed(outside)}."
+        return Drawing(svg(figure, identifier, description), where, caption)
+
+
+def _listed(methods: list[str]) -> str:
+    return ", ".join(methods) if methods else "none"

@@ -2,21 +2,38 @@
 
 import numpy as np
 
+from bnnbench.metrics.bands import consistency_band
 from bnnbench.reports.figures.canvas import FAINT, Drawing, diagonal, drawing, svg
 from bnnbench.reports.figures.evidence import Reliability
 from bnnbench.reports.style.palette import Style
 
 
-def draw(method: str, pooled: Reliability, style: Style, identifier: str, where: str) -> Drawing:
-    """Return the reliability diagram of a method, with the shares of predictions below."""
+def draw(
+    method: str,
+    pooled: Reliability,
+    style: Style,
+    identifier: str,
+    where: str,
+    distinct: float | None = None,
+) -> Drawing:
+    """Return the reliability diagram of a method, with the shares of predictions below.
+
+    Its band is where all bins of a calibrated method lie at once, of `distinct` points; by
+    default, of as many as there are predictions.
+    """
     full = pooled.count > 0
     count = pooled.count[full]
     confidence, accuracy = pooled.confidence[full] / count, pooled.hits[full] / count
     error = float((count * np.abs(accuracy - confidence)).sum() / count.sum())
     edges = np.linspace(0, 1, len(pooled.count) + 1)
+    share = 1.0 if distinct is None else min(1.0, distinct / count.sum())
+    low, high = consistency_band(confidence, share * count)
+    outside = int(((accuracy < low) | (accuracy > high)).sum())
     with drawing(2.75) as figure:
         curve, bars = figure.subplots(2, 1, sharex=True, height_ratios=[3.4, 1])
         figure.align_ylabels([curve, bars])
+        curve.bar(edges[:-1][full], high - low, width=np.diff(edges)[full], bottom=low,
+                  align="edge", color=FAINT, alpha=0.55, linewidth=0, zorder=0)  # fmt: skip
         diagonal(curve)
         curve.vlines(confidence, confidence, accuracy, color=style.colour, alpha=0.35, lw=1.2)
         curve.plot(confidence, accuracy, color=style.colour, marker="o", markersize=3.2)
@@ -31,9 +48,13 @@ def draw(method: str, pooled: Reliability, style: Style, identifier: str, where:
             f"Reliability diagram of {method} on {where}: expected calibration error "
             f"{error:.3f} over {count.sum():.0f} predictions; "
             f"mean confidence {(count * confidence).sum() / count.sum():.3f}, "
-            f"accuracy {(count * accuracy).sum() / count.sum():.3f}."
+            f"accuracy {(count * accuracy).sum() / count.sum():.3f}. "
+            f"{outside} of {len(count)} bins lie outside the band of calibrated predictions."
         )
-        caption = f"{count.sum():,.0f} predictions, ECE {error:.3f}"
+        caption = (
+            f"{count.sum():,.0f} predictions, ECE {error:.3f}; "
+            f"{outside} of {len(count)} bins outside the band"
+        )
         return Drawing(svg(figure, identifier, description), method, caption)
 
 

@@ -1,4 +1,4 @@
-"""The errors that remain when the least confident predictions are rejected."""
+"""The errors that remain when the most uncertain predictions are rejected."""
 
 from collections.abc import Mapping
 
@@ -17,6 +17,33 @@ def draw(
     where: str,
 ) -> Drawing:
     """Return one curve per method: the share of errors among the accepted, at `COVERAGES`."""
+    what = "Errors in percent among the most confident half and among all"
+    return _drawn(risks, styles, identifier, where, "errors among them, %", what)
+
+
+def draw_squared_errors(
+    risks: Mapping[str, Float[np.ndarray, " coverages"]],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+) -> Drawing:
+    """Return one curve per method: the mean squared error among the accepted, at `COVERAGES`.
+
+    It is divided by that of all points, so that methods of any accuracy can be compared.
+    """
+    shares = {method: risk / risk[-1] for method, risk in risks.items() if risk[-1] > 0}
+    what = "Squared error, in percent of that of all points, of the surest half and of all"
+    return _drawn(shares, styles, identifier, where, "squared error, % of all", what)
+
+
+def _drawn(
+    risks: Mapping[str, np.ndarray],
+    styles: Mapping[str, Style],
+    identifier: str,
+    where: str,
+    label: str,
+    what: str,
+) -> Drawing:
     with drawing(2.0, left=0.46) as figure:
         axes = figure.subplots()
         axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
@@ -28,11 +55,8 @@ def draw(
             axes.plot(100 * COVERAGES, 100 * risk, color=style.colour, linewidth=1.3,
                       dashes=style.dash or (None, None))  # fmt: skip
             listed.append(f"{method} {100 * risk[half]:.3g} and {100 * risk[-1]:.3g}")
-        axes.set(xlabel="accepted, %", ylabel="errors among them, %", xlim=(0, 100))
+        axes.set(xlabel="accepted, %", ylabel=label, xlim=(0, 100))
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="both", nbins=5)
-        description = (
-            f"Risk against coverage on {where}. Errors in percent among the most confident half "
-            f"and among all: {'; '.join(listed)}."
-        )
+        description = f"Risk against coverage on {where}. {what}: {'; '.join(listed)}."
         return Drawing(svg(figure, identifier, description), where)

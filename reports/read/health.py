@@ -24,12 +24,18 @@ def _unknown(facts: Sequence[Mapping[str, object]]) -> str:
 
 
 def _twins(facts: Sequence[Mapping[str, object]]) -> str:
+    counts = twin_counts(facts)
+    return f"{counts} test rows have an exact twin in training" if counts else ""
+
+
+def twin_counts(facts: Sequence[Mapping[str, object]]) -> str:
+    """Return the number of test rows with a twin, as "3 to 5 of 100"; "" where there is none."""
     counts = [_twin_count(fold) for fold in facts]
     rows = {n for fold in facts if isinstance(n := fold.get("test_rows"), int)}
     if not any(counts):
         return ""
     of = f" of {_number(rows.pop())}" if len(rows) == 1 else ""
-    return f"{_range(counts)}{of} test rows have an exact twin in training"
+    return f"{_range(counts)}{of}"
 
 
 def _twin_count(fold: Mapping[str, object]) -> int:

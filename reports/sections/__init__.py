@@ -21,6 +21,7 @@ SECTIONS = (
     "coverage",
     "predictions",
     "distances",
+    "agreement",
     "costs",
 )
 """Modules in this folder, in the order of a page."""

@@ -105,6 +105,8 @@ class Section:
     galleries: tuple[Gallery, ...] = ()
     damage: tuple[Damage, ...] = ()
     """Runs whose predictions cannot be read."""
+    last: bool = False
+    """True if it follows the tables of the data sets."""
     absent: int = 0
     """The number of completed runs without predictions in the store."""
 

@@ -45,7 +45,10 @@ def condition_table(
 
 
 def _unanswered(benchmark: Benchmark, condition: str, metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the reasons why methods are not scored by metrics of a table, a line for each."""
+    """Return the reasons why methods are not scored by metrics of a table, a line for each.
+
+    Methods that share a reason and metrics share a line.
+    """
     blamed: dict[tuple[str, str], dict[str, None]] = {}
     for method, runs in benchmark.runs.items():
         for record in runs:
@@ -53,7 +56,10 @@ def _unanswered(benchmark: Benchmark, condition: str, metrics: Sequence[str]) ->
             for name in metrics:
                 if name in reasons:
                     blamed.setdefault((method, reasons[name]), {})[labels.metric(name)] = None
-    return tuple(f"{who} by {', '.join(by)}: {why}" for (who, why), by in blamed.items())
+    shared: dict[tuple[str, str], list[str]] = {}
+    for (who, why), by in blamed.items():
+        shared.setdefault((", ".join(by), why), []).append(who)
+    return tuple(f"{', '.join(who)} by {by}: {why}" for (by, why), who in shared.items())
 
 
 def diagnostics_table(benchmark: Benchmark, methods: Sequence[str]) -> Table:

@@ -17,6 +17,11 @@ from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.store import Store
 
+BAND = (
+    "The grey band holds {} of a calibrated method with probability 95 %, for as many test points "
+    "as there are; several seeds on the same points count once."
+)
+
 
 def sections(material: Material) -> Iterator[Section]:
     """Yield the figures of predictions; fits of a family of networks are in another section."""
@@ -25,6 +30,7 @@ def sections(material: Material) -> Iterator[Section]:
     galleries: list[Gallery] = []
     quantile_curves: list[Drawing] = []
     risk_curves: list[Drawing] = []
+    error_curves: list[Drawing] = []
     damage: list[Damage] = []
     absent = 0
     for i, benchmark in enumerate(material.benchmarks):
@@ -47,8 +53,15 @@ def sections(material: Material) -> Iterator[Section]:
         where = where_of(benchmark, benchmark.origin)
         if risks := {m: np.mean(e.risks, axis=0) for m, e in evidence.items() if e.risks}:
             risk_curves.append(selective.draw(risks, styles, f"{name}-risk", where))
+        if errors := {
+            m: np.mean(e.squared_errors, axis=0) for m, e in evidence.items() if e.squared_errors
+        }:
+            drawn = selective.draw_squared_errors(errors, styles, f"{name}-errors", where)
+            error_curves.append(drawn)
         if observed:
-            quantile_curves.append(quantiles.draw(observed, styles, f"{name}-quantiles", where))
+            distinct = min(_distinct(benchmark, e) for e in evidence.values() if e.observed)
+            drawn = quantiles.draw(observed, styles, f"{name}-quantiles", where, distinct)
+            quantile_curves.append(drawn)
     galleries += figures(
         "Risk and coverage",
         "The share of errors among the most confident predictions, averaged over runs. The lower "
@@ -57,9 +70,16 @@ def sections(material: Material) -> Iterator[Section]:
         risk_curves,
     )
     galleries += figures(
+        "Squared error and coverage",
+        "The mean squared error of the test points with the least predicted variance, averaged "
+        "over runs, in percent of that of all points. The lower a curve, the better predicted "
+        "variances tell large errors from small ones; equal variances everywhere give 100 %.",
+        error_curves,
+    )
+    galleries += figures(
         "Calibration of quantiles",
         "The share of test targets below each predictive quantile, averaged over runs. "
-        "Calibrated quantiles lie on the diagonal.",
+        f"Calibrated quantiles lie on the diagonal. {BAND.format('the whole curve')}",
         quantile_curves,
     )
     yield Section(galleries=tuple(galleries), damage=tuple(damage), absent=absent)
@@ -89,13 +109,21 @@ def _reliability(
 ) -> list[Gallery]:
     where = where_of(benchmark, benchmark.origin)
     drawings = tuple(
-        reliability.draw(method, e.reliability, styles[method], f"{name}-reliable-{k}", where)
+        reliability.draw(
+            method,
+            e.reliability,
+            styles[method],
+            f"{name}-reliable-{k}",
+            where,
+            _distinct(benchmark, e),
+        )
         for k, (method, e) in enumerate(evidence.items())
         if e.reliability is not None
     )
     about = (
         "The accuracy of predictions by their confidence, and below it the share of predictions. "
-        f"Under the diagonal a method is overconfident. {_pooled(benchmark, evidence)}"
+        f"Under the diagonal a method is overconfident. {_pooled(benchmark, evidence)} "
+        f"{BAND.format('all points')}"
     )
     return [Gallery(f"Reliability, {where}", about, drawings)] if drawings else []
 
@@ -134,6 +162,18 @@ def _separation(
         )
         galleries.append(Gallery(f"Detection, {where}", about, (curve, *histograms), legend=True))
     return galleries
+
+
+def _distinct(benchmark: Benchmark, evidence: Evidence) -> float:
+    """Return the number of different test rows behind a method's figures.
+
+    Random folds share rows: there are no more than the data set has.
+    """
+    facts = benchmark.records[0].facts
+    rows = [facts.get(name) for name in ("train_rows", "test_rows")]
+    counts = [count for count in rows if isinstance(count, int)]
+    most = sum(counts) if len(counts) == 2 else evidence.distinct_points
+    return min(evidence.distinct_points, max(most, evidence.points / max(1, evidence.runs)))
 
 
 def _pooled(benchmark: Benchmark, evidence: Mapping[str, Evidence]) -> str:

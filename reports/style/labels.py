@@ -61,6 +61,16 @@ METRICS = {
     "cubic_error": "Error of the mean logistic, by a cubic",
     "aurc": "AURC",
     "augrc": "AUGRC",
+    "aurc_squared_error": "AURC of squared errors",
+    "aurc_squared_error_excess": "AURC of squared errors (excess)",
+    "joint_log_loss": "Joint log loss (10 points)",
+    "joint_log_loss_dyadic": "Joint log loss (dyadic)",
+    "joint_energy_score": "Energy score (10 points)",
+    "cost_with_rejection": "Cost (rejection at 0.2)",
+    "cost_of_kind": "Cost (animals or vehicles)",
+    "cost_of_distance": "Cost (distance of digits)",
+    "newsvendor_90": "Newsvendor cost (9:1)",
+    "newsvendor_10": "Newsvendor cost (1:9)",
     "fit_seconds": "Fit",
     "compile_seconds": "Compile",
     "predict_seconds": "Predict",
@@ -100,6 +110,8 @@ UNITS = {
     "score_sum_over_classes": "",
     "nats_per_point": "nats",
     "nats_per_point_target_units": "nats",
+    "nats_per_batch": "nats per batch",
+    "cost": "",
 }
 
 MINOR = frozenset({
@@ -111,6 +123,9 @@ MINOR = frozenset({
     "dirichlet_precision", "dirichlet_mutual_information", "log_likelihood_smoothed",
     "mae", "log_likelihood_standardised", "log_likelihood_gaussian", "calibration_mae",
     "picp_50", "picp_90", "mpiw_50", "mpiw_90", "sharpness", "sharpness_root",
+    "aurc_squared_error", "aurc_squared_error_excess", "newsvendor_90", "newsvendor_10",
+    "joint_log_loss", "joint_log_loss_dyadic", "joint_energy_score",
+    "cost_with_rejection", "cost_of_kind", "cost_of_distance",
 })  # fmt: skip
 """Metrics that are shown in a separate, folded table."""
 

@@ -23,6 +23,7 @@ from bnnbench.reports.style.families import FAMILIES, family_of
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.palette import Style, styles
 from bnnbench.reports.write.part import Part, part_of
+from bnnbench.reports.write.twins import Twins, twins_of
 from bnnbench.suites.engine.command.means import with_means
 
 
@@ -49,6 +50,11 @@ class Content:
     def benchmarks(self) -> tuple[Benchmark, ...]:
         """All benchmarks, in the order of the page."""
         return tuple(dataset.benchmark for part in self.parts for dataset in part.datasets)
+
+    @cached_property
+    def twins(self) -> Twins:
+        """The deduplicated counterparts of data sets whose test rows have twins."""
+        return twins_of(self.benchmarks, [table for _, table in self.tables])
 
     @cached_property
     def places_of(self) -> Mapping[tuple[str, ...], int]:

@@ -22,7 +22,7 @@ from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
+from bnnbench.metrics import CIFAR10_COSTS, CLASSIFICATION, JOINT, OUT_OF_DISTRIBUTION
 from bnnbench.suites.cifar10.settings import MP, TITLE
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
@@ -62,7 +62,7 @@ PAPER = Suite(
         "MP, larger means": replace(MP, iterations=ramp(25)),
     },
     evaluations=(
-        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(Clean(), (*CLASSIFICATION, *JOINT, *CIFAR10_COSTS)),
         Evaluation(OutOfDistribution(Svhn()), OUT_OF_DISTRIBUTION),
         # The paper's message passing saw SVHN so, by its script; its other methods did not.
         Evaluation(OutOfDistribution(Svhn(), normalised=False), OUT_OF_DISTRIBUTION),

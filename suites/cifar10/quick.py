@@ -20,7 +20,7 @@ from bnnbench.methods.sgd import Sgd
 from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
 from bnnbench.methods.trajectory.swag import Swag
-from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
+from bnnbench.metrics import CIFAR10_COSTS, CLASSIFICATION, JOINT, OUT_OF_DISTRIBUTION
 from bnnbench.suites.cifar10.settings import (
     ADAMW,
     IVON,
@@ -63,7 +63,7 @@ QUICK = Suite(
         "MP (published)": PUBLISHED_MP,
     },
     evaluations=(
-        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(Clean(), (*CLASSIFICATION, *JOINT, *CIFAR10_COSTS)),
         Evaluation(OutOfDistribution(Limited(Svhn(), test=1000)), OUT_OF_DISTRIBUTION),
         Evaluation(OutOfDistribution(Limited(Cifar100(), test=1000)), OUT_OF_DISTRIBUTION),
     ),

@@ -15,7 +15,7 @@ from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.catalogue import lenet_000
 from bnnbench.methods.sgd import Sgd
-from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
+from bnnbench.metrics import CLASSIFICATION, DIGIT_COSTS, JOINT, OUT_OF_DISTRIBUTION
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.mnist.settings import ADAMW, MLP, MP
@@ -60,7 +60,7 @@ QUICK = Suite(
     ),
     methods=METHODS,
     evaluations=(
-        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(Clean(), (*CLASSIFICATION, *JOINT, *DIGIT_COSTS)),
         Evaluation(OutOfDistribution(Limited(FashionMnist(), test=1000)), OUT_OF_DISTRIBUTION),
     ),
     seeds=3,
@@ -80,7 +80,7 @@ PAPER = replace(
         for size in SIZES
     ),
     evaluations=(
-        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(Clean(), (*CLASSIFICATION, *JOINT, *DIGIT_COSTS)),
         Evaluation(OutOfDistribution(FashionMnist()), OUT_OF_DISTRIBUTION),
     ),
     seeds=3,

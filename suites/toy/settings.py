@@ -35,7 +35,7 @@ from bnnbench.methods.vsd.method import Vsd
 METRICS = (
     "rmse", "log_likelihood", "picp_90", "mpiw_90",
     "mae", "picp_50", "picp_95", "mpiw_50", "mpiw_95", "calibration_error", "calibration_mae",
-    "sharpness_root",
+    "sharpness_root", "joint_log_loss",
 )  # fmt: skip
 
 # Settings of the sines: the best mean held-out log likelihood in suites.searches.sine over three

@@ -7,7 +7,7 @@ from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.row_by_row.backprop import Backprop
 from bnnbench.methods.row_by_row.graves_vi import GravesVi
-from bnnbench.metrics import REGRESSION
+from bnnbench.metrics import JOINT_REGRESSION, REGRESSION
 from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
@@ -37,7 +37,7 @@ QUICK = Suite(
     profile="quick",
     cases=cases_of((Uci("boston"), Uci("concrete"), Uci("energy")), NETWORK),
     methods=METHODS,
-    evaluations=(Evaluation(Clean(), REGRESSION),),
+    evaluations=(Evaluation(Clean(), (*REGRESSION, *JOINT_REGRESSION)),),
     folds=5,
 )
 
@@ -59,7 +59,7 @@ PAPER = Suite(
     ),
     optional=("year",),
     methods=METHODS | OTHERS,
-    evaluations=(Evaluation(Clean(), REGRESSION),),
+    evaluations=(Evaluation(Clean(), (*REGRESSION, *JOINT_REGRESSION)),),
     own_architectures=DEEPER,
     folds=20,
     reproduces=(

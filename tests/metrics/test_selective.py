@@ -1,12 +1,21 @@
 import itertools
 
+import numpy as np
 import pytest
 import sklearn.metrics
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from bnnbench.metrics.selective import augrc, aurc, risk_coverage_curve
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.metrics.selective import (
+    augrc,
+    aurc,
+    excess_squared_error_aurc,
+    risk_coverage_curve,
+    squared_error_aurc,
+    squared_error_curve,
+)
 from bnnbench.metrics.uncertainty import confidence
 from tests.metrics.examples import certain
 
@@ -63,3 +72,38 @@ def test_areas_where_all_points_are_right_or_all_wrong(hit):
     case = _case([0.9, 0.7, 0.6], [hit] * 3)
     assert aurc(*case).item() == pytest.approx(1 - hit)
     assert augrc(*case).item() == pytest.approx((1 - hit) / 2)
+
+
+def _real(errors: list[float], deviations: list[float]):
+    error = torch.tensor(errors, dtype=torch.float64)[:, None]
+    std = torch.tensor(deviations, dtype=torch.float64)[:, None]
+    return GaussianPredictive(error[None], std.square()[None]), torch.zeros_like(error)
+
+
+def test_squared_errors_of_the_least_variances_come_first():
+    curve = squared_error_curve(*_real([3, -1, 2, 0], [4, 1, 3, 2]))
+    assert curve.coverage.tolist() == [0.25, 0.5, 0.75, 1]
+    assert curve.risk.tolist() == pytest.approx([1, 1 / 2, 5 / 3, 14 / 4])
+
+
+def test_the_area_of_squared_errors_is_the_mean_of_numpys_running_means():
+    rng = np.random.default_rng(0)
+    errors, deviations = rng.standard_normal(200), rng.random(200)
+    case = _real(errors.tolist(), deviations.tolist())
+    accepted = np.arange(1, 201)
+    by_variance = (errors[np.argsort(deviations)] ** 2).cumsum() / accepted
+    by_error = np.sort(errors**2).cumsum() / accepted
+    assert squared_error_aurc(*case).item() == pytest.approx(by_variance.mean())
+    excess = excess_squared_error_aurc(*case).item()
+    assert excess == pytest.approx((by_variance - by_error).mean())
+
+
+def test_a_constant_variance_has_the_mean_squared_error_as_its_area():
+    case = _real([1, 2, 3], [0.5, 0.5, 0.5])
+    assert squared_error_aurc(*case).item() == pytest.approx(14 / 3)
+
+
+def test_variances_in_the_order_of_the_errors_have_no_excess():
+    case = _real([1, -2, 3, 0.5], [1, 2, 3, 0.5])
+    assert excess_squared_error_aurc(*case).item() == pytest.approx(0, abs=1e-15)
+    assert excess_squared_error_aurc(*_real([1, -2, 3], [3, 2, 1])).item() > 0

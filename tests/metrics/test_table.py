@@ -6,10 +6,14 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive, Gauss
 from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.methods.predictions.sets import IntervalPredictive
 from bnnbench.metrics import (
+    CIFAR10_COSTS,
     CLASSIFICATION,
+    DIGIT_COSTS,
     DIRICHLET,
     DIRICHLET_OUT_OF_DISTRIBUTION,
     INTERVALS,
+    JOINT,
+    JOINT_REGRESSION,
     METRICS,
     OUT_OF_DISTRIBUTION,
     QUANTILES,
@@ -27,6 +31,7 @@ def test_a_metrics_key_is_its_name_and_no_name_is_used_twice():
 
 def test_every_metric_belongs_to_a_task_and_no_task_names_one_twice():
     tasks = (CLASSIFICATION, DIRICHLET, OUT_OF_DISTRIBUTION, DIRICHLET_OUT_OF_DISTRIBUTION)
+    tasks = (*tasks, JOINT, JOINT_REGRESSION, CIFAR10_COSTS, DIGIT_COSTS)
     tasks = (*tasks, REGRESSION, ROBUSTNESS, QUANTILES, INTERVALS, SETS)
     assert set().union(*tasks) == set(METRICS)
     assert all(len(set(task)) == len(task) for task in tasks)
@@ -34,10 +39,11 @@ def test_every_metric_belongs_to_a_task_and_no_task_names_one_twice():
 
 def _perfect_and_random(name: str):
     rng = torch.Generator().manual_seed(0)
-    if name in (*CLASSIFICATION, *DIRICHLET):
-        target = torch.randint(6, (60,), generator=rng)
-        perfect = CategoricalPredictive(torch.nn.functional.one_hot(target).log()[None])
-        return target, perfect, random_prediction(rng, 60, 6, draws=2)
+    if name in (*CLASSIFICATION, *DIRICHLET, *JOINT, *CIFAR10_COSTS, *DIGIT_COSTS):
+        target = torch.randint(10, (60,), generator=rng)
+        sure = torch.nn.functional.one_hot(target).log()
+        perfect = CategoricalPredictive(torch.stack([sure, sure]))
+        return target, perfect, random_prediction(rng, 60, 10, draws=2)
     if name in (*OUT_OF_DISTRIBUTION, *DIRICHLET_OUT_OF_DISTRIBUTION):
         target = torch.randint(2, (60,), generator=rng)
         votes = torch.stack([torch.zeros_like(target), target])
@@ -52,8 +58,9 @@ def _perfect_and_random(name: str):
     if name in INTERVALS:
         wide = IntervalPredictive(0.9, torch.full((60, 1), -2.0), torch.full((60, 1), 2.0))
         return target, IntervalPredictive(0.9, target, target), wide
-    uncertain = GaussianPredictive(torch.zeros(1, 60, 1), torch.ones(1, 60, 1))
-    return target, GaussianPredictive(target[None], torch.full((1, 60, 1), 1e-6)), uncertain
+    uncertain = GaussianPredictive(torch.zeros(2, 60, 1), torch.ones(2, 60, 1))
+    perfect = GaussianPredictive(target.expand(2, 60, 1), torch.full((2, 60, 1), 1e-6))
+    return target, perfect, uncertain
 
 
 DIRECTED = [

@@ -1,5 +1,5 @@
 // Of tables that differ in metric, condition or data set, lists choose the one that is shown.
-const AXES = { set: "Data set", condition: "Condition", metric: "Metric" };
+const AXES = { set: "Data set", condition: "Condition", metric: "Metric", rows: "Test rows" };
 for (const group of document.querySelectorAll(".switch")) {
   const choices = [...group.children].filter((child) => child.matches(".choice"));
   const lists = {};

@@ -1,7 +1,7 @@
 """The tables and the list of failures that end a command."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
@@ -270,11 +270,25 @@ def _print_table(
         console.print()
 
 
+def _together(
+    missing: Mapping[tuple[str, str, str], Iterable[str]],
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield methods, data sets, conditions and reason; equal lines of several are one."""
+    methods: dict[tuple[str, str, str], list[str]] = {}
+    for (method, dataset, reason), conditions in missing.items():
+        methods.setdefault((dataset, ", ".join(conditions), reason), []).append(method)
+    datasets: dict[tuple[str, str, str], list[str]] = {}
+    for (dataset, conditions, reason), names in methods.items():
+        datasets.setdefault((", ".join(names), conditions, reason), []).append(dataset)
+    for (names, conditions, reason), sets in datasets.items():
+        yield names, ", ".join(sets), conditions, reason
+
+
 def print_failures(records: Iterable[Record], console: Console) -> None:
     """Print one line for each run that failed or diverged, with the reason.
 
     The last frames of a traceback follow where they are first met. One line for the conditions
-    under which a method is not scored, in whole or by a metric, though its runs were completed,
+    under which methods are not scored, in whole or by a metric, though their runs were completed,
     comes before.
     """
     records = list(records)
@@ -286,9 +300,9 @@ def print_failures(records: Iterable[Record], console: Console) -> None:
             for metric, reason in reasons.items():
                 missing_key = record.method, record.dataset, reason
                 missing.setdefault(missing_key, {})[f"{condition} ({metric})"] = None
-    for (method, dataset, reason), conditions in missing.items():
+    for methods, datasets, conditions, reason in _together(missing):
         console.print(
-            legible(f"not scored: {method} on {dataset} under {', '.join(conditions)}: {reason}"),
+            legible(f"not scored: {methods} on {datasets} under {conditions}: {reason}"),
             markup=False,
             highlight=False,
             soft_wrap=True,

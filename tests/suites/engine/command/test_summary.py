@@ -128,3 +128,20 @@ def test_active_learning_shows_its_last_round_in_the_order_of_the_suite():
     assert "acquired_2" in text
     assert "acquired_1" not in text
     assert text.index("Mean-R") < text.index("Mean-A")
+
+
+def test_methods_and_data_sets_that_lack_a_score_for_one_reason_share_a_line():
+    reasons = {"clean": {"crps": "it has no cdf"}}
+    lacking = [
+        replace(RECORD, method=method, dataset=dataset, status="completed", unanswered=reasons)
+        for dataset in ("one", "two")
+        for method in ("A", "B")
+    ]
+    other = {"clean": {"crps": "it states intervals alone"}}
+    text = printed(
+        [*lacking, replace(lacking[0], method="C", unanswered=other)], 200, print_failures
+    )
+    assert text.splitlines() == [
+        "not scored: A, B on one, two under clean (crps): it has no cdf",
+        "not scored: C on one under clean (crps): it states intervals alone",
+    ]

@@ -1,0 +1,27 @@
+"""The draws of a prediction, where they are functions of the input."""
+
+from typing import Any
+
+from jaxtyping import Float64
+from torch import Tensor
+
+from bnnbench.methods.predictions.base import CannotAnswer, HasDrawLogProbs
+
+SINGLE = (
+    "it has one draw: a point estimate and a marginal in closed form look alike, and independence "
+    "between points is not assumed"
+)
+
+
+def draw_log_probs(prediction: Any, target: Tensor) -> Float64[Tensor, "draws points"]:
+    r"""Return $\log p(y_n \mid x_n, \theta_s)$ of two draws or more, in nats.
+
+    Raises `CannotAnswer` for a prediction without draws that are functions of the input: the
+    product of its marginals would be the score of another prediction.
+    """
+    if not isinstance(prediction, HasDrawLogProbs):
+        raise CannotAnswer(f"{type(prediction).__name__} has no draws, only marginals")
+    log_probs = prediction.draw_log_probs(target)
+    if len(log_probs) < 2:
+        raise CannotAnswer(SINGLE)
+    return log_probs
