@@ -128,6 +128,12 @@ def metric(name: str) -> str:
     return METRICS.get(name, name.replace("_", " "))
 
 
+def in_text(name: str) -> str:
+    """Return a metric's name inside a sentence: "accuracy", "NLL"."""
+    text = metric(name)
+    return text[:1].lower() + text[1:] if text[1:2].islower() and text != "Brier" else text
+
+
 def suite(name: str) -> str:
     """Return the title of a suite's page."""
     return SUITES.get(name, name)
