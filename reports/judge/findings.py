@@ -6,7 +6,7 @@ from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.ranks import Ranks
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
-from bnnbench.reports.style.words import counted, joined, plural, quoted
+from bnnbench.reports.style.words import counted_in_words, joined, plural, quoted
 
 MOST_NAMES = 4
 MOST_GROUPS = 2
@@ -15,7 +15,8 @@ MOST_GROUPS = 2
 def on_one(results: Sequence[Judged], methods: int) -> str:
     """Return the sentences about one data set, by each of its main metrics."""
     verb = "was" if methods == 1 else "were"
-    opening = f"{counted(methods, 'method')} {verb} run on {_where(results[0].benchmark)}."
+    where, many = _where(results[0].benchmark), counted_in_words(methods, "method")
+    opening = f"On {where}, {many} {verb} run."
     texts = [text for result in results for text in result.verdict]
     texts += [text for result in results for text in result.remarks]
     return " ".join(dict.fromkeys([opening, *texts]))
@@ -53,7 +54,7 @@ def short_across(results: Sequence[Judged], ranking: Ranks | None) -> str:
     open_ = sum(not place.worse for place in others)
     if not open_:
         return f"{text}; all others rank worse."
-    return f"{text}; {counted(open_, 'method')} cannot be told from it by rank."
+    return f"{text}; {counted_in_words(open_, 'method')} cannot be told from it by rank."
 
 
 def is_good(result: Judged, method: str) -> bool:

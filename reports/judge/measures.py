@@ -48,12 +48,12 @@ class Judged:
     @property
     def verdict(self) -> list[str]:
         """Sentences on the best method, and on the runs that would decide more."""
-        return verdict(self.column, self.cells)
+        return verdict(self.column, self.cells, self.name)
 
     @property
     def remarks(self) -> list[str]:
         """Sentences on the methods that are not compared."""
-        return remarks(self.column, self.cells)
+        return remarks(self.column, self.cells, self.name)
 
     @property
     def name(self) -> str:

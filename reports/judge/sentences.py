@@ -16,23 +16,39 @@ MOST_NAMES = 4
 """Longer lists of methods are counted."""
 
 
-def sentence(column: Column, cells: Mapping[str, Cell]) -> str:
+Cells = Mapping[str, Cell]
+"""method → its cell in the column"""
+
+
+def sentence(column: Column, cells: Cells) -> str:
     """Return all sentences on a column as one text; "" where methods are not compared."""
     return " ".join([*verdict(column, cells), *remarks(column, cells)])
 
 
-def verdict(column: Column, cells: Mapping[str, Cell]) -> list[str]:
-    """Return the sentences on the best method, and on the runs that would decide more."""
-    return [text for of in _telling(column, cells) for text in (of.verdict(), of.outlook()) if text]
+def verdict(column: Column, cells: Cells, name: str = "") -> list[str]:
+    """Return the sentences on the best method, and on the runs that would decide more.
+
+    `name` is that of the metric in running text, where it is not only that of the column.
+    """
+    telling = _telling(column, cells, name)
+    return [text for of in telling for text in (of.verdict(), of.outlook()) if text]
 
 
-def remarks(column: Column, cells: Mapping[str, Cell]) -> list[str]:
+def remarks(column: Column, cells: Cells, name: str = "") -> list[str]:
     """Return the sentences on the methods that are not compared."""
-    return [t for of in _telling(column, cells) for t in (of.left_out(), of.constants()) if t]
+    telling = _telling(column, cells, name)
+    return [text for of in telling for text in (of.left_out(), of.constants()) if text]
 
 
-def _telling(column: Column, cells: Mapping[str, Cell]) -> "list[_Telling]":
-    return [_Telling(column, column.decision, cells)] if column.decision and cells else []
+def left_out(column: Column, cells: Cells) -> str:
+    """Return the sentence that names the methods that are not compared, "" without any."""
+    return "".join(of.left_out() for of in _telling(column, cells, ""))
+
+
+def _telling(column: Column, cells: Cells, name: str) -> "list[_Telling]":
+    if column.decision is None or not cells:
+        return []
+    return [_Telling(column, column.decision, cells, name or labels.in_text(column.name))]
 
 
 def margin_text(column: Column) -> str:
@@ -55,7 +71,8 @@ class _Telling:
 
     column: Column
     decision: Decision
-    cells: Mapping[str, Cell]
+    cells: Cells
+    name: str
 
     def verdict(self) -> str:
         decision = self.decision
@@ -116,13 +133,13 @@ class _Telling:
             return ""
         value = self._number(self.decision.better_constants[0])
         return (
-            f"A constant prediction has a better {self._name} ({value}): this metric alone does "
+            f"A constant prediction has a better {self.name} ({value}): this metric alone does "
             "not show a useful method."
         )
 
     def _alone(self) -> str:
         if len(self.decision.leaders) > 1:
-            return f"{self._names} have the same {self._name} in every run ({self._value})."
+            return f"{self._names} have the same {self.name} in every run ({self._value})."
         return f"{self._names} alone was scored ({self._value})."
 
     def _nothing_found(self) -> str:
@@ -150,12 +167,14 @@ class _Telling:
         return f"nothing was tested, as {self.decision.untested}"
 
     def _best(self) -> str:
-        return f"{self._names} {self._have} the best {self._name} ({self._value})"
+        if self.decision.standings[self.decision.leaders[0]].state != "best":
+            return self._lead()  # several share the best mean
+        return f"{self._names} {self._have} the best {self.name} ({self._value})"
 
     def _lead(self, so_far: bool = False) -> str:
         way = "highest" if self.column.higher_is_better else "lowest"
         until = " so far" if so_far else ""
-        return f"{self._names} {self._have} the {way} {self._name}{until} ({self._value})"
+        return f"{self._names} {self._have} the {way} {self.name}{until} ({self._value})"
 
     def _within(self, equal: Sequence[str]) -> str:
         verb = "is" if len(equal) == 1 else "are"
@@ -197,10 +216,6 @@ class _Telling:
     @property
     def _margin(self) -> str:
         return margin_text(self.column)
-
-    @property
-    def _name(self) -> str:
-        return labels.in_text(self.column.name)
 
     @property
     def _names(self) -> str:

@@ -68,6 +68,9 @@ METRICS = {
     "fit_joules": "Energy",
 }
 
+IN_TEXT = {"top5_accuracy": "top-5 accuracy", "brier": "Brier score"}
+"""Metrics whose heading is too short for a sentence."""
+
 SUITES = {
     "cifar10": "CIFAR-10 benchmark",
     "uci": "UCI regression benchmark",
@@ -130,8 +133,10 @@ def metric(name: str) -> str:
 
 def in_text(name: str) -> str:
     """Return a metric's name inside a sentence: "accuracy", "NLL"."""
+    if name in IN_TEXT:
+        return IN_TEXT[name]
     text = metric(name)
-    return text[:1].lower() + text[1:] if text[1:2].islower() and text != "Brier" else text
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def suite(name: str) -> str:

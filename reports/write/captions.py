@@ -7,6 +7,7 @@ from bnnbench.reports.judge.decision import Question, State
 from bnnbench.reports.judge.participants import LEGEND
 from bnnbench.reports.judge.planning import MOST_RUNS
 from bnnbench.reports.judge.sentences import (
+    left_out,
     margin_text,
     replicate_noun,
     runs_needed,
@@ -58,12 +59,32 @@ def has_marks(table: Table) -> bool:
 
 def told(table: Table) -> list[tuple[str, str]]:
     """Return heading and sentences of each column whose methods are compared."""
+    once = not_compared(table)
     found = []
     for k, column in enumerate(table.columns):
-        cells = {row.method: c for row in table.rows if isinstance(c := row.cells[k], Cell)}
-        if text := sentence(column, cells):
+        if text := sentence(column, _cells(table, k)).replace(once, "").strip():
             found.append((column.heading, text))
     return found
+
+
+def headed(table: Table) -> list[str]:
+    """Return the sentences of each column, after its heading unless they name the metric."""
+    named = {labels.metric(column.name) for column in table.columns}
+    return [text if heading in named else f"{heading}: {text}" for heading, text in told(table)]
+
+
+def not_compared(table: Table) -> str:
+    """Return the sentence on the methods that are not compared in any of several columns."""
+    texts = [
+        left_out(column, _cells(table, k))
+        for k, column in enumerate(table.columns)
+        if column.decision
+    ]
+    return texts[0] if len(texts) > 1 and len(set(texts)) == 1 else ""
+
+
+def _cells(table: Table, k: int) -> Mapping[str, Cell]:
+    return {row.method: cell for row in table.rows if isinstance(cell := row.cells[k], Cell)}
 
 
 def tooltip(cell: Cell, column: Column) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bnnbench.reports.judge.table import Cell, Column, Row, Table
 from bnnbench.reports.style.numbers import number
-from bnnbench.reports.write.captions import MARKS, MARKS_LEGEND, caption, told
+from bnnbench.reports.write.captions import MARKS, MARKS_LEGEND, caption, headed, not_compared
 from bnnbench.suites.engine.store.tables import csv_text
 
 Tables = Sequence[tuple[str, Table]]
@@ -154,8 +154,7 @@ def _marked(entry: Cell | str, column: Column, style: Style, escape: Callable[[s
 def _notes(table: Table) -> list[str]:
     """Return the notes below a table."""
     lines = table.unconverged
-    notes = [f"{heading}: {text}" for heading, text in told(table)]
-    notes += [text] if (text := caption(table)) else []
+    notes = [*headed(table), *filter(None, [not_compared(table), caption(table)])]
     notes += [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
     if table.unsteady:
         notes.append(f"Not predicted row by row: {'; '.join(table.unsteady)}.")

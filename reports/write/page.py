@@ -17,7 +17,15 @@ from bnnbench.reports.style.families import FAMILIES
 from bnnbench.reports.style.numbers import duration, identifier, number, span, typographic
 from bnnbench.reports.style.palette import MARKERS, Style
 from bnnbench.reports.style.words import spelled
-from bnnbench.reports.write.captions import MARKS, caption, has_marks, told, tooltip
+from bnnbench.reports.write.captions import (
+    MARKS,
+    caption,
+    has_marks,
+    headed,
+    not_compared,
+    told,
+    tooltip,
+)
 from bnnbench.reports.write.content import Content
 from bnnbench.reports.write.drilldown import MOST_DRILLDOWN, drilldown, embedded
 from bnnbench.reports.write.export import printed
@@ -158,6 +166,8 @@ def _page(template: str, **values: object) -> str:
         "caption": caption,
         "has_marks": has_marks,
         "told": told,
+        "headed": headed,
+        "not_compared": not_compared,
         "tooltip": tooltip,
         "spelled": spelled,
     }

@@ -170,8 +170,10 @@ def test_the_csv_holds_every_cell_in_the_units_of_the_files():
 
 def test_markdown_and_latex_mark_the_best_and_print_percent():
     tables = tables_of(runs_of({"AdamW": [0.5, 0.5, 0.6], "SGD": [0.1, 0.2, 0.1]}, "accuracy"))
-    assert "**53.3 ± 3.3**" in markdown(tables)
-    assert "\\textbf{53.3 $\\pm$ 3.3}" in latex(tables)
+    assert "**53 ± 14** ●" in markdown(tables)
+    assert "\\textbf{53 $\\pm$ 14}\\,$\\bullet$" in latex(tables)
+    assert "| 13 ± 14 ↓ |" in markdown(tables)
+    assert "13 $\\pm$ 14\\,$\\downarrow$" in latex(tables)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
