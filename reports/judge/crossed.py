@@ -9,8 +9,8 @@ from numpy import ndarray
 from bnnbench.reports.judge.elimination import Errors
 from bnnbench.reports.judge.moderation import Differences, differences
 
-PointScores = Float[ndarray, "methods seeds points"]
-"""Scores whose mean over points is that of the run, up to a constant of the run."""
+PointScores = Float[ndarray, "methods seeds _"]
+"""Scores at points, whose mean is that of the run; each set of points has its own number."""
 
 
 class Crossed:

@@ -20,9 +20,12 @@ Cells = Mapping[str, Cell]
 """method → its cell in the column"""
 
 
-def sentence(column: Column, cells: Cells) -> str:
+def sentence(column: Column, cells: Cells, names_left_out: bool = True) -> str:
     """Return all sentences on a column as one text; "" where methods are not compared."""
-    return " ".join([*verdict(column, cells), *remarks(column, cells)])
+    found = remarks(column, cells)
+    if not names_left_out:
+        found = [text for text in found if text != left_out(column, cells)]
+    return " ".join([*verdict(column, cells), *found])
 
 
 def verdict(column: Column, cells: Cells, name: str = "") -> list[str]:

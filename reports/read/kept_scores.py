@@ -13,7 +13,7 @@ from bnnbench.metrics import METRICS
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
-Factors = tuple[Float[ndarray, " points"], ...]
+Factors = tuple[Float[ndarray, " _"], ...]
 """A run's score at each point, of each independent set of points; the means are the run's score."""
 
 MOST_BYTES = 2**29

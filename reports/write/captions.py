@@ -59,10 +59,10 @@ def has_marks(table: Table) -> bool:
 
 def told(table: Table) -> list[tuple[str, str]]:
     """Return heading and sentences of each column whose methods are compared."""
-    once = not_compared(table)
+    each = not not_compared(table)
     found = []
     for k, column in enumerate(table.columns):
-        if text := sentence(column, _cells(table, k)).replace(once, "").strip():
+        if text := sentence(column, _cells(table, k), names_left_out=each):
             found.append((column.heading, text))
     return found
 

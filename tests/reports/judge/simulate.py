@@ -78,7 +78,7 @@ def noise(
 SPREADS: dict[str, Noise] = {
     "equal": noise(np.ones),
     "one wild": noise(lambda m: np.append(np.ones(m - 1), 8.0)),
-    "two kinds": noise(lambda m: np.where(np.arange(m) % 2, 3.0, 1.0)),
+    "two kinds": noise(lambda m: np.where(np.arange(m) % 2, 1.0, 3.0)),
     "20-fold": noise(lambda m: np.geomspace(1, 20, m)),
     "families": noise(np.ones, correlation=0.8),
     "t of 3": noise(np.ones, freedom=3.0),
