@@ -1,61 +1,25 @@
 """The decision in a column of a table: who is best, practically equal, worse, or undecided."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
-from numpy import ndarray
 
-from bnnbench.metrics.base import Margin
-from bnnbench.metrics.statistics import Samples, mean, replicates
-from bnnbench.reports.judge.crossed import Crossed
-from bnnbench.reports.judge.elimination import Errors, eliminated, equal_p, witnesses, worse_p
-from bnnbench.reports.judge.moderation import differences, level
+from bnnbench.metrics.statistics import mean, replicates
+from bnnbench.reports.judge.contest import Contest, Question, Tested, common_scores, tested_on
+from bnnbench.reports.judge.elimination import eliminated, equal_p, witnesses, worse_p
 from bnnbench.reports.judge.participants import (
-    FEWEST,
     Exclusion,
     Participants,
-    Run,
     candidates,
     participants,
 )
-from bnnbench.reports.judge.planning import Pair, Plan, plan
-from bnnbench.reports.read.kept_scores import Factors
+from bnnbench.reports.judge.planning import Plan, plan
 
 State = Literal["", "best", "leads", "equal", "worse", "undecided", "not eligible"]
 """A method's state in a column; "" where nothing was tested."""
-
-Question = Literal["", "new seeds", "these networks", "new seeds and new test points", "new splits"]
-"""The population that the claims of a column are about; "" where nothing was tested."""
-
-Points = Callable[[str, Run], Factors | None]
-"""The function from a method and a run to its scores by point; None where they are not kept."""
-
-
-@dataclass(frozen=True)
-class Contest:
-    """The scores of one column, and all that bears on their comparison."""
-
-    samples: Mapping[str, Samples]
-    """method → its scores, in the order of the table"""
-    higher_is_better: bool
-    by_fold: bool
-    overlap: float | None = 0.0
-    """The ratio of test to training rows, by which splits are correlated; None where unknown."""
-    margin: Margin | None = None
-    asked: Set[Run] = frozenset()
-    """The runs that were asked of any method; () for those that have a score."""
-    barred: Mapping[str, Exclusion] = field(default_factory=dict)
-    """Methods that their runs exclude."""
-    points: Points | None = None
-
-    @property
-    def sign(self) -> float:
-        """The factor that makes lower scores better."""
-        return -1.0 if self.higher_is_better else 1.0
 
 
 @dataclass(frozen=True)
@@ -116,8 +80,7 @@ class Decision:
 
 def decide(contest: Contest) -> Decision:
     """Return the decision on a column."""
-    asked = contest.asked or {run for values in contest.samples.values() for run in values}
-    chosen = participants(contest.samples, contest.barred, asked, contest.by_fold)
+    chosen = participants(contest.samples, contest.barred, contest.all_runs, contest.by_fold)
     standings = {name: NOT_COMPARED for name in contest.samples if contest.samples[name]}
     standings |= {
         name: Standing("not eligible", why)
@@ -126,7 +89,7 @@ def decide(contest: Contest) -> Decision:
     }
     if not chosen.methods:
         return Decision(standings)
-    scores = _scores(contest, chosen)
+    scores = common_scores(contest, chosen)
     means = scores.mean(1)
     groups = tuple(candidates(contest.samples, chosen.methods, chosen.common).values())
     rows = [chosen.methods.index(group[0]) for group in groups]
@@ -141,7 +104,7 @@ def decide(contest: Contest) -> Decision:
     }
     if len(groups) == 1:
         return Decision(standings, **common)
-    tested = _test(contest, chosen, scores[rows], [group[0] for group in groups])
+    tested = tested_on(contest, chosen, scores[rows], [group[0] for group in groups])
     if isinstance(tested, str):
         return Decision(standings, untested=tested, **common)
     margin = contest.margin and contest.margin.absolute(float(means.min()))
@@ -161,55 +124,8 @@ def decide(contest: Contest) -> Decision:
     )
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """The errors of all candidates' differences, with what plans of more runs need."""
-
-    errors: Errors
-    question: Question
-    level: float
-    points: int = 0
-    pair: Callable[[int, int], Pair] | None = None
-
-
-def _test(
-    contest: Contest, chosen: Participants, scores: Float[ndarray, "methods runs"], names: list[str]
-) -> _Tested | str:
-    """Return the errors of the candidates' differences, or the reason why there are none."""
-    count, runs = scores.shape
-    if contest.by_fold and contest.overlap is None:
-        return "the records do not say how many rows were tested"
-    crossed = None if contest.by_fold or runs == 2 else _crossed(contest, chosen, names)
-    if runs == 1 and crossed:
-        errors = crossed.these_networks()
-        return _Tested(errors, "these networks", level(count, crossed.points), crossed.points)
-    if runs < FEWEST:
-        noun = "split" if contest.by_fold else "run"
-        return f"fewer than {FEWEST} {noun}s"
-    overlap = contest.overlap if contest.by_fold and contest.overlap else 0.0
-    at = level(count, runs)
-    if crossed:
-        errors, seeds = crossed.both(), crossed.of_seeds * runs
-        lasting, parts = crossed.lasting, crossed.parts_of_points
-
-        def crossed_pair(i: int, j: int) -> Pair:
-            freedom = float(crossed.freedom_of_seeds[i, j])
-            kept = float(lasting[i, j]), float(parts[i, j])
-            return Pair(float(errors.mean[i, j]), float(seeds[i, j]), freedom, runs, *kept)
-
-        return _Tested(errors, "new seeds and new test points", at, crossed.points, crossed_pair)
-    found = differences(scores)
-    errors = Errors(found.mean, found.variance * (1 / runs + overlap), found.freedom)
-
-    def pair(i: int, j: int) -> Pair:
-        gap, variance, freedom = (float(a[i, j]) for a in found)
-        return Pair(gap, variance, freedom, runs, overlap=overlap)
-
-    return _Tested(errors, "new splits" if contest.by_fold else "new seeds", at, pair=pair)
-
-
 def _states(
-    tested: _Tested, leading: Sequence[int], margin: float | None, names: Sequence[str]
+    tested: Tested, leading: Sequence[int], margin: float | None, names: Sequence[str]
 ) -> list[Standing]:
     """Return the standing of every candidate; the first of `leading` is the leader."""
     leader, p = leading[0], worse_p(tested.errors)
@@ -248,37 +164,6 @@ def _states(
             )
         )
     return standings
-
-
-def _scores(contest: Contest, chosen: Participants) -> Float[ndarray, "methods runs"]:
-    """Return scores on the common runs, lower ones better; seeds of a fold are averaged."""
-    rows = []
-    for name in chosen.methods:
-        values = {run: contest.samples[name][run] for run in chosen.common}
-        rows.append(replicates(values, contest.by_fold))
-    return contest.sign * np.array(rows)
-
-
-def _crossed(contest: Contest, chosen: Participants, names: Sequence[str]) -> Crossed | None:
-    """Return the candidates' scores by seed and point; None unless all runs have them."""
-    if contest.points is None:
-        return None
-    by_method = []
-    for name in names:
-        of_runs = []
-        for run in chosen.common:
-            if (factors := contest.points(name, run)) is None:
-                return None
-            of_runs.append(factors)
-        by_method.append(of_runs)
-    if len({tuple(map(len, factors)) for of_runs in by_method for factors in of_runs}) != 1:
-        return None
-    return Crossed(
-        [
-            contest.sign * np.array([[factors[k] for factors in of_runs] for of_runs in by_method])
-            for k in range(len(by_method[0][0]))
-        ]
-    )
 
 
 def _ahead(contest: Contest, chosen: Participants, leader: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from bnnbench.datasets.conditions import condition_names
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.statistics import Samples
 from bnnbench.reports.judge.columns import filled, samples_of, score_column, score_under
-from bnnbench.reports.judge.contests import score_points
+from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.decision import Decision
 from bnnbench.reports.judge.sentences import remarks, verdict
 from bnnbench.reports.judge.table import Cell, Column

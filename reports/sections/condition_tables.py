@@ -12,7 +12,7 @@ from bnnbench.reports.judge.columns import (
     score_column,
     score_under,
 )
-from bnnbench.reports.judge.contests import score_points
+from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Column, Entry, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels

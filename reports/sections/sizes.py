@@ -14,7 +14,7 @@ from bnnbench.metrics import ATTACKED, METRICS
 from bnnbench.reports.figures import sizes as figure
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.columns import filled, score_column, score_under
-from bnnbench.reports.judge.contests import score_points
+from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone, where_of

@@ -12,7 +12,7 @@ from bnnbench.reports.judge.columns import (
     score_column,
     score_under,
 )
-from bnnbench.reports.judge.contests import score_points
+from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from bnnbench.reports.judge.decision import Question, State
+from bnnbench.reports.judge.contest import Question
+from bnnbench.reports.judge.decision import State
 from bnnbench.reports.judge.participants import LEGEND
 from bnnbench.reports.judge.planning import MOST_RUNS
 from bnnbench.reports.judge.sentences import (
@@ -129,6 +130,8 @@ def _reasons(cell: Cell, column: Column) -> Iterator[str]:
             yield f"not told from the best (p {p_text(standing.adjusted_p)})"
             if standing.plan and standing.plan.needed <= MOST_RUNS:
                 yield f"{runs_needed(standing.plan, replicate_noun(column))} would tell"
+            if standing.plan and math.isinf(standing.plan.needed):
+                yield f"no number of {plural(replicate_noun(column), 2)} would tell"
             if standing.plan and standing.plan.sure <= MOST_RUNS:
                 yield f"{standing.plan.sure:,.0f} would decide whatever the truth is"
         case "not eligible":

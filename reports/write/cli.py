@@ -30,7 +30,8 @@ report.html, tables.md, tables.tex, tables.csv, runs.csv, metrics.csv and costs.
 With --out, write a site: a front page for all suites, and the same files for each suite."""
 
 OTHERS = """Other commands: `bnnbench report compare A B` shows what changed between two folders of
-results. `bnnbench report export RESULTS --format parquet|csv|latex` writes every score.
+results. `bnnbench report export RESULTS --format parquet|csv|latex` writes every score,
+and `--format pairs` the differences between all pairs of methods.
 `bnnbench report timing BENCHMARK.json` writes a page of timings. A site has this page if a folder
 of results holds benchmark.json; benchmark_previous.json, if present, is compared with it."""
 

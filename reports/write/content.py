@@ -130,15 +130,20 @@ class Content:
         return [(part.profile, table) for part in self.parts for table in part.tables]
 
 
+def judged_benchmarks(results: Results, margins: Margins = NO_MARGINS) -> list[Benchmark]:
+    """Return the benchmarks of a suite, with their scores at test points and these margins."""
+    return [
+        replace(b, kept=KeptScores(results.store, b.records, b.main), margins=margins)
+        for b in benchmarks(map(with_means, results.records))
+    ]
+
+
 def content(results: Results, margins: Margins = NO_MARGINS) -> Content:
     """Return the content of the pages of a suite, from its records and predictions.
 
     `margins` replace those of the metrics.
     """
-    all_benchmarks = [
-        replace(b, kept=KeptScores(results.store, b.records, b.main), margins=margins)
-        for b in benchmarks(map(with_means, results.records))
-    ]
+    all_benchmarks = judged_benchmarks(results, margins)
     arms = {label: arm for b in all_benchmarks for label, arm in b.arms.items()}
     method_styles = styles((method for b in all_benchmarks for method in b.runs), arms)
     profiles = dict.fromkeys(b.profile for b in all_benchmarks)

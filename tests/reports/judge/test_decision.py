@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bnnbench.metrics.base import Margin
-from bnnbench.reports.judge.decision import Contest, decide
+from bnnbench.reports.judge.contest import Contest
+from bnnbench.reports.judge.decision import decide
 from bnnbench.reports.judge.participants import Exclusion
 from tests.reports.judge.vectors import SET_A, SET_B, SET_C
 

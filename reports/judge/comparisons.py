@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from bnnbench.metrics.statistics import Samples
-from bnnbench.reports.judge.decision import Contest, Decision, Points, decide
+from bnnbench.reports.judge.contest import Contest, Points
+from bnnbench.reports.judge.decision import Decision, decide
 from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.participants import Exclusion
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -27,25 +28,34 @@ def decision_on(
     samples: Mapping[str, Samples],
     points: Points | None = None,
 ) -> Decision | None:
-    """Return the decision on the methods by a metric; None where no direction is better.
+    """Return the decision on the methods by a metric; None where no direction is better."""
+    if higher_is_better is None:
+        return None
+    return decide(contest_of(benchmark, metric, higher_is_better, samples, points))
+
+
+def contest_of(
+    benchmark: Benchmark,
+    metric: str,
+    higher_is_better: bool,
+    samples: Mapping[str, Samples],
+    points: Points | None = None,
+) -> Contest:
+    """Return the scores by a metric, and all that bears on the comparison of methods by it.
 
     `points` gives a run's scores at each test point, where there are any.
     """
-    if higher_is_better is None:
-        return None
     runs = {method: benchmark.runs.get(method, ()) for method in samples}
-    barred = {method: why for method in samples if (why := exclusion(runs[method]))}
-    contest = Contest(
+    return Contest(
         samples,
         higher_is_better,
         benchmark.by_fold,
         holdout_ratio(benchmark.records) if benchmark.by_fold else 0.0,
         benchmark.margin(metric),
         frozenset((r.fold, r.seed) for r in benchmark.records),
-        barred,
+        {method: why for method in samples if (why := exclusion(runs[method]))},
         points,
     )
-    return decide(contest)
 
 
 def exclusion(runs: Sequence[Record]) -> Exclusion | None:
