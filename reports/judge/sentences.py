@@ -201,7 +201,8 @@ class _Telling:
         value = number(self.cells[method].mean * self.column.scale, self.column.decimals)
         if self.column.digits:
             value = f"{self.cells[method].mean * self.column.scale:.{self.column.digits}g}"
-        return f"{value} {self.column.unit}".strip()
+        space = "\u00a0" if self.column.unit == "%" else " "
+        return f"{value}{space}{self.column.unit}".strip()
 
     @property
     def _evidence(self) -> str:

@@ -99,13 +99,13 @@ def tooltip(cell: Cell, column: Column) -> str:
             number((cell.mean + sign * cell.half_width) * column.scale, column.decimals)
             for sign in (-1, 1)
         )
-        over = counted_in_words(cell.replicates, replicate_noun(column))
-        parts.append(f"95 % interval {low} to {high} over {over}")
+        basis = [f"{cell.replicates} {replicate_noun(column)}s"]
         if cell.standard_error is not None:
             error = cell.standard_error * column.scale
-            parts.append(f"standard error {number(error, column.decimals + 1)}")
+            basis.append(f"standard error {number(error, column.decimals + 1)}")
         if column.overlap:
-            parts.append(f"overlap of training sets {column.overlap:.2g}")
+            basis.append(f"overlap {column.overlap:.2g}")
+        parts.append(f"{low} to {high} ({', '.join(basis)})")
     return "; ".join(parts)
 
 

@@ -190,6 +190,7 @@ _LATEX = {
     "●": "$\\bullet$",
     "↓": "$\\downarrow$",
     "±": "$\\pm$",
+    "\u00a0": "~",
     "†": "$\\dagger$",
     "<": "\\textless{}",
     ">": "\\textgreater{}",

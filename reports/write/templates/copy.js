@@ -18,7 +18,7 @@ const read = (table) => {
       text: plain(cell),
       error: cell.querySelector(".se")?.textContent.replace("±", "").trim() ?? "",
       state: STATES.find((state) => cell.classList.contains(state)) ?? "",
-      letter: cell.querySelector(".letter > [aria-hidden]")?.textContent ?? "",
+      letter: cell.querySelector(".letter")?.textContent ?? "",
       dagger: cell.querySelector(".dagger") ? "†" : "",
     })));
   return { heads, rows, caption: table.caption.textContent };

@@ -133,13 +133,13 @@ class Images:
     """of a method at a point, the same for all seeds"""
     interaction: float = 0.335
     wild: float = 1.0
-    """The factor of the first method's deviation between seeds."""
+    """The factor of the last method's deviation between seeds."""
 
     def drawn(
         self, rng: np.random.Generator, methods: int = 15, seeds: int = 3, points: int = 2000
     ) -> Float[ndarray, "methods seeds points"]:
         """Return scores of equal methods by seed and point."""
-        scale = np.where(np.arange(methods), 1.0, self.wild)[:, None, None]
+        scale = np.where(np.arange(methods) < methods - 1, 1.0, self.wild)[:, None, None]
         return (
             scale * self.seeds * rng.normal(size=(methods, seeds, 1))
             + self.points * rng.normal(size=(methods, 1, points))

@@ -102,7 +102,7 @@ def test_too_few_runs_are_not_tested_and_that_is_said():
     ]
     found = answered(*runs)
     assert "AdamW has the lowest NLL (1.06 nats); with two runs nothing was tested." in found.best
-    assert "AdamW has the highest accuracy (38.89 %); with two runs" in found.best
+    assert "AdamW has the highest accuracy (38.89\u00a0%); with two runs" in found.best
     assert not re.search("worse|equal|told", found.best)
     assert found.limits == ""
 
