@@ -16,6 +16,11 @@ from tests.reports.synthetic import keep, record
 BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
 TYPES = {"Class frequency": "marginal", "Training mean": "marginal"}
 """Labels of the bundle → registered name, where comparisons depend on it."""
+TITLES = {
+    "mnist-640-mlp": "MNIST, 640 images, MLP",
+    "mnist-2560-lenet": "MNIST, 2,560 images, LeNet",
+    "mnist-10240-mlp": "MNIST, 10,240 images, MLP",
+}
 TARGET = {"name": "target", "unit": "", "mean": 0.0, "std": 1.0}
 ARMS = ("active_learning", "active_learning_mnist")
 """Suites whose labels end in the name of an arm."""
@@ -48,6 +53,7 @@ def _record(suite: str, run: pd.Series, scores: pd.DataFrame | None) -> Record:
         scores=found,
         settings=settings,
         suite=suite,
+        title=TITLES.get(run.dataset, ""),
         profile=run.profile,
         origin=run.origin,
         condition_origins=origins,
