@@ -109,3 +109,22 @@ def test_shaffer_of_three_methods_by_hand():
     assert found[0, 1] == pytest.approx(0.02)
     assert found[1, 2] == pytest.approx(0.04)
     assert (found == found.T).all()
+
+
+def test_the_specified_test_of_overlapping_splits():
+    gaps = np.array([0.21, 0.05, -0.04, 0.2, 0.15, 0.1, 0.09, -0.06, 0.16, 0.14])
+    plain, corrected = (worse_p(errors(np.stack([gaps, 0 * gaps]), r)) for r in (0, 1 / 9))
+    assert 2 * plain[0, 1] == pytest.approx(0.0078041119, abs=6e-11)
+    assert 2 * corrected[0, 1] == pytest.approx(0.0437416109, abs=6e-11)
+
+
+def test_the_level_is_kept_where_training_sets_overlap():
+    """Differences with correlation n_test/(n_test + n_train), as the correction assumes."""
+    rng, overlap = np.random.default_rng(0), 1 / 9
+    correlation = overlap / (1 + overlap)
+    common = rng.normal(size=(2000, 1)) * np.sqrt(correlation)
+    gaps = common + rng.normal(size=(2000, 20)) * np.sqrt(1 - correlation)
+    p = [[worse_p(errors(np.stack([g, 0 * g]), r))[0, 1] for g in gaps] for r in (0, overlap)]
+    plain, corrected = (np.array(p) < 0.05).mean(1)
+    assert corrected == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 2000))
+    assert plain > 0.15
