@@ -10,17 +10,18 @@ from numpy import ndarray
 
 from bnnbench.metrics.base import Margin
 from bnnbench.metrics.statistics import Samples, replicates
-from bnnbench.reports.judge.crossed import Crossed
+from bnnbench.reports.judge.crossed import Crossed, over_draws, over_points
 from bnnbench.reports.judge.elimination import Errors
 from bnnbench.reports.judge.moderation import differences, level
 from bnnbench.reports.judge.participants import FEWEST, Exclusion, Participants, Run
 from bnnbench.reports.judge.planning import Pair
-from bnnbench.reports.read.kept_scores import Factors
+from bnnbench.reports.read.kept_scores import AtPoints
+from bnnbench.reports.read.redrawn import Redrawn
 
 Question = Literal["", "new seeds", "these networks", "new seeds and new test points", "new splits"]
 """The population that the claims of a column are about; "" where nothing was tested."""
 
-Points = Callable[[str, Run], Factors | None]
+Points = Callable[[str, Run], AtPoints | None]
 """The function from a method and a run to its scores by point; None where they are not kept."""
 
 
@@ -70,7 +71,7 @@ def tested_on(
     count, runs = scores.shape
     if contest.by_fold and contest.overlap is None:
         return "the records do not say how many rows were tested"
-    crossed = None if contest.by_fold or runs == 2 else _crossed(contest, chosen, names)
+    crossed = None if contest.by_fold or runs == 2 else _crossed(contest, chosen, names, scores)
     if runs == 1 and crossed:
         errors = crossed.these_networks()
         return Tested(errors, "these networks", level(count, crossed.points), crossed.points)
@@ -108,23 +109,26 @@ def common_scores(contest: Contest, chosen: Participants) -> Float[ndarray, "met
     return contest.sign * np.array(rows)
 
 
-def _crossed(contest: Contest, chosen: Participants, names: Sequence[str]) -> Crossed | None:
+def _crossed(
+    contest: Contest, chosen: Participants, names: Sequence[str], scores: ndarray
+) -> Crossed | None:
     """Return the candidates' scores by seed and point; None unless all runs have them."""
     if contest.points is None:
         return None
-    by_method = []
-    for name in names:
-        of_runs = []
-        for run in chosen.common:
-            if (factors := contest.points(name, run)) is None:
-                return None
-            of_runs.append(factors)
-        by_method.append(of_runs)
-    if len({tuple(map(len, factors)) for of_runs in by_method for factors in of_runs}) != 1:
+    found = [[contest.points(name, run) for run in chosen.common] for name in names]
+    flat = [of for of_method in found for of in of_method]
+    drawn = [of for of in flat if isinstance(of, Redrawn)]
+    shape = scores.shape
+    if len(drawn) == len(flat) and len({of.points for of in drawn}) == 1:
+        draws = contest.sign * np.array([of.draws for of in drawn]).reshape(*shape, -1)
+        return Crossed(scores, [over_draws(draws, drawn[0].points)])
+    factors = [of for of in flat if isinstance(of, tuple)]
+    if len(factors) < len(flat) or len({tuple(map(len, of)) for of in factors}) != 1:
         return None
     return Crossed(
+        scores,
         [
-            contest.sign * np.array([[factors[k] for factors in of_runs] for of_runs in by_method])
-            for k in range(len(by_method[0][0]))
-        ]
+            over_points(contest.sign * np.array([of[k] for of in factors]).reshape(*shape, -1))
+            for k in range(len(factors[0]))
+        ],
     )

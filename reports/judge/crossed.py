@@ -1,6 +1,7 @@
 """Seeds and test points as crossed random effects: errors of mean differences between methods."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -9,28 +10,35 @@ from numpy import ndarray
 from bnnbench.reports.judge.elimination import Errors
 from bnnbench.reports.judge.moderation import Differences, differences
 
-PointScores = Float[ndarray, "methods seeds _"]
-"""Scores at points, whose mean is that of the run; each set of points has its own number."""
+
+class OfPoints(NamedTuple):
+    """Mean squares of all pairs' differences over a set of points."""
+
+    variance: Float[ndarray, "methods methods"]
+    """The variance over points of the seeds' mean difference, P."""
+    interaction: Float[ndarray, "methods methods"]
+    """The mean square of the interaction of seeds and points, I."""
+    points: int
 
 
 class Crossed:
-    """Methods' scores by seed and by point.
+    """Methods' scores by seed, and what the test points contribute to their differences.
 
     A score that is a mean over several independent sets of points (an AUROC has outliers and
-    inliers) has several `factors`; each shares the run's mean.
+    inliers) has several `sets`.
     """
 
-    def __init__(self, factors: Sequence[PointScores]) -> None:
-        self.seeds = factors[0].shape[1]
-        self.runs: Differences | None = differences(factors[0].mean(2)) if self.seeds > 1 else None
-        self.points = sum(factor.shape[2] for factor in factors)
-        self.means = factors[0].mean((1, 2))
-        self._factors = [_pairs(factor) for factor in factors]
+    def __init__(self, scores: Float[ndarray, "methods seeds"], sets: Sequence[OfPoints]) -> None:
+        self.seeds = scores.shape[1]
+        self.points = sum(of.points for of in sets)
+        self.runs: Differences | None = differences(scores) if self.seeds > 1 else None
+        self.means = scores.mean(1)
+        self._sets = sets
 
     @property
     def floor(self) -> Float[ndarray, "methods methods"]:
         """The least variance of a run's mean difference: that of its points' interaction, I/N."""
-        return np.sum([i / n for _, i, n in self._factors], axis=0)
+        return np.sum([i / n for _, i, n in self._sets], axis=0)
 
     @property
     def of_seeds(self) -> Float[ndarray, "methods methods"]:
@@ -41,12 +49,12 @@ class Crossed:
     @property
     def of_points(self) -> Float[ndarray, "methods methods"]:
         """The squared error that comes from points, q₂."""
-        return np.sum([p / n for p, _, n in self._factors], axis=0)
+        return np.sum([p / n for p, _, n in self._sets], axis=0)
 
     @property
     def parts_of_points(self) -> Float[ndarray, "methods methods"]:
         """The square of each factor's q₂ over its degrees of freedom, summed."""
-        return np.sum([(p / n) ** 2 / (n - 1) for p, _, n in self._factors], axis=0)
+        return np.sum([(p / n) ** 2 / (n - 1) for p, _, n in self._sets], axis=0)
 
     @property
     def lasting(self) -> Float[ndarray, "methods methods"]:
@@ -80,20 +88,30 @@ class Crossed:
         return Errors(self.runs.mean, total, _freedom(total, parts))
 
 
-def _pairs(scores: PointScores) -> tuple[ndarray, ndarray, int]:
-    """Return, for all pairs, the variance over points of the seeds' mean difference, P, and the
-    mean square of the interaction of seeds and points, I; and the number of points."""
+def over_points(scores: Float[ndarray, "methods seeds points"]) -> OfPoints:
+    """Return the mean squares of scores whose mean over points is that of the run."""
     methods, seeds, points = scores.shape
     of_runs, of_points = scores.mean(2), scores.mean(1)
     rest = scores - of_runs[:, :, None] - of_points[:, None] + scores.mean((1, 2))[:, None, None]
     rest = rest.reshape(methods, -1)
+    interaction = np.zeros((methods, methods))
     if seeds > 1:
         interaction = np.maximum(_between(rest @ rest.T) / ((seeds - 1) * (points - 1)), 0.0)
-    else:
-        interaction = np.zeros((methods, methods))
-    centred = of_points - of_points.mean(1, keepdims=True)
-    variance = np.maximum(_between(centred @ centred.T) / (points - 1), 0.0)
-    return variance, interaction, points
+    return OfPoints(_variances(of_points), interaction, points)
+
+
+def over_draws(draws: Float[ndarray, "methods seeds draws"], points: int) -> OfPoints:
+    """Return the mean squares of scores that are given on bootstrap draws of the points.
+
+    The variance over draws holds the interaction, which is not taken out again: that is safe.
+    """
+    variance = points * _variances(draws.mean(1))
+    return OfPoints(variance, np.zeros_like(variance), points)
+
+
+def _variances(values: Float[ndarray, "methods values"]) -> Float[ndarray, "methods methods"]:
+    centred = values - values.mean(1, keepdims=True)
+    return np.maximum(_between(centred @ centred.T) / (values.shape[1] - 1), 0.0)
 
 
 def _between(gram: ndarray) -> ndarray:

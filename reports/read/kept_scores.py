@@ -10,11 +10,15 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from bnnbench.metrics import METRICS
+from bnnbench.reports.read.redrawn import REDRAWN, Redrawn
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
 Factors = tuple[Float[ndarray, " _"], ...]
 """A run's score at each point, of each independent set of points; the means are the run's score."""
+
+AtPoints = Factors | Redrawn
+"""Scores at points, or the score on draws of the points where it is no mean over them."""
 
 MOST_BYTES = 2**29
 """The scores of a benchmark's runs share this equally; conditions beyond it have none."""
@@ -40,9 +44,9 @@ class KeptScores:
         self._store = store
         self._share = MOST_BYTES // max(1, len(runs))
         self._first = first
-        self._read: dict[str, Mapping[tuple[str, str], Factors]] = {}
+        self._read: dict[str, Mapping[tuple[str, str], AtPoints]] = {}
 
-    def of(self, record: Record, condition: str, metric: str) -> Factors | None:
+    def of(self, record: Record, condition: str, metric: str) -> AtPoints | None:
         """Return a run's scores at each point; None where its predictions do not give them."""
         if record.predictions_sha256 is None:
             return None
@@ -50,27 +54,27 @@ class KeptScores:
             self._read[record.key] = self._scores(record)
         return self._read[record.key].get((condition, metric))
 
-    def _scores(self, record: Record) -> dict[tuple[str, str], Factors]:
+    def _scores(self, record: Record) -> dict[tuple[str, str], AtPoints]:
         try:
             predictions = self._store.predictions(record.key)
         except UNREADABLE:
             return {}
-        found: dict[tuple[str, str], Factors] = {}
+        found: dict[tuple[str, str], AtPoints] = {}
         left = self._share
         for condition in sorted(predictions, key=lambda name: (name != self._first, name)):
             recorded = record.scores.get(condition, {})
-            for metric, factors in _by_metric(*predictions[condition], recorded, record.target):
-                left -= 4 * sum(map(len, factors))
+            for metric, values in _by_metric(*predictions[condition], recorded, record.target):
+                left -= 4 * (len(values) if isinstance(values, Redrawn) else sum(map(len, values)))
                 if left < 0:
                     return found
-                found[condition, metric] = factors
+                found[condition, metric] = values
         return found
 
 
 def _by_metric(
     prediction: Any, targets: Any, recorded: Mapping[str, float], scale: Mapping[str, Any] | None
-) -> Iterator[tuple[str, Factors]]:
-    """Yield each recorded metric that has scores at points, with these."""
+) -> Iterator[tuple[str, AtPoints]]:
+    """Yield each recorded metric that has scores at points or on draws of them, with these."""
     for name, value in recorded.items():
         metric = METRICS.get(name)
         if metric is None or metric.higher_is_better is None or not math.isfinite(value):
@@ -82,6 +86,11 @@ def _by_metric(
             mean, std = float(scale["mean"]), float(scale["std"])
             given = prediction.rescaled(mean, std), mean + std * targets.double()
         try:
+            if name in REDRAWN:
+                drawn = REDRAWN[name](*given)
+                if np.isclose(drawn.score, value, AGREEMENT, AGREEMENT * AGREEMENT):
+                    yield name, drawn
+                continue
             factors = factors_of(name, *given)
         except (ValueError, AttributeError):  # it cannot answer, or its targets are of one kind
             continue

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from bnnbench.reports.judge.crossed import Crossed
+from bnnbench.reports.judge.crossed import Crossed, over_points
 from bnnbench.reports.judge.elimination import Errors, eliminated, worse_p
 from bnnbench.reports.judge.intervals import t_interval
 from bnnbench.reports.judge.moderation import differences, level
@@ -167,7 +167,7 @@ def crossed_rates(images: Images, repetitions: int, seed: int = 0) -> Iterator[t
         for _ in range(repetitions):
             scores = images.drawn(rng)
             scores[1:] += behind
-            found = Crossed([scores])
+            found = Crossed(scores.mean(2), [over_points(scores)])
             assert found.runs is not None
             seeds = Errors(found.runs.mean, found.runs.variance / 3, found.runs.freedom)
             for k, errors in enumerate((seeds, found.these_networks(), found.both())):

@@ -11,11 +11,12 @@ from bnnbench.metrics import METRICS, value
 from bnnbench.reports.read import kept_scores
 from bnnbench.reports.read.kept_scores import KeptScores, factors_of, linearised_root, placements
 from bnnbench.reports.read.load import read
+from bnnbench.reports.read.redrawn import redrawn_ece, weights
 from bnnbench.reports.write.captions import caption
 from bnnbench.reports.write.content import content
 from tests.reports.synthetic import classified, detected, keep, record, regressed, scored
 
-NAMES = {"clean": ("accuracy", "nll", "brier", "ece"), "ood_svhn": ("auroc_ood",)}
+NAMES = {"clean": ("accuracy", "nll", "brier", "ece", "mce"), "ood_svhn": ("auroc_ood",)}
 
 
 def classified_runs(methods=("AdamW", "SGD"), seeds=3):
@@ -48,8 +49,11 @@ def test_means_over_points_are_the_recorded_scores(tmp_path):
         for condition, names in NAMES.items():
             for name in names:
                 factors = kept.of(run, condition, name)
+                if name == "mce":
+                    assert factors is None  # no mean over points, and not redrawn
+                    continue
                 if name == "ece":
-                    assert factors is None  # no mean over points
+                    assert factors.score == pytest.approx(run.scores[condition][name])
                     continue
                 for factor in factors:
                     assert factor.mean() == pytest.approx(run.scores[condition][name], rel=1e-4)
@@ -84,8 +88,18 @@ def test_placements_have_the_auroc_as_their_mean():
 
 def test_a_score_that_is_no_mean_over_points_has_none():
     prediction, targets = classified(np.random.default_rng(0), 1.0, 50)
-    assert factors_of("ece", prediction, targets) == ()
+    assert factors_of("mce", prediction, targets) == ()
     assert len(factors_of("auroc_ood", prediction, torch.arange(50) % 2)) == 2
+
+
+def test_an_ece_on_draws_is_the_metric_of_the_drawn_points():
+    prediction, targets = classified(np.random.default_rng(0), 2.0, 200)
+    found = redrawn_ece(prediction, targets)
+    for counts, drawn in list(zip(weights(200), found.draws, strict=True))[:5]:
+        chosen = np.repeat(np.arange(200), counts.astype(int))
+        again = type(prediction)(prediction.log_probs[:, chosen])
+        expected = value(METRICS["ece"], again, targets[chosen])
+        assert drawn == pytest.approx(expected, rel=1e-4)
 
 
 def test_tables_cross_seeds_and_points_where_predictions_are_kept(shown):
@@ -93,12 +107,15 @@ def test_tables_cross_seeds_and_points_where_predictions_are_kept(shown):
     questions = {c.name: c.decision.question for t in tables for c in t.decisions}
     both = "new seeds and new test points"
     assert questions == {
-        **dict.fromkeys(("accuracy", "nll", "brier", "auroc_ood"), both),
-        "ece": "new seeds",
+        **dict.fromkeys(("accuracy", "nll", "brier", "ece", "auroc_ood"), both),
+        "mce": "new seeds",
     }
     text = caption(tables[0])
-    assert "accuracy, NLL and Brier score: new seeds and new test points, paired" in text
-    assert "of ECE: new seeds, paired; the test set is taken as given" in text
+    assert text.startswith(
+        "± is half of a 95 % interval over three seeds. Differences: new seeds and new test points"
+    )
+    (minor,) = [table for table in tables if table.columns[0].name == "mce"]
+    assert "new seeds, paired; the test set is taken as given" in caption(minor)
 
 
 def test_without_predictions_the_test_set_is_taken_as_given(tmp_path):
