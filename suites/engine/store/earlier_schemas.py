@@ -55,7 +55,7 @@ def with_declared_constants(record: Record) -> Record:
     Earlier records do not say so.
     """
     method = record.run.get("method")
-    name = method.get("type") if isinstance(method, Mapping) else None
+    name = str(method.get("type")) if isinstance(method, Mapping) else ""
     if name not in CONSTANTS or "ignores_inputs" in record.diagnostics:
         return record
     return replace(record, diagnostics={**record.diagnostics, "ignores_inputs": 1.0})
