@@ -40,7 +40,8 @@ class Posterior(Protocol):
         """Diagnostics of the fit.
 
         A diagnostic `converged` of 0 means that the fit fell short of the method's posterior; every
-        table marks it.
+        table marks it. `ignores_inputs` of 1 means that the prediction is the same for every input:
+        tables show it as a yardstick, and compare no other method with it.
         """
         ...
 

@@ -15,6 +15,8 @@ from bnnbench.methods.predictions.predictive import (
     Predictive,
 )
 
+DIAGNOSTICS = {"ignores_inputs": 1.0}
+
 
 @dataclass(frozen=True)
 class MarginalPosterior:
@@ -54,11 +56,13 @@ class Marginal:
         if isinstance(problem.likelihood, Categorical):
             counts = torch.bincount(targets, minlength=problem.likelihood.classes) + 1
             log_probs = (counts / counts.sum()).log()
-            return MarginalPosterior(CategoricalPredictive(log_probs[None, None]), {})
+            return MarginalPosterior(CategoricalPredictive(log_probs[None, None]), DIAGNOSTICS)
         if len(targets) < 2:
             raise ValueError(f"a variance needs two training rows; got {len(targets)}")
         mean, variance = targets.mean(0), targets.var(0)
-        return MarginalPosterior(GaussianPredictive(mean[None, None], variance[None, None]), {})
+        return MarginalPosterior(
+            GaussianPredictive(mean[None, None], variance[None, None]), DIAGNOSTICS
+        )
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

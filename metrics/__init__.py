@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bnnbench.metrics.base import Metric, value
+from bnnbench.metrics.base import Margin, Metric, value
 
 __all__ = [
     "ATTACKED",
@@ -28,6 +28,7 @@ __all__ = [
     "REGRESSION",
     "ROBUSTNESS",
     "SETS",
+    "Margin",
     "Metric",
     "value",
 ]
@@ -75,6 +76,14 @@ CLASS_SET = ("members",)
 INFINITE, MINUS_INFINITE, OF_ERRORS = ("inf",), ("-inf",), ("inf", "nan")
 """Limits of scores: of a probability of 0, an unbounded interval, or no errors to average over."""
 
+HALF_A_POINT, ONE_POINT = Margin(0.005), Margin(0.01)
+"""Margins of shares: 10 of 2,000 images; a hundredth of probability, or one pair in a hundred."""
+ONE_PERCENT_LIKELIER, LOG_OF_TWO_PERCENT = Margin(0.01), Margin(0.02)
+"""Margins in nats: a factor of 1.01 in the probability of a label; the worth of 2 % in RMSE for
+a Gaussian."""
+TWO_PERCENT, FIVE_PERCENT = Margin(0.02, relative=True), Margin(0.05, relative=True)
+"""Margins of scores whose units differ; the larger one where a reference is itself a sample."""
+
 
 def needing(attributes: tuple[str, ...], *metrics: Metric) -> tuple[Metric, ...]:
     """Return the metrics with these attributes of a prediction as their needs."""
@@ -85,31 +94,78 @@ _TABLE = (
     *needing(
         PROBABILITIES,
         # name, score, unit, whether higher is better (None: a diagnostic)
-        Metric("accuracy", _at("scores:accuracy"), "fraction", True),
-        Metric("top5_accuracy", _at("scores:top_k_accuracy"), "fraction", True),
+        Metric("accuracy", _at("scores:accuracy"), "fraction", True, margin=HALF_A_POINT),
+        Metric(
+            "top5_accuracy", _at("scores:top_k_accuracy"), "fraction", True, margin=HALF_A_POINT
+        ),
     ),
     *needing(
         LOG_PROB,
-        Metric("nll", _at("scores:log_loss"), "nats", False, limits=INFINITE),
-        Metric("log_likelihood", _at("scores:log_likelihood"), "nats", True, limits=MINUS_INFINITE),
+        Metric(
+            "nll",
+            _at("scores:log_loss"),
+            "nats",
+            False,
+            limits=INFINITE,
+            margin=ONE_PERCENT_LIKELIER,
+            margin_of_reals=LOG_OF_TWO_PERCENT,
+        ),
+        Metric(
+            "log_likelihood",
+            _at("scores:log_likelihood"),
+            "nats",
+            True,
+            limits=MINUS_INFINITE,
+            margin=ONE_PERCENT_LIKELIER,
+            margin_of_reals=LOG_OF_TWO_PERCENT,
+        ),
     ),
     *needing(
         PROBABILITIES,
-        Metric("log_likelihood_smoothed", _at("scores:smoothed_log_likelihood"), "nats", True),
-        Metric("brier", _at("scores:brier_score"), "score_sum_over_classes", False),
-        Metric("ece", _at("calibration:expected_calibration_error"), "fraction", False),
+        Metric(
+            "log_likelihood_smoothed",
+            _at("scores:smoothed_log_likelihood"),
+            "nats",
+            True,
+            margin=ONE_PERCENT_LIKELIER,
+        ),
+        Metric(
+            "brier", _at("scores:brier_score"), "score_sum_over_classes", False, margin=HALF_A_POINT
+        ),
+        Metric(
+            "ece",
+            _at("calibration:expected_calibration_error"),
+            "fraction",
+            False,
+            margin=ONE_POINT,
+        ),
         Metric(
             "ece_min_variance",
             _at("calibration:minimum_variance_calibration_error"),
             "fraction",
             False,
+            margin=ONE_POINT,
         ),
         Metric(
             "ece_paper000", _at("calibration:simplex_calibration_error"), "squared_distance", False
         ),
-        Metric("ece_adaptive", _at("calibration:adaptive_calibration_error"), "fraction", False),
-        Metric("ece_classwise", _at("calibration:classwise_calibration_error"), "fraction", False),
-        Metric("mce", _at("calibration:maximum_calibration_error"), "fraction", False),
+        Metric(
+            "ece_adaptive",
+            _at("calibration:adaptive_calibration_error"),
+            "fraction",
+            False,
+            margin=ONE_POINT,
+        ),
+        Metric(
+            "ece_classwise",
+            _at("calibration:classwise_calibration_error"),
+            "fraction",
+            False,
+            margin=ONE_POINT,
+        ),
+        Metric(
+            "mce", _at("calibration:maximum_calibration_error"), "fraction", False, margin=ONE_POINT
+        ),
         Metric("entropy", _of("uncertainty:entropy"), "nats", None),
     ),
     *needing(
@@ -145,15 +201,22 @@ _TABLE = (
             None,
             limits=OF_ERRORS,
         ),
-        Metric("aurc", _at("selective:aurc"), "fraction", False),
-        Metric("augrc", _at("selective:augrc"), "fraction", False),
+        Metric("aurc", _at("selective:aurc"), "fraction", False, margin=HALF_A_POINT),
+        Metric("augrc", _at("selective:augrc"), "fraction", False, margin=HALF_A_POINT),
         # Targets 1 are out of distribution.
-        Metric("auroc_ood", _by("uncertainty:entropy", "separation:auroc"), "fraction", True),
+        Metric(
+            "auroc_ood",
+            _by("uncertainty:entropy", "separation:auroc"),
+            "fraction",
+            True,
+            margin=ONE_POINT,
+        ),
         Metric(
             "auroc_ood_confidence",
             _by("uncertainty:one_minus_confidence", "separation:auroc"),
             "fraction",
             True,
+            margin=ONE_POINT,
         ),
     ),
     *needing(
@@ -163,6 +226,7 @@ _TABLE = (
             _by("uncertainty:mutual_information", "separation:auroc"),
             "fraction",
             True,
+            margin=ONE_POINT,
         ),
     ),
     *needing(
@@ -172,25 +236,41 @@ _TABLE = (
             _by("uncertainty:minus_dirichlet_precision", "separation:auroc"),
             "fraction",
             True,
+            margin=ONE_POINT,
         ),
         Metric(
             "auroc_ood_dirichlet_mutual_information",
             _by("uncertainty:dirichlet_mutual_information", "separation:auroc"),
             "fraction",
             True,
+            margin=ONE_POINT,
         ),
     ),
     *needing(
         PROBABILITIES,
-        Metric("aupr_out", _by("uncertainty:entropy", "separation:aupr_out"), "fraction", True),
-        Metric("aupr_in", _by("uncertainty:entropy", "separation:aupr_in"), "fraction", True),
+        Metric(
+            "aupr_out",
+            _by("uncertainty:entropy", "separation:aupr_out"),
+            "fraction",
+            True,
+            margin=ONE_POINT,
+        ),
+        Metric(
+            "aupr_in",
+            _by("uncertainty:entropy", "separation:aupr_in"),
+            "fraction",
+            True,
+            margin=ONE_POINT,
+        ),
         Metric("fpr95_in", _by("uncertainty:entropy", "separation:fpr95_in"), "fraction", False),
         Metric("fpr95_out", _by("uncertainty:entropy", "separation:fpr95_out"), "fraction", False),
     ),
     *needing(
         MEAN,
-        Metric("rmse", _at("scores:root_mean_squared_error"), "target_units", False),
-        Metric("mae", _at("scores:absolute_error"), "target_units", False),
+        Metric(
+            "rmse", _at("scores:root_mean_squared_error"), "target_units", False, margin=TWO_PERCENT
+        ),
+        Metric("mae", _at("scores:absolute_error"), "target_units", False, margin=TWO_PERCENT),
     ),
     *needing(
         LOG_PROB,
@@ -201,6 +281,7 @@ _TABLE = (
             True,
             standardised=True,
             limits=MINUS_INFINITE,
+            margin=LOG_OF_TWO_PERCENT,
         ),
     ),
     *needing(
@@ -211,9 +292,10 @@ _TABLE = (
             "nats",
             True,
             limits=MINUS_INFINITE,
+            margin=LOG_OF_TWO_PERCENT,
         ),
     ),
-    Metric("crps", _at("crps:crps"), "target_units", False),
+    Metric("crps", _at("crps:crps"), "target_units", False, margin=TWO_PERCENT),
     Metric("picp_50", _at("coverage:interval_coverage", mass=0.5), "fraction", None),
     Metric("picp_90", _at("coverage:interval_coverage", mass=0.9), "fraction", None),
     Metric("picp_95", _at("coverage:interval_coverage", mass=0.95), "fraction", None),
@@ -254,10 +336,17 @@ _TABLE = (
             "sharpness_root", _of("coverage:root_sharpness"), "target_units", None, limits=INFINITE
         ),
     ),
-    Metric("mae_median", _at("coverage:absolute_error_of_median"), "target_units", False),
+    Metric(
+        "mae_median",
+        _at("coverage:absolute_error_of_median"),
+        "target_units",
+        False,
+        margin=TWO_PERCENT,
+    ),
     # At the levels that the prediction states.
     *needing(
-        QUANTILE_GRID, Metric("pinball", _at("quantiles:pinball_loss"), "target_units", False)
+        QUANTILE_GRID,
+        Metric("pinball", _at("quantiles:pinball_loss"), "target_units", False, margin=TWO_PERCENT),
     ),
     *needing(
         INTERVAL,
@@ -270,7 +359,12 @@ _TABLE = (
             limits=INFINITE,
         ),
         Metric(
-            "interval_score", _at("sets:interval_score"), "target_units", False, limits=INFINITE
+            "interval_score",
+            _at("sets:interval_score"),
+            "target_units",
+            False,
+            limits=INFINITE,
+            margin=TWO_PERCENT,
         ),
     ),
     *needing(
@@ -335,8 +429,10 @@ _TABLE = (
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _TABLE}
 
 _DISTANCES = (
-    Metric("wasserstein2", _at("distances:wasserstein2"), "target_units", False),
-    Metric("kl_from_reference", _at("distances:kl_divergence"), "nats", False),
+    Metric(
+        "wasserstein2", _at("distances:wasserstein2"), "target_units", False, margin=FIVE_PERCENT
+    ),
+    Metric("kl_from_reference", _at("distances:kl_divergence"), "nats", False, margin=FIVE_PERCENT),
 )
 DISTANCES: Mapping[str, Metric] = {metric.name: metric for metric in _DISTANCES}
 """Scores of a `Tabulated` prediction against the `Tabulated` one of a reference, not against
@@ -346,7 +442,9 @@ targets.
 _PROBED = (
     Metric("eps_mu", _at("moments:eps_mu"), "reference_std", False),
     Metric("eps_sigma", _at("moments:eps_sigma"), "ratio_to_reference_std", None),  # 1 is exact
-    Metric("kl_class_posterior", _at("moments:kl_class_posterior"), "nats", False),
+    Metric(
+        "kl_class_posterior", _at("moments:kl_class_posterior"), "nats", False, margin=FIVE_PERCENT
+    ),
     Metric("excluded_share", _at("moments:excluded_share"), "fraction", None),
     Metric("eps_mu_floor", _at("moments:eps_mu_floor"), "reference_std", None),
     Metric("kl_floor", _at("moments:kl_floor"), "nats", None),

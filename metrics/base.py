@@ -1,8 +1,33 @@
 """The description of a metric, for the tables that list it."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The largest difference of a score that changes no choice of method."""
+
+    size: float
+    relative: bool = False
+    """True if `size` is a share of the best mean, for scores whose units differ."""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.size) and self.size > 0):
+            raise ValueError(f"a margin is a positive number; got {self.size}")
+
+    def absolute(self, best: float) -> float | None:
+        """Return the margin in the unit of the score; None where it would be 0 or not finite."""
+        size = self.size * abs(best) if self.relative else self.size
+        return size if math.isfinite(size) and size > 0 else None
+
+
+Margins = Mapping[str, Margin | None]
+"""Metric → the margin that a reader asks for in place of the metric's own."""
+
+NO_MARGINS: Margins = {}
 
 
 @dataclass(frozen=True)
@@ -30,6 +55,14 @@ class Metric:
     probability 0, "nan" of a mean over no points. Other scores that are not finite say that
     inference diverged.
     """
+    margin: Margin | None = None
+    """Methods that differ by no more are practically equal; None where no margin is agreed on."""
+    margin_of_reals: Margin | None = None
+    """The margin for real targets, where it is another one than for classes."""
+
+    def margin_for(self, real_targets: bool) -> Margin | None:
+        """Return the margin for real targets or for classes."""
+        return (real_targets and self.margin_of_reals) or self.margin
 
 
 def value(metric: Metric, prediction: Any, targets: Any) -> float:

@@ -1,4 +1,4 @@
-"""Comparison of two methods over the same splits, and of a number with a published one."""
+"""Summaries of values over runs, and tests that several parts of reports share."""
 
 import math
 from collections import defaultdict
@@ -63,33 +63,6 @@ def summary(values: Float[ndarray, " splits"]) -> Summary:
     with np.errstate(over="ignore"):  # of values near the largest number, the spread is infinite
         std = float(values.std(ddof=1)) if spreads else math.nan
         return Summary(float(values.mean()), std, std / math.sqrt(len(values)), len(values))
-
-
-def paired_t(differences: Float[ndarray, " splits"]) -> Significance:
-    """Return Student's test of a zero mean: too liberal where training sets overlap."""
-    return _t_test(differences, 1 / len(differences))
-
-
-def corrected_resampled_t(
-    differences: Float[ndarray, " splits"], test_to_train: float
-) -> Significance:
-    r"""Return the t test for random splits whose training sets overlap.
-
-    $$ t = \bar d / \sqrt{(1/n + n_{test}/n_{train}) s^2} $$
-
-    with n - 1 degrees of freedom. Splits of 90 and 10 % have `test_to_train` 1/9.
-    Source: Nadeau and Bengio (2003), "Inference for the generalization error".
-    """
-    return _t_test(differences, 1 / len(differences) + test_to_train)
-
-
-def _t_test(differences: ndarray, variance_factor: float) -> Significance:
-    of = summary(differences)
-    if of.count < 2 or (of.std == 0 and of.mean == 0):
-        return Significance(math.nan, math.nan)
-    scale = of.std * math.sqrt(variance_factor)
-    statistic = of.mean / scale if scale > 0 else math.copysign(math.inf, of.mean)
-    return Significance(statistic, float(2 * stats.t.sf(abs(statistic), of.count - 1)))
 
 
 def wilcoxon(differences: Float[ndarray, " pairs"]) -> Significance:

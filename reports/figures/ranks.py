@@ -1,4 +1,4 @@
-"""Mean ranks over data sets, and bars that join methods that do not differ significantly.
+"""Mean ranks over data sets, and bars that join methods that are not told apart.
 
 A critical-difference diagram on its side: each method has a row with the interval of its rank, so
 that twenty names read as a list, and the bars are beside the rows.

@@ -1,16 +1,15 @@
 """The answer of a suite in three sentences, made from the statistics alone.
 
-They say which methods are best and which are not significantly worse, what the best one costs, and
-what these runs cannot decide.
+They say which methods are best, practically equal, worse or undecided, what the best one costs, and
+which runs are missing or doubtful.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.reports.judge.costs import BASE, Costs, costs
-from bnnbench.reports.judge.findings import across, on_one, short, short_across
+from bnnbench.reports.judge.findings import across, is_good, on_one, short, short_across
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
-from bnnbench.reports.judge.paired import LEVEL
 from bnnbench.reports.judge.ranks import ranks
 from bnnbench.reports.papers.reproduction import reproductions
 from bnnbench.reports.papers.verdicts import clauses, judgements
@@ -55,7 +54,7 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
     by_metric = {
         metric: scored
         for metric in main_metrics(benchmarks)
-        if (scored := [j for b in benchmarks if (j := judged(b, metric)) and j.means])
+        if (scored := [j for b in benchmarks if (j := judged(b, metric)) and j.cells])
     }
     if not by_metric:
         nothing = _nothing(list(outcomes.values()))
@@ -69,7 +68,7 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
         metric = next(iter(by_metric))
         line = short_across(by_metric[metric], ranked[metric])
     cost = _cost(costs(benchmarks), next(iter(by_metric.values())))
-    limits = [*_failures(outcomes), *_unconverged(outcomes), *_undetectable(by_metric), *published]
+    limits = [*_failures(outcomes), *_unconverged(outcomes), *published]
     main = tuple(j for scored in by_metric.values() for j in scored)
     return Answer(best, cost, _sentence(limits), line, main)
 
@@ -90,12 +89,12 @@ def _nothing(outcomes: Sequence[Success]) -> str:
 def _cost(costs: Costs | None, results: Sequence[Judged]) -> str:
     """Return the cost of the best method relative to AdamW or the cheapest method.
 
-    A cheaper method that is not significantly worse is named, too.
+    A cheaper method that is practically equal to it is named, too.
     """
     if costs is None:
         return ""
     wins: dict[str, int] = {}
-    for method in (m for j in results for m in j.verdict.best if m in costs.ratios):
+    for method in (m for j in results for m in j.decision.leaders if m in costs.ratios):
         wins[method] = wins.get(method, 0) + 1
     if not wins:
         return ""
@@ -112,18 +111,14 @@ def _cost(costs: Costs | None, results: Sequence[Judged]) -> str:
         )
         text = f"{name} takes {costs.times(champion)} of {base}"
         text += f" ({costs.seconds(champion)} per fit)"
-    as_good = set.intersection(*({*j.verdict.best, *j.verdict.close} for j in results))
-    cheapest = min(
-        sorted(as_good & costs.ratios.keys()), key=lambda m: costs.ratios[m], default=None
-    )
+    as_good = {m for m in costs.ratios if all(is_good(j, m) for j in results)}
+    cheapest = min(sorted(as_good), key=lambda m: costs.ratios[m], default=None)
     if (
         cheapest
         and cheapest != champion
         and costs.ratios[cheapest] * CHEAPER < costs.ratios[champion]
     ):
-        verdict = (
-            "is not significantly worse" if len(results) == 1 else "is nowhere significantly worse"
-        )
+        verdict = f"is practically equal{' everywhere' * (len(results) > 1)}"
         if cheapest == costs.base:
             text += f"; {quoted(cheapest)} itself {verdict}"
         else:
@@ -164,37 +159,6 @@ def _unconverged(outcomes: Mapping[str, Success]) -> list[str]:
     named = [f"{quoted(s.method)} {s.unconverged} of {s.completed}" for s in concerned[:MOST_NAMES]]
     runs = counted(sum(s.unconverged for s in concerned), "completed run")
     return [f"{runs} did not converge ({some_of(named, len(concerned), 'method')})"]
-
-
-def _undetectable(by_metric: Mapping[str, Sequence[Judged]]) -> list[str]:
-    """Return the clause about the smallest differences that the tests were likely to find."""
-    amounts = [
-        least for scored in by_metric.values() if len(scored) == 1 and (least := _least(scored[0]))
-    ]
-    if amounts:
-        limit = joined(amounts, last="or")
-    else:
-        limits = [j.verdict.detectable_in_std for scored in by_metric.values() for j in scored]
-        known = sorted(limit for limit in limits if limit == limit)
-        if not known:
-            return []
-        limit = f"{known[len(known) // 2]:.2g} standard deviations of paired differences"
-    return [
-        f"with this budget a true difference from the best below about {limit} is likely to be "
-        f"missed (power 0.8 at a level of {100 * LEVEL:.0f} % for all comparisons)"
-    ]
-
-
-def _least(result: Judged) -> str:
-    """Return the median difference that is detected with power 0.8, of methods near the best."""
-    verdict = result.verdict
-    differences = sorted(verdict.detectable[m] for m in verdict.close or verdict.detectable)
-    differences = [difference for difference in differences if difference > 0]
-    return (
-        f"{result.amount(differences[len(differences) // 2])} in {result.name}"
-        if differences
-        else ""
-    )
 
 
 def _sentence(parts: Iterable[str]) -> str:

@@ -1,15 +1,18 @@
-"""Mean and standard error of every method in one column, and which of them are best."""
+"""Mean and interval of every method in one column, and the decision on which are best."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from bnnbench.metrics import LISTED
-from bnnbench.metrics.statistics import Samples, mean, replicates, summary
-from bnnbench.reports.judge.paired import Verdict, compare, holdout_ratio
-from bnnbench.reports.judge.table import Cell, Column, Entry, Mark
+from bnnbench.metrics.statistics import Samples, mean, replicates
+from bnnbench.reports.judge.comparisons import decision_on
+from bnnbench.reports.judge.contest import Points
+from bnnbench.reports.judge.decision import NOT_COMPARED, Standing
+from bnnbench.reports.judge.intervals import standard_error, t_interval
+from bnnbench.reports.judge.overlap import holdout_ratio
+from bnnbench.reports.judge.table import Cell, Column, Entry
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.exclusions import unconverged
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import cost_decimals, decimals
 from bnnbench.suites.engine.store.record import Record
@@ -66,39 +69,74 @@ def diagnostic_column(
 
 
 def filled(
-    column: Column, benchmark: Benchmark, methods: Sequence[str], value: Values
+    column: Column,
+    benchmark: Benchmark,
+    methods: Sequence[str],
+    value: Values,
+    points: Points | None = None,
 ) -> tuple[Column, list[Entry]]:
-    """Return the column with its decimals, and an entry for each method."""
-    by_fold = len({r.fold for r in benchmark.records}) > 1
-    samples = {method: _samples(benchmark.runs.get(method, ()), value) for method in methods}
+    """Return the column with its decimals, and an entry for each method.
+
+    `points` gives a run's scores at each test point, where there are any.
+    """
+    samples = {method: samples_of(benchmark.runs.get(method, ()), value) for method in methods}
+    overlap = holdout_ratio(benchmark.records) if benchmark.by_fold else 0.0
+    margin = benchmark.margin(column.name) if column.kind == "score" else None
     better = column.higher_is_better
-    verdict = compare(samples, better, by_fold, holdout_ratio(benchmark.records))
+    decision = decision_on(benchmark, column.name, better, samples, points)
+    standings = decision.standings if decision else {}
     cells = [
-        _cell(method, samples[method], by_fold, verdict, _unconverged(column, benchmark, method))
+        cell_of(
+            replicates(samples[method], benchmark.by_fold),
+            len(samples[method]),
+            overlap,
+            standings.get(method, NOT_COMPARED),
+            unconverged(benchmark.runs[method]) if column.kind == "score" else 0,
+        )
         if samples[method]
         else _absence(benchmark.runs.get(method, ()))
         for method in methods
     ]
-    done = with_decimals(column, cells)
-    return replace(done, untested=verdict.untested, benchmark=benchmark.identity), cells
+    column = replace(column, decision=decision, margin=margin, by_fold=benchmark.by_fold)
+    column = replace(column, overlap=overlap, benchmark=benchmark.identity)
+    return with_decimals(column, cells), cells
+
+
+def cell_of(
+    values: Sequence[float],
+    runs: int = 0,
+    overlap: float | None = 0.0,
+    standing: Standing = NOT_COMPARED,
+    unconverged: int = 0,
+) -> Cell:
+    """Return the cell of a mean over folds, or over seeds, with its interval.
+
+    `runs` counts all runs behind it, as many as there are values if it is 0. There is no interval
+    where the overlap of training sets is unknown.
+    """
+    interval = None if overlap is None else t_interval(values, overlap)
+    return Cell(
+        mean(values),
+        standard_error(values),
+        runs or len(values),
+        interval and interval.half_width,
+        len(values),
+        standing,
+        unconverged,
+    )
 
 
 def with_decimals(column: Column, cells: Sequence[Entry]) -> Column:
     """Return the column with as many decimals as its cells need."""
     values = [cell for cell in cells if isinstance(cell, Cell)]
     means = [cell.mean * column.scale for cell in values]
-    errors = [cell.standard_error * column.scale for cell in values if cell.standard_error]
+    errors = [cell.half_width * column.scale for cell in values if cell.half_width]
     places = cost_decimals(means) if column.kind == "cost" else decimals(means, errors)
     return replace(column, decimals=places)
 
 
-def _unconverged(column: Column, benchmark: Benchmark, method: str) -> int:
-    """Return the number of runs behind a score whose diagnostics say they did not converge."""
-    runs = benchmark.runs.get(method, ()) if column.kind == "score" else ()
-    return sum(r.status == "completed" and r.diagnostics.get("converged") == 0 for r in runs)
-
-
-def _samples(runs: Sequence[Record], value: Values) -> Samples:
+def samples_of(runs: Sequence[Record], value: Values) -> Samples:
+    """Return the values of completed runs."""
     values = {(r.fold, r.seed): value(r) for r in runs if r.status == "completed"}
     return {pair: float(v) for pair, v in values.items() if v is not None}
 
@@ -107,21 +145,6 @@ def _absence(runs: Sequence[Record]) -> str:
     if any(r.status == "completed" for r in runs):
         return "not scored"
     return "failed" if any(r.status == "failed" for r in runs) else "diverged" if runs else "no run"
-
-
-def _cell(method: str, samples: Samples, by_fold: bool, verdict: Verdict, unconverged: int) -> Cell:
-    mark: Mark = "best" if method in verdict.best else "close" if method in verdict.close else ""
-    values = replicates(samples, by_fold)
-    error = standard_error(values)
-    p_value = verdict.adjusted.get(method)
-    return Cell(mean(values), error, len(samples), mark, p_value, unconverged)
-
-
-def standard_error(values: Sequence[float]) -> float | None:
-    """Return the standard error of the mean; None for a single value or an infinite one."""
-    if len(values) < 2 or not np.isfinite(values).all():
-        return None
-    return summary(np.array(values)).standard_error
 
 
 def _target_unit(benchmark: Benchmark) -> str:

@@ -5,13 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.style.descriptions import class_name
+from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.style.numbers import duration
-from bnnbench.suites.engine.store.record import Record
 
 BASE = "AdamW"
-FLOORS = frozenset({"Marginal"})
-"""Classes of methods that do not train; they are left out of comparisons of cost."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Costs:
 
 
 def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
-    """Return the costs of fits, without floors; None where no cost was recorded."""
+    """Return the costs of fits, without constants; None where no cost was recorded."""
     by_set = [_fit_seconds(b) for b in benchmarks]
     methods = list(dict.fromkeys(m for seconds in by_set for m in seconds))
     if not methods:
@@ -64,18 +61,13 @@ def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
     )
 
 
-def is_floor(runs: Sequence[Record]) -> bool:
-    """Return whether the runs are of a method that does not train."""
-    return bool(runs) and class_name(runs[0].run.get("method")) in FLOORS
-
-
 def _fit_seconds(benchmark: Benchmark) -> dict[str, float]:
     mean_seconds = {}
     for method, runs in benchmark.runs.items():
         seconds = [r.cost.fit_seconds for r in runs if r.cost and r.status == "completed"]
         if (
             seconds
-            and not is_floor(runs)
+            and not is_constant(runs)
             and math.isfinite(value := sum(seconds) / len(seconds))
             and value > 0
         ):

@@ -1,18 +1,18 @@
 """The main metrics of a benchmark, and the verdict on its runs by each of them."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.metrics import PROBED
-from bnnbench.metrics.statistics import Samples, mean, replicates
-from bnnbench.reports.judge.columns import score_column, score_under, standard_error
-from bnnbench.reports.judge.paired import Verdict, compare, holdout_ratio
-from bnnbench.reports.judge.table import Column
+from bnnbench.metrics.statistics import Samples
+from bnnbench.reports.judge.columns import filled, samples_of, score_column, score_under
+from bnnbench.reports.judge.comparisons import score_points
+from bnnbench.reports.judge.decision import Decision
+from bnnbench.reports.judge.sentences import remarks, verdict
+from bnnbench.reports.judge.table import Cell, Column
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
-from bnnbench.reports.style.numbers import decimals, number
 
 MAIN = (
     ("kl_class_posterior", "eps_mu", "kl_to_exact"),
@@ -34,46 +34,34 @@ class Judged:
     condition: str
     metric: str
     column: Column
+    cells: Mapping[str, Cell]
+    """method → its mean and interval; methods without a score are absent"""
     samples: Mapping[str, Samples]
-    """method → its scores; methods without one are absent"""
-    means: Mapping[str, float]
-    errors: Mapping[str, float | None]
-    verdict: Verdict
+    """method → its scores"""
+
+    @property
+    def decision(self) -> Decision:
+        """The decision on the methods; the main metrics all have a better direction."""
+        assert self.column.decision is not None, "a main metric has a better direction"
+        return self.column.decision
+
+    @property
+    def verdict(self) -> list[str]:
+        """Sentences on the best method, and on the runs that would decide more."""
+        return verdict(self.column, self.cells, self.name)
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences on the methods that are not compared."""
+        return remarks(self.column, self.cells, self.name)
 
     @property
     def name(self) -> str:
         """The metric in running text, and the condition unless it is the main one."""
-        name = in_text(self.metric)
+        name = labels.in_text(self.metric)
         if self.condition in (self.benchmark.main, *self.benchmark.rounds):
             return name
         return f"{name} ({self.benchmark.condition(self.condition)})"
-
-    def number(self, method: str) -> str:
-        """Return a method's mean ± standard error, with its unit."""
-        error = self.errors[method]
-        spread = "" if error is None else f" ± {self._printed(error)}"
-        return f"{self._printed(self.means[method])}{spread}{self._unit}"
-
-    def amount(self, value: float) -> str:
-        """Return a difference in the metric's unit, in two digits."""
-        value = abs(value) * self.column.scale
-        unit = " points" if self._unit == " %" else self._unit
-        if not (math.isfinite(value) and value > 0):
-            return f"{number(value, 0)}{unit}"
-        return f"{number(value, max(0, 1 - math.floor(math.log10(value))))}{unit}"
-
-    def _printed(self, value: float) -> str:
-        return number(value * self.column.scale, self.column.decimals)
-
-    @property
-    def _unit(self) -> str:
-        return f" {self.column.unit}" if self.column.unit else ""
-
-
-def in_text(metric: str) -> str:
-    """Return a metric's name inside a sentence: "accuracy", "NLL"."""
-    name = labels.metric(metric)
-    return name[:1].lower() + name[1:] if name[1:2].islower() else name
 
 
 def main_metrics(benchmarks: Sequence[Benchmark]) -> tuple[str, ...]:
@@ -88,34 +76,19 @@ def judged(benchmark: Benchmark, metric: str) -> Judged | None:
 
     Errors of propagated moments are taken after the last layer that most methods have.
     """
-    scored = [c for c in reversed(_conditions(benchmark)) if metric in _scored(benchmark, c)]
-    scored = [benchmark.main] if benchmark.main in scored else scored
-    if not scored:
+    found = [c for c in reversed(_conditions(benchmark)) if metric in _scored(benchmark, c)]
+    found = [benchmark.main] if benchmark.main in found else found
+    if not found:
         return None
-    condition = max(scored, key=lambda c: _runs(benchmark, c, metric))
-    condition = AT[metric] if AT.get(metric) in scored else condition
-    value, by_fold = score_under(condition, metric), is_by_fold(benchmark)
-    samples: dict[str, Samples] = {}
-    for method, runs in benchmark.runs.items():
-        scores = {(r.fold, r.seed): value(r) for r in runs if r.status == "completed"}
-        if known := {pair: float(v) for pair, v in scores.items() if v is not None}:
-            samples[method] = known
-    values = {method: replicates(known, by_fold) for method, known in samples.items()}
-    means = {method: mean(numbers) for method, numbers in values.items()}
-    errors = {method: standard_error(numbers) for method, numbers in values.items()}
-    column = score_column(benchmark, metric)
-    places = decimals(
-        [m * column.scale for m in means.values()], [e * column.scale for e in errors.values() if e]
-    )
-    column = replace(column, decimals=places)
-    ratio = holdout_ratio(benchmark.records)
-    verdict = compare(samples, column.higher_is_better, by_fold, ratio)
-    return Judged(benchmark, condition, metric, column, samples, means, errors, verdict)
-
-
-def is_by_fold(benchmark: Benchmark) -> bool:
-    """Return whether the replicates are folds, each the mean of its seeds."""
-    return len({r.fold for r in benchmark.records}) > 1
+    condition = max(found, key=lambda c: _runs(benchmark, c, metric))
+    condition = AT[metric] if AT.get(metric) in found else condition
+    value, points = score_under(condition, metric), score_points(benchmark, condition, metric)
+    methods = list(benchmark.runs)
+    column, cells = filled(score_column(benchmark, metric), benchmark, methods, value, points)
+    by_method = dict(zip(methods, cells, strict=True))
+    scored = {method: cell for method, cell in by_method.items() if isinstance(cell, Cell)}
+    samples = {method: samples_of(benchmark.runs[method], value) for method in scored}
+    return Judged(benchmark, condition, metric, column, scored, samples)
 
 
 def _conditions(benchmark: Benchmark) -> list[str]:

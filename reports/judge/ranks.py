@@ -14,8 +14,9 @@ from bnnbench.reports.judge.bootstrap import (
     standardised_difference_intervals,
 )
 from bnnbench.reports.judge.measures import Judged, judged
-from bnnbench.reports.judge.paired import LEVEL
+from bnnbench.reports.judge.moderation import LEVEL
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.read.success import successes
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.words import joined, quoted
@@ -45,7 +46,7 @@ class Place:
 
     @property
     def worse(self) -> bool:
-        """True if it is significantly worse than the first."""
+        """True if it ranks worse than the first."""
         return self.p_value <= LEVEL
 
 
@@ -61,7 +62,7 @@ class Ranks:
     friedman: Significance
     iman_davenport: Significance
     bars: tuple[tuple[int, ...], ...]
-    """Neighbouring places of which no two differ significantly (`rank_p_values`)."""
+    """Neighbouring places of which no two are told apart (`rank_p_values`)."""
     least_p_value: float
     """The smallest adjusted p-value that is possible with this number of data sets."""
     critical_difference: float
@@ -71,7 +72,7 @@ class Ranks:
 
     @property
     def can_tell(self) -> bool:
-        """True if there are enough data sets for two methods to differ significantly."""
+        """True if there are enough data sets to tell two methods apart."""
         return self.least_p_value <= LEVEL
 
     @property
@@ -112,18 +113,20 @@ def ranks(benchmarks: Sequence[Benchmark], metric: str) -> Ranks | None:
     there: a fit that fails is worse than any that succeeds. Where a method was not run or not
     scored, the method or the data set is left out (`complete_block`) and named.
     """
-    results = [j for b in benchmarks if (j := judged(b, metric)) and j.means]
+    results = [j for b in benchmarks if (j := judged(b, metric)) and j.cells]
     if len({_data(j.benchmark) for j in results}) < len(results) or len(results) < FEWEST_SETS:
         return None
-    methods = list(dict.fromkeys(m for j in results for m in j.benchmark.runs))
+    runs_of = {m: runs for j in results for m, runs in j.benchmark.runs.items()}
+    methods = [m for m, runs in runs_of.items() if not is_constant(runs)]
     failed = np.array([[_failed(j, m) for m in methods] for j in results])
-    scored = np.array([[m in j.means for m in methods] for j in results]) & ~failed
+    scored = np.array([[m in j.cells for m in methods] for j in results]) & ~failed
     rows, columns = over_sets.complete_block(scored | failed)
     nested = {
         s: _nested(results[s], [methods[m] for m in columns], failed[s, columns]) for s in rows
     }
     usable = [s for s in rows if nested[s] is not None]
-    left_out = {
+    left_out = {m: "its prediction is a constant" for m in runs_of if m not in methods}
+    left_out |= {
         methods[m]: _lacks(methods[m], results) for m in set(range(len(methods))) - {*columns}
     }
     names = [j.benchmark.title for j in results]
@@ -230,7 +233,7 @@ def _nested(result: Judged, methods: Sequence[str], failed: np.ndarray) -> Neste
 
 
 def _lacks(method: str, results: Sequence[Judged]) -> str:
-    lacking = sum(method not in j.means for j in results)
+    lacking = sum(method not in j.cells for j in results)
     return f"no scores on {lacking} of {len(results)} data sets"
 
 

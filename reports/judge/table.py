@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-Mark = Literal["", "best", "close"]
+from bnnbench.metrics.base import Margin
+from bnnbench.reports.judge.decision import NOT_COMPARED, Decision, Standing
+
 Kind = Literal["score", "cost", "diagnostic"]
 
 
@@ -22,8 +24,14 @@ class Column:
     digits: int | None = None
     """Significant digits, instead of decimals, where values span many orders of magnitude."""
     kind: Kind = "score"
-    untested: str = ""
-    """The reason why methods were not compared, or "" """
+    decision: Decision | None = None
+    """The comparison of the methods; None where no direction is better."""
+    margin: Margin | None = None
+    """The margin of practical equality, as it was declared."""
+    by_fold: bool = False
+    """True if the cells are means over folds, else over seeds."""
+    overlap: float | None = 0.0
+    """The ratio of test to training rows, which widens intervals over folds; None if unknown."""
     benchmark: tuple[str, ...] = ()
     """The identity of the benchmark whose runs the cells summarise, () where unknown."""
     condition: str = ""
@@ -32,14 +40,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A method's value: the mean over `runs` runs, with its uncertainty and its mark."""
+    """A method's value: the mean over `runs` runs, with its uncertainty and its state."""
 
     mean: float
     standard_error: float | None
     runs: int
-    mark: Mark = ""
-    p_value: float | None = None
-    """The p-value of the difference from the best, after Holm's correction."""
+    half_width: float | None = None
+    """Half of a 95 % interval of the mean."""
+    replicates: int = 0
+    """The number of folds, or of seeds of the only fold, behind the interval."""
+    standing: Standing = NOT_COMPARED
     unconverged: int = 0
     """The number of runs whose fit did not converge, by their own diagnostics."""
 
@@ -113,10 +123,6 @@ class Table:
         return lines
 
     @property
-    def untested(self) -> dict[str, list[str]]:
-        """Reason → headings of the columns whose methods were not tested."""
-        reasons: dict[str, list[str]] = {}
-        for column in self.columns:
-            if column.untested:
-                reasons.setdefault(column.untested, []).append(column.heading)
-        return reasons
+    def decisions(self) -> list[Column]:
+        """The columns whose methods were compared."""
+        return [column for column in self.columns if column.decision]

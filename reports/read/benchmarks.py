@@ -2,14 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from bnnbench.datasets.conditions.condition_names import CLEAN
 from bnnbench.datasets.conditions.traits import Traits, from_data
 from bnnbench.datasets.origins import ORIGINS
-from bnnbench.metrics import PROBED
+from bnnbench.metrics import LISTED, PROBED
+from bnnbench.metrics.base import Margin, Margins
 from bnnbench.reports.read.arms import Arm, arm_of
+from bnnbench.reports.read.kept_scores import KeptScores
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import differing
 from bnnbench.reports.style.palette import in_order
@@ -35,6 +37,10 @@ class Benchmark:
     """The setting that distinguishes benchmarks of one data set; "" for the only one."""
     runs: Mapping[str, tuple[Record, ...]]
     """method label → its runs, in the order of the tables"""
+    kept: KeptScores | None = None
+    """Scores at each test point, where predictions are at hand."""
+    margins: Margins = field(default_factory=dict)
+    """Metric → the margin that a reader asked for in place of the metric's own."""
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -101,6 +107,20 @@ class Benchmark:
         """Label → arm, for the labels that are arms of active learning."""
         arms = {label: arm_of(label, runs[0]) for label, runs in self.runs.items()}
         return {label: arm for label, arm in arms.items() if arm}
+
+    def margin(self, metric: str) -> Margin | None:
+        """Return the margin within which methods are practically equal by a metric."""
+        if metric in self.margins:
+            return self.margins[metric]
+        listed = LISTED.get(metric)
+        if listed is None:
+            return None
+        return listed.margin_for(any(record.target for record in self.records))
+
+    @property
+    def by_fold(self) -> bool:
+        """True if the replicates are folds, each the mean of its seeds; else they are seeds."""
+        return len({record.fold for record in self.records}) > 1
 
     @property
     def title(self) -> str:

@@ -8,11 +8,21 @@ from bnnbench.datasets.reading.foreign_text import shortened
 from bnnbench.suites.engine.store.earlier_conditions import with_condition_traits
 from bnnbench.suites.engine.store.earlier_schemas import (
     with_arm,
+    with_declared_constants,
     with_registered_names,
     with_whole_claims,
 )
 from bnnbench.suites.engine.store.record import Record, newest
 from bnnbench.suites.engine.store.store import Store
+
+MENDED = (
+    with_registered_names,
+    with_condition_traits,
+    with_arm,
+    with_whole_claims,
+    with_declared_constants,
+)
+"""What is brought up to date in an earlier record, in this order."""
 
 LONGEST_MESSAGE = 10_000
 """Characters of an error or a reason on a page."""
@@ -116,7 +126,7 @@ def _brought_up_to_date(record: Record | None) -> Record:
     """Return the record as the present version writes it; raises ValueError where there is none."""
     if record is None:
         raise ValueError("its folder has no record.json")
-    for mended in (with_registered_names, with_condition_traits, with_arm, with_whole_claims):
+    for mended in MENDED:
         record = mended(record)
     return _with_short_messages(record)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.exclusions import unconverged
 from bnnbench.suites.engine.store.record import Record
 
 
@@ -71,5 +72,4 @@ def over_all(benchmarks: Iterable[Benchmark], methods: Sequence[str]) -> dict[st
 def _success(method: str, runs: Sequence[Record], asked: int) -> Success:
     ends = [run.status for run in runs]
     counts = (ends.count(end) for end in ("completed", "diverged", "failed"))
-    unconverged = sum(r.status == "completed" and r.diagnostics.get("converged") == 0 for r in runs)
-    return Success(method, asked, *counts, unconverged=unconverged)
+    return Success(method, asked, *counts, unconverged=unconverged(runs))

@@ -12,6 +12,7 @@ from bnnbench.reports.judge.columns import (
     score_column,
     score_under,
 )
+from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Column, Entry, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
@@ -32,6 +33,7 @@ def condition_table(
             benchmark,
             methods,
             score_under(condition, name),
+            score_points(benchmark, condition, name),
         )
         for name in names
     ]

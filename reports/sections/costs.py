@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from bnnbench.reports.figures import cost
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.cost import Point
-from bnnbench.reports.judge.costs import is_floor
 from bnnbench.reports.judge.table import Cell, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
@@ -52,7 +52,7 @@ def cost_drawings(
     score = next((name for name in SCORES if name in columns), None)
     if score is None:
         return []
-    rows = [row for row in table.rows if not is_floor(benchmark.runs.get(row.method, ()))]
+    rows = [row for row in table.rows if not is_constant(benchmark.runs.get(row.method, ()))]
     up = labels.metric(score)
     drawings = []
     for name, across in COSTS.items():

@@ -7,7 +7,7 @@ import numpy as np
 
 from bnnbench.reports.figures import coverage as figure
 from bnnbench.reports.figures.canvas import Drawing
-from bnnbench.reports.judge.columns import standard_error
+from bnnbench.reports.judge.columns import cell_of
 from bnnbench.reports.judge.coverage import (
     NOMINAL,
     SIDES,
@@ -101,7 +101,7 @@ def _cell(folds: Sequence[FoldCoverage], value: Values) -> Entry:
     values = np.array([value(fold) for fold in folds])
     if constant := int(np.isnan(values).sum()):
         return f"constant in {constant} of {len(values)}" if len(values) > 1 else "constant"
-    return Cell(float(values.mean()), standard_error(values.tolist()), len(values))
+    return cell_of(values.tolist())
 
 
 def _networks(row: Published) -> int:

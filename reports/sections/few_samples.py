@@ -10,10 +10,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from bnnbench.metrics import PROBED
-from bnnbench.metrics.statistics import mean
 from bnnbench.reports.figures import few_samples as figure
 from bnnbench.reports.figures.canvas import Drawing
-from bnnbench.reports.judge.columns import standard_error
+from bnnbench.reports.judge.columns import cell_of
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -252,8 +251,7 @@ def _row(few_draws: FewDraws, method: str, cells: Sequence[Entry], name: str = "
 
 
 def _cell(values: Float[ndarray, " repeats"]) -> Cell:
-    listed = values.tolist()
-    return Cell(mean(listed), standard_error(listed), len(listed))
+    return cell_of(values.tolist())
 
 
 def _printed(records: Sequence[Record]) -> Iterator[Published]:

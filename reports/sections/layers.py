@@ -8,7 +8,7 @@ from bnnbench.metrics import PROBED
 from bnnbench.metrics.statistics import mean, replicates
 from bnnbench.reports.figures import layers as figure
 from bnnbench.reports.figures.canvas import Drawing
-from bnnbench.reports.judge.columns import standard_error
+from bnnbench.reports.judge.columns import cell_of
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -187,7 +187,7 @@ def _sampling(layered: Layered, method: str) -> Iterator[Row]:
 
 
 def _cell(values: Sequence[float]) -> Entry:
-    return Cell(mean(values), standard_error(values), len(values)) if values else ""
+    return cell_of(values) if values else ""
 
 
 def _column(name: str) -> Column:

@@ -11,9 +11,9 @@ from bnnbench.metrics.statistics import Samples, holm, replicates, wilcoxon
 from bnnbench.reports.figures import learning as figure
 from bnnbench.reports.judge.columns import (
     Values,
+    cell_of,
     filled,
     score_column,
-    standard_error,
     with_decimals,
 )
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
@@ -43,13 +43,13 @@ class Pair:
     """The number of repeats in which a run of either arm did not converge."""
 
     def cell(self, value: Callable[[np.ndarray], np.ndarray]) -> Cell:
-        """Return mean and standard error of the differences in this number of each curve."""
+        """Return mean and interval of the differences in this number of each curve."""
         gaps = value(self.active) - value(self.random)
-        return self.of(float(gaps.mean()), standard_error(gaps.tolist()))
+        return cell_of(gaps.tolist(), unconverged=self.unconverged)
 
-    def of(self, number: float, error: float | None = None) -> Cell:
+    def of(self, number: float) -> Cell:
         """Return the cell of a number."""
-        return Cell(number, error, len(self.active), unconverged=self.unconverged)
+        return Cell(number, None, len(self.active), unconverged=self.unconverged)
 
     @property
     def wins(self) -> float:
@@ -172,7 +172,12 @@ def _medians(metric: str) -> Filling:
             column, benchmark, methods, lambda r: r.scores.get(last, {}).get(metric)
         )
         medians = [
-            replace(cell, mean=_median(benchmark, method, metric), standard_error=None)
+            replace(
+                cell,
+                mean=_median(benchmark, method, metric),
+                standard_error=None,
+                half_width=None,
+            )
             if isinstance(cell, Cell)
             else cell
             for method, cell in zip(methods, cells, strict=True)

@@ -14,6 +14,7 @@ from bnnbench.metrics import ATTACKED, METRICS
 from bnnbench.reports.figures import sizes as figure
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.judge.columns import filled, score_column, score_under
+from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone, where_of
@@ -164,7 +165,8 @@ def size_tables(family: Family, methods: Sequence[str]) -> list[Table]:
         pairs = []
         for condition, size in family.sizes.items():
             column = replace(score_column(benchmark, name, condition), heading=f"{size:g}")
-            pairs.append(filled(column, benchmark, methods, score_under(condition, name)))
+            value, points = score_under(condition, name), score_points(benchmark, condition, name)
+            pairs.append(filled(column, benchmark, methods, value, points))
         title = f"{benchmark.title}, {family.title}: {labels.metric(name)}"
         origin = benchmark.origin_of(family.last)
         tables.append(table_of(title, pairs, benchmark, methods, origin))

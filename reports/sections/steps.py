@@ -12,6 +12,7 @@ from bnnbench.reports.judge.columns import (
     score_column,
     score_under,
 )
+from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Block, Choice, Material, Section, figures
@@ -66,7 +67,13 @@ def _table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
     main = benchmark.main
     names = {n for r in benchmark.records for n in r.scores.get(main, {}) if n in SCORES}
     scores = [
-        filled(score_column(benchmark, name, main), benchmark, methods, score_under(main, name))
+        filled(
+            score_column(benchmark, name, main),
+            benchmark,
+            methods,
+            score_under(main, name),
+            score_points(benchmark, main, name),
+        )
         for name in ordered(names)
     ]
     has_guards = any(GUARDS in r.diagnostics for r in benchmark.records)

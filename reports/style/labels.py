@@ -78,6 +78,9 @@ METRICS = {
     "fit_joules": "Energy",
 }
 
+IN_TEXT = {"top5_accuracy": "top-5 accuracy", "brier": "Brier score"}
+"""Metrics whose heading is too short for a sentence."""
+
 SUITES = {
     "cifar10": "CIFAR-10 benchmark",
     "uci": "UCI regression benchmark",
@@ -141,6 +144,14 @@ def is_minor(name: str, scored: Container[str]) -> bool:
 def metric(name: str) -> str:
     """Return the heading of a metric's column."""
     return METRICS.get(name, name.replace("_", " "))
+
+
+def in_text(name: str) -> str:
+    """Return a metric's name inside a sentence: "accuracy", "NLL"."""
+    if name in IN_TEXT:
+        return IN_TEXT[name]
+    text = metric(name)
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def suite(name: str) -> str:

@@ -35,6 +35,11 @@ def number(value: float | None, places: int) -> str:
     return f"{value:.2e}" if abs(value) >= 1e6 else f"{value:.{places}f}"
 
 
+def amount(value: float, unit: str) -> str:
+    """Return a difference with its unit, in as many digits as it has: "0.5 points", "0.01 nats"."""
+    return f"{value:.3g} {'points' if unit == '%' else unit}".strip()
+
+
 def duration(seconds: float) -> str:
     """Return seconds in a suitable unit, with three digits."""
     for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):

@@ -2,6 +2,11 @@
 
 from collections.abc import Sequence
 
+_NUMBERS = (
+    *("no", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+
 
 def joined(names: Sequence[str], most: int | None = None, last: str = "and") -> str:
     """Return "A", "A and B", "A, B and C"; beyond `most`, "A, B and 3 others"."""
@@ -24,6 +29,23 @@ def some_of(named: Sequence[str], count: int, noun: str = "") -> str:
 def plural(noun: str, count: int) -> str:
     """Return the noun in the form that follows a count."""
     return noun if count == 1 else f"{noun}s"
+
+
+def spelled(count: int) -> str:
+    """Return a count as a word up to twelve: "three", "13"."""
+    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+
+
+def counted_in_words(count: int, noun: str) -> str:
+    """Return "one run", "twelve runs", "13 runs"."""
+    return f"{spelled(count)} {plural(noun, count)}"
+
+
+def share_of(part: int, whole: int, noun: str) -> str:
+    """Return "one of two runs", or "the only run"."""
+    if whole == 1:
+        return f"the only {noun}"
+    return f"{spelled(part)} of {counted_in_words(whole, noun)}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnnbench.metrics import LISTED
-from bnnbench.metrics.statistics import (
-    Samples,
-    corrected_resampled_t,
-    holm,
-    mean,
-    paired_t,
-    replicates,
-)
-from bnnbench.reports.judge.paired import FEWEST_PAIRS, LEVEL, holdout_ratio
+from bnnbench.metrics.base import NO_MARGINS, Margins
+from bnnbench.metrics.statistics import Samples, holm, mean, replicates
+from bnnbench.reports.judge.elimination import one_sided
+from bnnbench.reports.judge.intervals import t_interval
+from bnnbench.reports.judge.moderation import LEVEL
+from bnnbench.reports.judge.overlap import holdout_ratio
+from bnnbench.reports.judge.participants import FEWEST
 from bnnbench.reports.read.facts import provenance_entries
 from bnnbench.reports.read.load import Damage
 from bnnbench.reports.style import labels
@@ -42,6 +40,10 @@ class Change:
     """The number of pairs that differ at all."""
     p_value: float | None
     """p-value of the paired difference, by Holm over all changed scores; None if not tested."""
+    equal_p: float | None = None
+    """p-value of a change beyond the margin either way, by Holm; None without a margin."""
+    half_width: float | None = None
+    """Half of the 95 % interval of the difference."""
 
     @property
     def difference(self) -> float:
@@ -50,11 +52,13 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """The verdict: better, worse, changed, within chance, or not tested."""
+        """The verdict: practically equal, better, worse, changed, undecided, or not tested."""
         if self.p_value is None:
             return "not tested"
+        if self.equal_p is not None and self.equal_p <= LEVEL:
+            return "practically equal"
         if self.p_value > LEVEL:
-            return "within chance"
+            return "undecided"
         better = LISTED[self.metric].higher_is_better if self.metric in LISTED else None
         return (
             "changed"
@@ -113,9 +117,9 @@ class Changes:
     damage: tuple[Damage, ...] = ()
 
     @property
-    def significant(self) -> tuple[Change, ...]:
-        """The scores that changed by more than chance."""
-        return tuple(c for c in self.scores if c.p_value is not None and c.p_value <= LEVEL)
+    def decided(self) -> tuple[Change, ...]:
+        """The scores that surely changed, by more than the margin or without one."""
+        return tuple(c for c in self.scores if c.verdict in ("better", "worse", "changed"))
 
 
 def changes(
@@ -123,12 +127,14 @@ def changes(
     before: Sequence[Record],
     after: Sequence[Record],
     damage: Sequence[Damage] = (),
+    margins: Margins = NO_MARGINS,
 ) -> Changes:
     """Return the changes from the records of one store to those of another.
 
     Runs form a pair if they agree in suite, profile, data set, origin, method, fold and seed.
-    Differences are tested as in the tables (Nadeau and Bengio's t over folds, Student's over
-    the seeds of a single fold), and adjusted by Holm over all changed scores.
+    Differences are tested as those of two methods in a table are, by paired variances, and
+    adjusted by Holm over all changed scores; so are claims of practical equality, which need both
+    one-sided tests. `margins` replace those of the metrics.
     """
     sides = [{_run(r): r for r in records} for records in (before, after)]
     common = [run for run in sides[0] if run in sides[1]]
@@ -141,7 +147,7 @@ def changes(
     by_place: dict[Place, list[tuple[Record, Record]]] = defaultdict(list)
     for a, b in pairs:
         by_place[_place(a)].append((a, b))
-    scores, equal = _scores(by_place)
+    scores, equal = _scores(by_place, margins)
     return Changes(
         names,
         (len(before), len(after)),
@@ -168,9 +174,10 @@ def _run(record: Record) -> tuple[Place, int, int]:
 
 def _scores(
     by_place: Mapping[Place, Sequence[tuple[Record, Record]]],
+    margins: Margins,
 ) -> tuple[tuple[Change, ...], int]:
     """Return the mean scores that changed, and the number of those that are equal."""
-    changed: list[tuple[Change, float | None]] = []
+    changed: list[Change] = []
     equal = 0
     for place, pairs in by_place.items():
         named = {(c, m) for pair in pairs for r in pair for c, s in r.scores.items() for m in s}
@@ -185,25 +192,31 @@ def _scores(
                 equal += 1
                 continue
             was, became = (mean([scores[run] for run in shared]) for scores in (old, new))
-            p_value = _p_value(old, new, ratio)
             title = str(pairs[0][1].condition_traits.get(condition, {}).get("title", condition))
-            changed.append(
-                (
-                    Change(place, title, metric, was, became, len(shared), different, None),
-                    p_value,
-                )
-            )
+            change = Change(place, title, metric, was, became, len(shared), different, None)
+            real = any(pair[1].target for pair in pairs)
+            declared = LISTED[metric].margin_for(real) if metric in LISTED else None
+            chosen = margins.get(metric, declared)
+            margin = chosen and chosen.absolute(was)
+            changed.append(_tested(change, old, new, ratio, margin))
     return _adjusted(changed), equal
 
 
-def _adjusted(tested: Sequence[tuple[Change, float | None]]) -> tuple[Change, ...]:
-    raw = [p for _, p in tested if p is not None]
-    adjusted = iter(holm(np.array(raw)).tolist() if raw else [])
-    values = [None if p is None else next(adjusted) for _, p in tested]
-    adjusted_changes = [replace(c, p_value=p) for (c, _), p in zip(tested, values, strict=True)]
-    return tuple(
-        sorted(adjusted_changes, key=lambda c: (2.0 if c.p_value is None else c.p_value, c.place))
+def _adjusted(changed: Sequence[Change]) -> tuple[Change, ...]:
+    """Return the changes with p-values adjusted by Holm, the surest first."""
+    p, equal_p = (
+        holm(np.array([math.nan if p is None else p for p in raw], float)).tolist()
+        for raw in ([c.p_value for c in changed], [c.equal_p for c in changed])
     )
+    adjusted = [
+        replace(
+            change,
+            p_value=None if math.isnan(own) else own,
+            equal_p=None if math.isnan(equal) else equal,
+        )
+        for change, own, equal in zip(changed, p, equal_p, strict=True)
+    ]
+    return tuple(sorted(adjusted, key=lambda c: (2.0 if c.p_value is None else c.p_value, c.place)))
 
 
 def _samples(
@@ -217,14 +230,23 @@ def _samples(
     }
 
 
-def _p_value(old: Samples, new: Samples, ratio: float | None) -> float | None:
-    """Return the p-value of the paired difference; None where there are too few pairs."""
+def _tested(
+    change: Change, old: Samples, new: Samples, ratio: float | None, margin: float | None
+) -> Change:
+    """Return the change with its p-values and interval, without any where pairs are too few."""
     by_fold = len({fold for fold, _ in old}) > 1
     gaps = np.array(replicates({run: new[run] - old[run] for run in old if run in new}, by_fold))
-    if len(gaps) < FEWEST_PAIRS or not np.isfinite(gaps).all() or (by_fold and ratio is None):
-        return None
-    test = corrected_resampled_t(gaps, ratio) if by_fold and ratio else paired_t(gaps)
-    return None if math.isnan(test.p_value) else test.p_value
+    if len(gaps) < FEWEST or not np.isfinite(gaps).all() or (by_fold and ratio is None):
+        return change
+    overlap = ratio if by_fold and ratio else 0.0
+    error = gaps.var(ddof=1) * (1 / len(gaps) + overlap)
+    means = np.array([gaps.mean(), -gaps.mean()])
+    terms = np.full(2, error), np.full(2, len(gaps) - 1.0)
+    p_value = min(1.0, 2 * float(one_sided(means, *terms).min()))
+    equal = None if margin is None else float(one_sided(margin - means, *terms).max())
+    interval = t_interval(gaps.tolist(), overlap)
+    width = interval and interval.half_width
+    return replace(change, p_value=p_value, equal_p=equal, half_width=width)
 
 
 def _same(first: float, second: float) -> bool:

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.metrics.base import Margins
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.write import compare, export_runs, site, timing_page
 from bnnbench.reports.write.content import Content, content
 from bnnbench.reports.write.export import latex, markdown, tidy
 from bnnbench.reports.write.listing import RUN_COLUMNS, run_rows
+from bnnbench.reports.write.margins import add_margins, margins
 from bnnbench.reports.write.page import MOST_DAMAGE, pages
 from bnnbench.suites.engine.store.tables import (
     COST_COLUMNS,
@@ -28,7 +30,8 @@ report.html, tables.md, tables.tex, tables.csv, runs.csv, metrics.csv and costs.
 With --out, write a site: a front page for all suites, and the same files for each suite."""
 
 OTHERS = """Other commands: `bnnbench report compare A B` shows what changed between two folders of
-results. `bnnbench report export RESULTS --format parquet|csv|latex` writes every score.
+results. `bnnbench report export RESULTS --format parquet|csv|latex` writes every score,
+and `--format pairs` the differences between all pairs of methods.
 `bnnbench report timing BENCHMARK.json` writes a page of timings. A site has this page if a folder
 of results holds benchmark.json; benchmark_previous.json, if present, is compared with it."""
 
@@ -54,6 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--out", type=Path, help="folder for a site (default: reports are written beside the runs)"
     )
+    add_margins(parser)
     options = parser.parse_args(arguments)
     if len(options.results) > 1 and options.out is None:
         return _error("several folders are merged into a site; give its folder by --out FOLDER")
@@ -63,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
         return _error(str(error))
     codes, entries = [], []
     for name, folders in suites.items():
-        code, report = _report(name, folders, options.out)
+        code, report = _report(name, folders, options.out, margins(options.margin))
         codes.append(code)
         if report:
             entries.append(site.entry(report))
@@ -93,7 +97,10 @@ def _suites(results: Sequence[Path]) -> dict[str, dict[str, Path]]:
 
 
 def _report(
-    suite: str, folders: Mapping[str, Path], out: Path | None
+    suite: str,
+    folders: Mapping[str, Path],
+    out: Path | None,
+    margins: Margins,
 ) -> tuple[int, Content | None]:
     results_by_store: dict[str, Results] = {}
     code = 0
@@ -104,7 +111,7 @@ def _report(
             code = _error(str(error))
     if not results_by_store:
         return code, None
-    report = content(merged(results_by_store))
+    report = content(merged(results_by_store), margins)
     try:
         damage = write(report, out / suite if out else next(iter(folders.values())), bool(out))
     except OSError as error:

@@ -10,8 +10,10 @@ from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.reports.read.load import Damage, read, store_names, suite_folders
 from bnnbench.reports.style import labels
+from bnnbench.reports.write.captions import p_text
 from bnnbench.reports.write.changes import Change, Changes, Place, changes
 from bnnbench.reports.write.export import escaped_markdown
+from bnnbench.reports.write.margins import add_margins, margins
 from bnnbench.reports.write.page import compared
 from bnnbench.suites.engine.store.record import Record
 
@@ -28,6 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("before", type=Path, help="the earlier folder of results")
     parser.add_argument("after", type=Path, help="the later folder of results")
     parser.add_argument("--out", type=Path, help="also write all changes to this .html or .md file")
+    add_margins(parser)
     options = parser.parse_args(arguments)
     try:
         if options.out and options.out.suffix not in (".html", ".md"):
@@ -42,7 +45,9 @@ def main(arguments: Sequence[str]) -> int:
         for name, (_, damaged) in zip(names, sides, strict=True)
         for d in damaged
     ]
-    comparison = changes((names[0], names[1]), sides[0][0], sides[1][0], damage)
+    comparison = changes(
+        (names[0], names[1]), sides[0][0], sides[1][0], damage, margins(options.margin)
+    )
     print("\n".join(map(legible, lines(comparison, MOST_LINES))))
     if options.out:
         text = (
@@ -71,11 +76,13 @@ def place_text(place: Place) -> str:
 
 def change_text(change: Change) -> str:
     """Return a change of a score as text."""
-    tested = "" if change.p_value is None else f", p = {change.p_value:.2g}"
+    tested = "" if change.p_value is None else f", p {p_text(change.p_value)}"
+    interval = "" if change.half_width is None else f" ± {change.half_width:.2g}"
     return (
         f"{place_text(change.place)}, {change.condition}, "
         f"{labels.metric(change.metric)}: {change.before:.5g} → {change.after:.5g} "
-        f"({change.difference:+.3g}; {change.different} of {change.pairs} pairs differ{tested}): "
+        f"({change.difference:+.3g}{interval}; {change.different} of {change.pairs} pairs "
+        f"differ{tested}): "
         f"{change.verdict}"
     )
 
@@ -88,8 +95,8 @@ def sections(comparison: Changes) -> Iterator[tuple[str, list[str]]]:
     ends = [f"{place_text(p)}: {n} {old} → {new}" for (p, old, new), n in comparison.ended.items()]
     yield f"Runs with another status: {sum(comparison.ended.values())}", ends
     title = (
-        f"Scores: {len(comparison.scores)} means changed, {len(comparison.significant)} of them "
-        f"significantly; {comparison.equal_scores} are equal to the last bit"
+        f"Scores: {len(comparison.scores)} means changed, {len(comparison.decided)} of them "
+        f"surely; {comparison.equal_scores} are equal to the last bit"
     )
     yield title, [change_text(change) for change in comparison.scores]
     yield (

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from bnnbench.metrics.base import NO_MARGINS, Margins
 from bnnbench.reports.judge.table import Table
 from bnnbench.reports.papers.reproduction import Comparison, Reproduction
 from bnnbench.reports.papers.verdicts import (
@@ -17,6 +18,7 @@ from bnnbench.reports.papers.verdicts import (
 )
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.facts import Failure, Origin, failures, origins
+from bnnbench.reports.read.kept_scores import KeptScores
 from bnnbench.reports.read.load import Damage, Results
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import FAMILIES, family_of
@@ -134,9 +136,20 @@ class Content:
         return [(part.profile, table) for part in self.parts for table in part.tables]
 
 
-def content(results: Results) -> Content:
-    """Return the content of the pages of a suite, from its records and predictions."""
-    all_benchmarks = benchmarks(map(with_means, results.records))
+def judged_benchmarks(results: Results, margins: Margins = NO_MARGINS) -> list[Benchmark]:
+    """Return the benchmarks of a suite, with their scores at test points and these margins."""
+    return [
+        replace(b, kept=KeptScores(results.store, b.records, b.main), margins=margins)
+        for b in benchmarks(map(with_means, results.records))
+    ]
+
+
+def content(results: Results, margins: Margins = NO_MARGINS) -> Content:
+    """Return the content of the pages of a suite, from its records and predictions.
+
+    `margins` replace those of the metrics.
+    """
+    all_benchmarks = judged_benchmarks(results, margins)
     arms = {label: arm for b in all_benchmarks for label, arm in b.arms.items()}
     method_styles = styles((method for b in all_benchmarks for method in b.runs), arms)
     profiles = dict.fromkeys(b.profile for b in all_benchmarks)

@@ -1,20 +1,19 @@
 """The tables of a page as Markdown, LaTeX and CSV."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bnnbench.reports.judge.table import Cell, Column, Row, Table
 from bnnbench.reports.style.numbers import number
+from bnnbench.reports.write.captions import MARKS, MARKS_LEGEND, caption, headed, not_compared
 from bnnbench.suites.engine.store.tables import csv_text
 
 Tables = Sequence[tuple[str, Table]]
 """profile and table"""
 
-LEGEND = "best mean; ≈ not significantly worse (paired t, Holm, 5 %)"
-
 
 def markdown(tables: Tables) -> str:
     """Return the tables in Markdown."""
-    parts = [f"Mean ± standard error over folds and seeds. Bold: {LEGEND}.\n"]
+    parts = [f"{escaped_markdown(MARKS_LEGEND)}\n"]
     for profile, table in tables:
         parts.append(f"### {escaped_markdown(_caption(profile, table))}\n")
         header = ["method", *map(heading, table.columns), "runs"]
@@ -22,7 +21,7 @@ def markdown(tables: Tables) -> str:
         parts.append(_markdown_row(["---"] + ["---:"] * (len(header) - 1), plain=True))
         for row in table.rows:
             entries = zip(row.cells, table.columns, strict=True)
-            cells = [_marked(e, c, "**{}**", "{} ≈", " ± ", escaped_markdown) for e, c in entries]
+            cells = [_marked(e, c, MARKDOWN, escaped_markdown) for e, c in entries]
             parts.append(
                 _markdown_row([escaped_markdown(row.method), *cells, _runs(row)], plain=True)
             )
@@ -39,7 +38,7 @@ def latex(tables: Tables) -> str:
         parts += [
             "\\begin{table}",
             "\\centering",
-            f"\\caption{{{_latex(_caption(profile, table))}. Bold: {_latex(LEGEND)}.}}",
+            f"\\caption{{{_latex(_caption(profile, table))}. {_latex(MARKS_LEGEND)}}}",
             f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
             "\\toprule",
             " & ".join(map(_latex, header)) + " \\\\",
@@ -47,8 +46,7 @@ def latex(tables: Tables) -> str:
         ]
         for row in table.rows:
             entries = zip(row.cells, table.columns, strict=True)
-            style = ("\\textbf{{{}}}", "{}$\\,\\approx$", " $\\pm$ ", _latex)
-            cells = [_marked(e, c, *style) for e, c in entries]
+            cells = [_marked(e, c, LATEX, _latex) for e, c in entries]
             parts.append(" & ".join([_latex(row.method), *cells, _latex(_runs(row))]) + " \\\\")
         parts += ["\\bottomrule", "\\end{tabular}"]
         parts += [f"\\par {_latex(line)}" for line in _notes(table)]
@@ -58,10 +56,31 @@ def latex(tables: Tables) -> str:
 
 CSV_COLUMNS = (
     *("profile", "table", "origin", "method", "column", "heading", "unit", "mean"),
-    *("standard_error", "runs", "attempted", "completed", "mark", "p_value", "absent"),
-    "unconverged",
+    *("standard_error", "half_width", "low", "high", "replicates", "overlap"),
+    *("runs", "attempted", "completed", "state", "adjusted_p", "equal_p", "witness", "freedom"),
+    *("question", "level", "margin", "common_runs", "absent", "unconverged"),
 )
 
+Style = Mapping[str, str]
+"""State → the form of a number in that state; "±" → the sign of an interval."""
+
+MARKDOWN: Style = {
+    **{state: f"{{}} {mark}".rstrip() for state, mark in MARKS.items()},
+    "best": "**{}** ●",
+    "leads": "**{}** ?",
+    "not eligible": "({}) {letter}",
+    "±": " ± ",
+}
+LATEX: Style = {
+    "": "{}",
+    "best": "\\textbf{{{}}}\\,$\\bullet$",
+    "leads": "\\textbf{{{}}}\\,?",
+    "equal": "{}\\,$=$",
+    "worse": "{}\\,$\\downarrow$",
+    "undecided": "{}\\,?",
+    "not eligible": "({})$^{{{letter}}}$",
+    "±": " $\\pm$ ",
+}
 
 UNSCALED = {"peak_bytes": "bytes", "fit_joules": "joules"}
 """Units in the files for values that a page shows in another unit; all others are fractions."""
@@ -77,12 +96,31 @@ def _lines(profile: str, table: Table) -> Iterator[tuple[object, ...]]:
         for column, entry in zip(table.columns, row.cells, strict=True):
             unit = column.unit if column.scale == 1 else UNSCALED.get(column.name, "")
             place = (profile, table.title, table.origin, row.method, column.name)
+            place = (*place, column.heading, unit)
+            counts = (row.runs, row.completed)
             if isinstance(entry, Cell):
-                values = (entry.mean, entry.standard_error, entry.runs)
-                marks = (entry.mark, entry.p_value, "", entry.unconverged)
+                numbers = (*_numbers(entry, column), entry.runs)
+                yield (*place, *numbers, *counts, *_judgement(entry, column), "", entry.unconverged)
             else:
-                values, marks = ("", "", 0), ("", "", entry, 0)
-            yield (*place, column.heading, unit, *values, row.runs, row.completed, *marks)
+                yield (*place, *([""] * 7), 0, *counts, *([""] * 9), entry, 0)
+
+
+def _numbers(cell: Cell, column: Column) -> tuple[object, ...]:
+    h = cell.half_width
+    ends = ("", "") if h is None else (cell.mean - h, cell.mean + h)
+    return cell.mean, cell.standard_error, h, *ends, cell.replicates or "", column.overlap
+
+
+def _judgement(cell: Cell, column: Column) -> tuple[object, ...]:
+    """Return state, p-values, witness and freedom of a cell, and the terms of its column."""
+    standing, decision = cell.standing, column.decision
+    state = standing.state
+    if standing.excluded:
+        state = f"{state}: {standing.excluded.kind}"
+    own = (state, standing.adjusted_p, standing.equal_p, standing.witness, standing.freedom)
+    if decision is None or not decision.question:
+        return (*own, "", "", "", decision.runs if decision else "")
+    return (*own, decision.question, decision.level, decision.margin, decision.runs)
 
 
 def heading(column: Column) -> str:
@@ -91,34 +129,33 @@ def heading(column: Column) -> str:
 
 
 def printed(cell: Cell, column: Column) -> tuple[str, str]:
-    """Return mean and standard error in the column's unit and decimals; "" for a missing error."""
+    """Return mean and half of its interval in the column's unit and decimals; "" without one."""
     value = cell.mean * column.scale
     if column.name == "p_value" and value < 10**-column.decimals:
         return f"< {10**-column.decimals:g}", ""
     if column.digits:
         return f"{value:.{column.digits}g}", ""
-    if column.kind == "cost" or cell.standard_error is None:
+    if column.kind == "cost" or cell.half_width is None:
         return number(value, column.decimals), ""
-    return number(value, column.decimals), number(
-        cell.standard_error * column.scale, column.decimals
-    )
+    return number(value, column.decimals), number(cell.half_width * column.scale, column.decimals)
 
 
-def _marked(
-    entry: Cell | str, column: Column, best: str, close: str, plus_minus: str, escape
-) -> str:
+def _marked(entry: Cell | str, column: Column, style: Style, escape: Callable[[str], str]) -> str:
     if isinstance(entry, str):
         return escape(entry)
-    mean, error = printed(entry, column)
-    text = {"best": best, "close": close, "": "{}"}[entry.mark]
+    mean, half_width = printed(entry, column)
+    excluded = entry.standing.excluded
     dagger = escape("†") if entry.unconverged else ""
-    return text.format(escape(mean) + (plus_minus + escape(error) if error else "") + dagger)
+    text = escape(mean) + (style["±"] + escape(half_width) if half_width else "") + dagger
+    letter = excluded.letter if excluded else ""
+    return style[entry.standing.state].format(text, letter=letter)
 
 
 def _notes(table: Table) -> list[str]:
     """Return the notes below a table."""
     lines = table.unconverged
-    notes = [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
+    notes = [*headed(table), *filter(None, [not_compared(table), caption(table)])]
+    notes += [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
     if table.unsteady:
         notes.append(f"Not predicted row by row: {'; '.join(table.unsteady)}.")
     if table.own_networks:
@@ -150,8 +187,10 @@ _LATEX = {
     "\\": "\\textbackslash{}",
     "~": "\\textasciitilde{}",
     "^": "\\textasciicircum{}",
-    "≈": "$\\approx$",
+    "●": "$\\bullet$",
+    "↓": "$\\downarrow$",
     "±": "$\\pm$",
+    "\u00a0": "~",
     "†": "$\\dagger$",
     "<": "\\textless{}",
     ">": "\\textgreater{}",

@@ -1,4 +1,6 @@
-"""`bnnbench report export RESULTS --format parquet|csv|latex`: every score, for other tools."""
+"""`bnnbench report export RESULTS --format parquet|csv|latex|pairs`: every score, for other tools;
+the last, a CSV of the differences between all pairs of methods.
+"""
 
 import argparse
 import importlib.util
@@ -16,14 +18,16 @@ from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.export import latex
+from bnnbench.reports.write.export_pairs import pair_table
 from bnnbench.reports.write.listing import RUN_COLUMNS, run_rows
+from bnnbench.reports.write.margins import add_margins, margins
 from bnnbench.suites.engine.store.record import COSTS, Record
 from bnnbench.suites.engine.store.tables import metric_rows
 
 WRITTEN, MISUSED, DAMAGED = 0, 2, 3
 """Exit codes; with the last, all readable runs were written."""
 
-FORMATS = {"parquet": ".parquet", "csv": ".csv", "latex": ".tex"}
+FORMATS = {"parquet": ".parquet", "csv": ".csv", "latex": ".tex", "pairs": ".csv"}
 ENGINES = ("pyarrow", "fastparquet")
 
 
@@ -35,17 +39,20 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--format", choices=FORMATS, default="csv")
     parser.add_argument("--out", type=Path, help="the file (default: results.<ending>)")
+    add_margins(parser)
     options = parser.parse_args(arguments)
     out = options.out or Path(f"results{FORMATS[options.format]}")
     try:
         if options.format == "parquet":
             needs_parquet()
         suites = list(_results(options.results).values())
-        text = (
-            latex([table for results in suites for table in content(results).tables]).encode()
-            if options.format == "latex"
-            else written(frame(suites), options.format)
-        )
+        if options.format == "latex":
+            contents = [content(results, margins(options.margin)) for results in suites]
+            text = latex([table for one in contents for table in one.tables]).encode()
+        elif options.format == "pairs":
+            text = pair_table(suites, margins(options.margin)).encode()
+        else:
+            text = written(frame(suites), options.format)
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, text)
     except (ValueError, OSError) as error:

@@ -10,11 +10,22 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bnnbench.datasets.names import title_of
+from bnnbench.reports.judge.participants import LEGEND
 from bnnbench.reports.sections.base import Gallery
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import FAMILIES
 from bnnbench.reports.style.numbers import duration, identifier, number, span, typographic
 from bnnbench.reports.style.palette import MARKERS, Style
+from bnnbench.reports.style.words import spelled
+from bnnbench.reports.write.captions import (
+    MARKS,
+    caption,
+    has_marks,
+    headed,
+    not_compared,
+    told,
+    tooltip,
+)
 from bnnbench.reports.write.content import Content
 from bnnbench.reports.write.drilldown import MOST_DRILLDOWN, drilldown, embedded
 from bnnbench.reports.write.export import printed
@@ -150,6 +161,15 @@ def _page(template: str, **values: object) -> str:
         "identifier": identifier,
         "unique": lambda: f"t{next(counter)}",
         "swatch": swatch,
+        "marks": MARKS,
+        "excluded_legend": LEGEND,
+        "caption": caption,
+        "has_marks": has_marks,
+        "told": told,
+        "headed": headed,
+        "not_compared": not_compared,
+        "tooltip": tooltip,
+        "spelled": spelled,
     }
     return environment.get_template(template).render(
         **values,

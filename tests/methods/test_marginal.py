@@ -45,3 +45,8 @@ def test_the_posterior_predicts_after_its_predictive_has_been_looked_at():
 def test_one_row_has_no_variance():
     with pytest.raises(ValueError, match="two training rows"):
         Marginal().fit(regression(rows=1), stream(0))
+
+
+@pytest.mark.parametrize("problem", [classification(), regression()])
+def test_it_declares_that_it_ignores_the_inputs(problem):
+    assert Marginal().fit(problem, stream(0)).diagnostics == {"ignores_inputs": 1.0}

@@ -13,7 +13,11 @@ from bnnbench.metrics import METRICS, REGRESSION, value
 from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.run.packing import Predictions, pack
 from bnnbench.suites.engine.store.earlier_conditions import with_condition_traits
-from bnnbench.suites.engine.store.earlier_schemas import with_arm, with_whole_claims
+from bnnbench.suites.engine.store.earlier_schemas import (
+    with_arm,
+    with_declared_constants,
+    with_whole_claims,
+)
 from bnnbench.suites.engine.store.record import Cost, Record, to_json
 from bnnbench.suites.engine.store.store import Store
 
@@ -72,7 +76,7 @@ def record(
         "provenance": PROVENANCE,
     }
     made = Record(**fields | changes)
-    return with_whole_claims(with_arm(with_condition_traits(made)))
+    return with_declared_constants(with_whole_claims(with_arm(with_condition_traits(made))))
 
 
 def runs_of(scores: Mapping[str, Sequence[float]], metric: str = "nll", **fields) -> list[Record]:

@@ -29,7 +29,7 @@ def test_copied_csv_has_means_and_errors_apart(visit):
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 7
     assert all(float(row["Accuracy (%)"]) > 0 for row in rows)
-    assert all(float(row["Accuracy (%) standard error"]) > 0 for row in rows)
+    assert all(float(row["Accuracy (%) half of 95 % interval"]) > 0 for row in rows)
 
 
 def test_copied_csv_holds_no_formula_but_negative_numbers(visit):
@@ -41,6 +41,20 @@ def test_copied_csv_holds_no_formula_but_negative_numbers(visit):
     page.get_by_text("copied").wait_for()
     lines = page.evaluate("navigator.clipboard.readText()").splitlines()
     assert lines[1].startswith("'=HYPERLINK(1),-1.5,")
+
+
+def test_copied_csv_has_the_states_of_the_file(visit, site):
+    _, text = clip(visit, "CSV")
+    copied = {row["Method"]: row["Accuracy (%) state"] for row in csv.DictReader(io.StringIO(text))}
+    rows = csv.DictReader(io.StringIO((site / "cifar10" / "tables.csv").read_text()))
+    first = next(iter(rows))
+    written = {
+        row["method"]: row["state"].partition(":")[0]
+        for row in [first, *rows]
+        if (row["table"], row["column"]) == (first["table"], "accuracy")
+    }
+    assert copied == written
+    assert set(copied.values()) > {"not eligible"}
 
 
 def test_copied_latex_marks_the_best(visit):

@@ -55,6 +55,39 @@ def test_values_that_are_not_numbers_stay_last(visit):
         assert values == sorted(values, key=lambda v: v == "")
 
 
+GROUND = """() => [...document.querySelectorAll('table.results td')].map(cell =>
+  [cell.className, getComputedStyle(cell).backgroundColor, getComputedStyle(cell).fontWeight])"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_only_the_best_and_their_equals_have_a_background(visit, scheme):
+    page = visit("cifar10", color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    seen = set()
+    for classes, ground, weight in page.evaluate(GROUND):
+        coloured = {"best", "equal"} & set(classes.split())
+        assert (ground == "rgba(0, 0, 0, 0)") is not bool(coloured), classes
+        assert (int(weight) >= 600) is bool({"best", "leads"} & set(classes.split())) or (
+            "partial" in classes
+        )
+        seen |= set(classes.split())
+    assert {"worse", "undecided", "leads"} & seen
+    assert "≈" not in page.content()
+
+
+def test_a_cell_says_why_and_a_table_what_its_marks_mean(visit):
+    page = visit("cifar10")
+    cell = page.locator("td.not-eligible").first
+    assert cell.get_attribute("title").startswith("not compared: one of four runs diverged")
+    assert cell.locator(".letter").inner_text() == "x"
+    why = page.locator("td.worse").first.get_attribute("title")
+    assert re.match(
+        r"worse than [\w @]+ \(p [=<] [\d.e-]+\); .* to .* \(3 seeds, standard error", why
+    )
+    assert "± is half of a 95 % interval over three seeds." in page.content()
+    assert "( ) not compared: c constant" in page.locator(".key").first.inner_text()
+
+
 def test_families_can_be_left_out_and_come_back(visit):
     page = visit("cifar10")
     before = rows_shown(page)

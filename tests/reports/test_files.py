@@ -170,8 +170,37 @@ def test_the_csv_holds_every_cell_in_the_units_of_the_files():
 
 def test_markdown_and_latex_mark_the_best_and_print_percent():
     tables = tables_of(runs_of({"AdamW": [0.5, 0.5, 0.6], "SGD": [0.1, 0.2, 0.1]}, "accuracy"))
-    assert "**53.3 ± 3.3**" in markdown(tables)
-    assert "\\textbf{53.3 $\\pm$ 3.3}" in latex(tables)
+    assert "**53 ± 14** ●" in markdown(tables)
+    assert "\\textbf{53 $\\pm$ 14}\\,$\\bullet$" in latex(tables)
+    assert "| 13 ± 14 ↓ |" in markdown(tables)
+    assert "13 $\\pm$ 14\\,$\\downarrow$" in latex(tables)
+
+
+def test_the_csv_has_the_reason_of_every_state():
+    records = runs_of({"AdamW": [0.5, 0.5, 0.6], "SGD": [0.1, 0.2, 0.1]}, "accuracy")
+    records += runs_of({"C": [0.1] * 3}, "accuracy", diagnostics={"ignores_inputs": 1.0})
+    rows = csv.DictReader(io.StringIO(tidy(tables_of(records))))
+    found = {row["method"]: row for row in rows if row["column"] == "accuracy"}
+    assert found["AdamW"]["state"] == "best"
+    assert found["C"]["state"] == "not eligible: constant"
+    worse = found["SGD"]
+    assert (worse["state"], worse["witness"], worse["question"]) == ("worse", "AdamW", "new seeds")
+    assert 0 < float(worse["adjusted_p"]) <= float(worse["level"]) == 0.05
+    assert (float(worse["margin"]), worse["common_runs"], worse["freedom"]) == (0.005, "3", "2.0")
+    half = float(worse["high"]) - float(worse["mean"])
+    assert half == pytest.approx(float(worse["half_width"]))
+    assert worse["replicates"] == "3"
+
+
+def test_no_file_of_a_report_has_the_mark_of_earlier_ones(tmp_path):
+    scores = {f"M{k}": [1 + k / 4 + s / 5 for s in range(3)] for k in range(4)}
+    keep(tmp_path / "cifar10", runs_of(scores))
+    assert main([str(tmp_path / "cifar10")]) == 0
+    written = [p for p in (tmp_path / "cifar10").iterdir() if p.is_file()]
+    assert len(written) > 5
+    for path in written:
+        assert "≈" not in path.read_text(encoding="utf-8"), path
+        assert "approx" not in path.read_text(encoding="utf-8"), path
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -1,5 +1,6 @@
 """Records of schemas 1 and 2, for reports: they describe classes by their paths at the time."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +43,22 @@ def with_arm(record: Record) -> Record:
     if record.arm or not record.run.get("acquisition"):
         return record
     return replace(record, arm=record.method.rpartition("-")[2])
+
+
+CONSTANTS = frozenset({"marginal"})
+"""Registered names of the methods whose predictions are the same for every input."""
+
+
+def with_declared_constants(record: Record) -> Record:
+    """Return a record whose diagnostics say whether the prediction ignores the inputs.
+
+    Earlier records do not say so.
+    """
+    method = record.run.get("method")
+    name = str(method.get("type")) if isinstance(method, Mapping) else ""
+    if name not in CONSTANTS or "ignores_inputs" in record.diagnostics:
+        return record
+    return replace(record, diagnostics={**record.diagnostics, "ignores_inputs": 1.0})
 
 
 def _renamed(described: Any) -> Any:

@@ -1,23 +1,28 @@
 """The numbers of the tables against numpy and scipy, by hand."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from bnnbench.reports.judge.paired import compare
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.facts import networks
 from bnnbench.reports.sections.condition_tables import condition_table, overview
+from bnnbench.reports.write.captions import told
 from tests.reports.synthetic import record, runs_of
 
 
 def table(records, condition="clean"):
     (benchmark,) = benchmarks(records)
     return condition_table(benchmark, condition, list(benchmark.runs))
+
+
+def states(records, metric="nll"):
+    found = table(records)
+    at = [column.name for column in found.columns].index(metric)
+    return {row.method: row.cells[at].standing.state for row in found.rows}
 
 
 def cell(records, method, metric="nll"):
@@ -27,16 +32,19 @@ def cell(records, method, metric="nll"):
     return row.cells[at]
 
 
-def test_a_cell_is_the_mean_and_its_standard_error_over_seeds():
+def test_a_cell_is_the_mean_with_its_standard_error_and_interval_over_seeds():
     values = [1.0, 1.5, 1.1, 0.7]
     found = cell(runs_of({"AdamW": values}), "AdamW")
     assert found.mean == pytest.approx(np.mean(values))
     assert found.standard_error == pytest.approx(np.std(values, ddof=1) / 2)
-    assert found.runs == 4
+    assert found.half_width == pytest.approx(stats.t.ppf(0.975, 3) * stats.sem(values))
+    assert (found.runs, found.replicates) == (4, 4)
 
 
-def test_one_run_has_no_standard_error():
-    assert cell(runs_of({"AdamW": [1.0]}), "AdamW").standard_error is None
+def test_one_run_has_no_interval():
+    found = cell(runs_of({"AdamW": [1.0]}), "AdamW")
+    assert found.standard_error is None
+    assert found.half_width is None
 
 
 def test_seeds_of_a_fold_count_as_one_replicate():
@@ -45,24 +53,19 @@ def test_seeds_of_a_fold_count_as_one_replicate():
     found = cell(records, "AdamW")
     assert found.mean == pytest.approx(2.5)
     assert found.standard_error == pytest.approx(stats.sem([2.0, 5.0, 0.5]))
-    assert found.runs == 6
+    widening = math.sqrt(1 + 3 * 100 / 900)  # the overlap of training sets
+    expected = stats.t.ppf(0.975, 2) * stats.sem([2.0, 5.0, 0.5]) * widening
+    assert found.half_width == pytest.approx(expected)
+    assert (found.runs, found.replicates) == (6, 3)
 
 
 def test_seeds_of_one_fold_are_compared_by_the_paired_t_test():
     rng = np.random.default_rng(0)
     best = rng.normal(1.0, 0.3, 6)
     rival = best + rng.normal(0.05, 0.05, 6)
-    found = cell(runs_of({"SGD": best, "AdamW": rival}), "AdamW")
-    assert found.p_value == pytest.approx(stats.ttest_rel(rival, best).pvalue)
-
-
-def test_a_method_that_beats_the_best_wherever_both_ran_is_not_marked_worse():
-    best = {(0, seed): 1.0 + 0.01 * seed for seed in range(4)}
-    rival = {pair: value - 0.2 - 0.001 * pair[1] for pair, value in best.items()} | {(0, 9): 9.0}
-    verdict = compare({"best": best, "rival": rival}, False, False, None)
-    assert verdict.best == {"best"}
-    assert verdict.adjusted["rival"] < 0.05
-    assert verdict.close == {"rival"}
+    found = cell(runs_of({"SGD": best, "AdamW": rival}), "AdamW").standing
+    assert found.adjusted_p == pytest.approx(stats.ttest_rel(rival, best).pvalue)
+    assert found.freedom == 5
 
 
 def test_folds_are_compared_by_the_t_test_corrected_for_overlap():
@@ -74,9 +77,10 @@ def test_folds_are_compared_by_the_t_test_corrected_for_overlap():
         for fold, gap in enumerate(d)
         for method, extra in (("SGD", 0.0), ("AdamW", gap))
     ]
-    assert cell(records, "AdamW").p_value == pytest.approx(0.0437416109, abs=1e-9)
-    assert cell(records, "AdamW").mark == ""
-    assert cell(records, "SGD").mark == "best"
+    found = cell(records, "AdamW").standing
+    assert found.adjusted_p == pytest.approx(0.0437416109, abs=1e-9)
+    assert (found.state, found.witness) == ("worse", "SGD")
+    assert cell(records, "SGD").standing.state == "best"
 
 
 def test_folds_that_were_generated_share_no_rows_and_need_no_correction():
@@ -89,37 +93,30 @@ def test_folds_that_were_generated_share_no_rows_and_need_no_correction():
         for method, extra in (("SGD", 0.0), ("AdamW", gap))
     ]  # fmt: skip
     expected = stats.ttest_1samp(gaps, 0.0).pvalue
-    assert cell(records, "AdamW").p_value == pytest.approx(expected)
+    assert cell(records, "AdamW").standing.adjusted_p == pytest.approx(expected)
 
 
-def test_p_values_are_adjusted_over_all_pairs_of_methods():
-    rng = np.random.default_rng(1)
-    best = rng.normal(1, 0.2, 8)
-    scores = {"best": best} | {n: best + rng.normal(0.05, 0.06, 8) for n in ("A", "B", "C")}
-    samples = {name: {(0, s): x for s, x in enumerate(v)} for name, v in scores.items()}
-    verdict = compare(samples, higher_is_better=False, by_fold=False, test_to_train=None)
-    pairs = list(itertools.combinations(scores, 2))
-    raw = {pair: stats.ttest_rel(*(scores[name] for name in pair)).pvalue for pair in pairs}
-    ordered = sorted(raw.values())
-    for name in ("A", "B", "C"):
-        below = ordered[: ordered.index(raw["best", name]) + 1]
-        holm = max(min(1, (6 - i) * p) for i, p in enumerate(below))
-        assert verdict.adjusted[name] == pytest.approx(holm)
-
-
-def test_methods_as_good_as_the_best_are_marked_and_worse_ones_are_not():
+def test_a_close_method_is_undecided_and_a_far_one_is_worse():
     rng = np.random.default_rng(2)
     best = rng.normal(1, 0.1, 10)
-    scores = {"SGD": best, "AdamW": best + rng.normal(0.001, 0.1, 10), "MFVI": best + 1}
-    marks = {row.method: row.cells[0].mark for row in table(runs_of(scores)).rows}
-    assert sorted(marks.values()) == ["", "best", "close"]
-    assert marks["MFVI"] == ""
+    scores = {"SGD": best, "AdamW": best + rng.normal(0.005, 0.1, 10), "MFVI": best + 1}
+    found = states(runs_of(scores))
+    assert sorted(found.values()) == ["leads", "undecided", "worse"]
+    assert found["MFVI"] == "worse"
+
+
+def test_methods_within_the_margin_are_practically_equal():
+    rng = np.random.default_rng(2)
+    best = rng.normal(1, 0.1, 10)
+    scores = {"SGD": best, "AdamW": best + 0.004 + rng.normal(0, 0.001, 10), "MFVI": best + 1}
+    assert states(runs_of(scores)) == {"SGD": "best", "AdamW": "equal", "MFVI": "worse"}
+    assert cell(runs_of(scores), "AdamW").standing.worse  # by a little, surely
 
 
 @pytest.mark.parametrize(("metric", "best"), [("nll", "AdamW"), ("accuracy", "SGD")])
 def test_the_metric_decides_which_direction_is_better(metric, best):
-    found = table(runs_of({"AdamW": [0.1] * 3, "SGD": [0.9] * 3}, metric))
-    assert [row.method for row in found.rows if row.cells[0].mark == "best"] == [best]
+    found = states(runs_of({"AdamW": [0.1] * 3, "SGD": [0.9] * 3}, metric), metric)
+    assert [method for method, state in found.items() if state == "best"] == [best]
 
 
 def test_a_diagnostic_has_no_best_method():
@@ -127,13 +124,14 @@ def test_a_diagnostic_has_no_best_method():
     (benchmark,) = benchmarks(runs_of({"AdamW": [0.1] * 3, "SGD": [0.9] * 3}, "entropy"))
     minor = condition_table(benchmark, "clean", list(benchmark.runs), minor=True)
     assert [c.name for c in found.columns if c.kind == "score"] == []
-    assert {row.cells[0].mark for row in minor.rows} == {""}
+    assert {row.cells[0].standing.state for row in minor.rows} == {""}
 
 
-def test_two_pairs_are_not_tested_and_the_table_says_so():
-    found = table(runs_of({"AdamW": [1.0, 1.1], "SGD": [1.0, 1.2]}))
-    assert {row.cells[0].mark for row in found.rows} == {"best", ""}
-    assert any("fewer than 3" in reason for reason in found.untested)
+def test_two_runs_are_not_tested_and_the_table_says_so():
+    records = runs_of({"AdamW": [1.0, 1.1], "SGD": [1.0, 1.2]})
+    assert set(states(records).values()) == {""}
+    ((_, text),) = told(table(records))
+    assert text == "AdamW has the lowest NLL (1.05 nats); with two runs nothing was tested."
 
 
 def test_folds_of_unknown_size_are_not_tested():
@@ -142,23 +140,29 @@ def test_folds_of_unknown_size_are_not_tested():
         for f in range(5)
         for k, m in enumerate(("AdamW", "SGD"))
     ]
-    assert any("rows" in reason for reason in table(records).untested)
+    (column,) = table(records).decisions
+    assert "rows" in column.decision.untested
+    assert cell(records, "SGD").half_width is None
 
 
-def test_only_common_seeds_are_paired():
-    samples = {
-        "a": {(0, s): 1.0 + s / 10 for s in range(5)},
-        "b": {(0, s): 2.0 + s / 7 for s in range(1, 9)},
-    }
-    verdict = compare(samples, False, by_fold=False, test_to_train=None)
-    common = range(1, 5)
-    expected = stats.ttest_rel([2.0 + s / 7 for s in common], [1.0 + s / 10 for s in common])
-    assert verdict.adjusted["b"] == pytest.approx(expected.pvalue)
+def test_only_runs_that_all_have_are_compared():
+    first = {s: 1.0 + s / 10 for s in range(5)}
+    second = {s: 2.0 + s / 7 for s in range(1, 5)}
+    records = [
+        record(method, seed=seed, scores={"clean": {"nll": value}})
+        for method, values in (("AdamW", first), ("SGD", second))
+        for seed, value in values.items()
+    ]
+    expected = stats.ttest_rel([second[s] for s in second], [first[s] for s in second])
+    assert cell(records, "SGD").standing.adjusted_p == pytest.approx(expected.pvalue)
+    assert cell(records, "AdamW").mean == pytest.approx(np.mean(list(first.values())))
 
 
-def test_equal_methods_are_both_best():
-    found = table(runs_of({"AdamW": [1.0, 2.0, 3.0], "SGD": [1.0, 2.0, 3.0]}))
-    assert [row.cells[0].mark for row in found.rows] == ["best", "best"]
+def test_equal_methods_are_one_candidate():
+    records = runs_of({"AdamW": [1.0, 2.0, 3.0], "SGD": [1.0, 2.0, 3.0]})
+    assert set(states(records).values()) == {""}
+    ((_, text),) = told(table(records))
+    assert text == "AdamW and SGD have the same NLL in every run (2.0 nats)."
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
@@ -167,7 +171,8 @@ def test_a_score_that_is_not_finite_is_shown_and_never_best(bad):
     found = cell(records, "AdamW")
     assert not math.isfinite(found.mean)
     assert found.standard_error is None
-    assert cell(records, "SGD").mark == "best"
+    assert found.standing.excluded.letter == "n"
+    assert cell(records, "SGD").standing.state == ""
 
 
 def test_diverged_runs_lower_the_success_rate_and_enter_no_mean():

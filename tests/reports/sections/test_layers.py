@@ -99,7 +99,7 @@ def test_small_divergences_are_shown_in_digits_of_their_own():
     places = {column.name: column for column in shown.columns}
     assert printed(Cell(0.000012345, None, 1), places["KL"]) == ("1.2e-05", "")
     assert printed(Cell(5.09, None, 1), places["KL′"]) == ("5.1", "")
-    assert printed(Cell(0.5, 0.01, 2), places["2 conv"]) == ("0.500", "0.010")
+    assert printed(Cell(0.5, 0.005, 2, 0.01), places["2 conv"]) == ("0.500", "0.010")
 
 
 def test_layers_are_in_the_order_of_the_network():

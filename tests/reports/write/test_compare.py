@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bnnbench.metrics.base import Margin
 from bnnbench.reports.write.changes import changes
 from bnnbench.reports.write.cli import main
 from tests.reports.synthetic import PROVENANCE, keep, record
@@ -42,14 +43,32 @@ def test_a_changed_score_is_tested_in_pairs_and_adjusted_over_all_changes():
     assert first.verdict == "worse"
 
 
-def test_changes_by_chance_are_called_so_and_few_pairs_are_not_tested():
+def test_changes_by_chance_are_undecided_and_few_pairs_are_not_tested():
     rng = np.random.default_rng(1)
     old = rng.normal(1, 0.3, 8)
     (found,) = changes(("a", "b"), scored(old), scored(rng.permutation(old))).scores
-    assert found.verdict == "within chance"
+    assert found.verdict == "undecided"
     assert found.difference == pytest.approx(0, abs=1e-12)
     (found,) = changes(("a", "b"), scored([1.0, 2.0]), scored([1.5, 2.5])).scores
     assert found.verdict == "not tested"
+
+
+def test_a_change_within_the_margin_is_practically_equal():
+    rng = np.random.default_rng(2)
+    old = rng.normal(1, 0.3, 8)
+    new = old + 0.001 + rng.normal(0, 0.002, 8)
+    (found,) = changes(("a", "b"), scored(old), scored(new)).scores
+    gaps = new - old
+    ends = [
+        stats.ttest_1samp(gaps, 0.01, alternative="less").pvalue,
+        stats.ttest_1samp(gaps, -0.01, alternative="greater").pvalue,
+    ]
+    assert found.equal_p == pytest.approx(max(ends), rel=1e-6)
+    assert found.verdict == "practically equal"
+    assert found.half_width == pytest.approx(stats.t.ppf(0.975, 7) * stats.sem(gaps))
+    small = {"nll": Margin(1e-5)}
+    (found,) = changes(("a", "b"), scored(old), scored(new), margins=small).scores
+    assert found.verdict != "practically equal"
 
 
 def test_folds_are_tested_with_the_correction_for_overlap():

@@ -3,11 +3,13 @@
 import importlib.util
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from bnnbench.reports.write.cli import main
-from tests.reports.synthetic import keep, record
+from tests.reports.synthetic import keep, record, runs_of
 
 
 def stores(tmp_path):
@@ -43,6 +45,53 @@ def test_latex_holds_the_tables_of_all_suites(tmp_path):
     out = tmp_path / "all.tex"
     assert main(["export", str(stores(tmp_path)), "--format", "latex", "--out", str(out)]) == 0
     assert out.read_text().count("\\begin{tabular}") >= 3
+
+
+def test_pairs_are_those_of_the_paired_test_by_shaffer(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = {"A": rng.normal(0, 1, 8), "B": rng.normal(2, 1, 8), "C": rng.normal(6, 1, 8)}
+    keep(tmp_path / "r" / "cifar10", runs_of(rows))
+    out = tmp_path / "pairs.csv"
+    assert main(["export", str(tmp_path / "r"), "--format", "pairs", "--out", str(out)]) == 0
+    table = pd.read_csv(out)
+    assert list(zip(table.better, table.other, strict=True)) == [("A", "B"), ("A", "C"), ("B", "C")]
+    raw = [
+        stats.ttest_rel(rows[a], rows[b]).pvalue
+        for a, b in zip(table.better, table.other, strict=True)
+    ]
+    assert list(table.p_value) == pytest.approx(raw)
+    multiplied = np.maximum.accumulate(np.sort(raw) * [3, 1, 1])
+    assert sorted(table.shaffer_p) == pytest.approx(np.minimum(1, multiplied).tolist())
+    assert table.difference[0] == pytest.approx(rows["A"].mean() - rows["B"].mean())
+    assert set(table.question) == {"new seeds"}
+
+
+@pytest.mark.parametrize("text", ["rmse", "rmse=-1", "nonsense=1", "rmse=x%"])
+def test_a_margin_that_is_none_is_refused(tmp_path, text, capsys):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), "--margin", text])
+    assert "--margin" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "state"),
+    [
+        ([], "Practically equal means within 0.01 nats of NLL.", "worse"),
+        (["--margin", "nll=10%"], "Practically equal means within 10 % of NLL.", "equal"),
+        (["--margin", "nll=none"], "", "worse"),
+    ],
+)
+def test_a_margin_of_the_command_line_is_used_and_printed(tmp_path, given, text, state):
+    scores = [1.0, 1.1, 1.2, 1.3]
+    gaps = [0.05, 0.051, 0.049, 0.05]
+    rows = {"A": scores, "B": [s + g for s, g in zip(scores, gaps, strict=True)]}
+    keep(tmp_path / "cifar10", runs_of(rows))
+    assert main([str(tmp_path / "cifar10"), *given]) == 0
+    written = (tmp_path / "cifar10" / "tables.md").read_text()
+    assert text in written
+    assert bool(text) is ("Practically equal" in written.partition("|")[2])
+    table = pd.read_csv(tmp_path / "cifar10" / "tables.csv")
+    assert set(table[(table.column == "nll") & (table.method == "B")].state) == {state}
 
 
 def test_parquet_reads_back_as_the_csv_or_says_what_to_install(tmp_path, capsys):

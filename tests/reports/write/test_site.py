@@ -42,7 +42,7 @@ def test_the_front_page_names_every_suite_with_data_budget_and_answer(tmp_path):
     front = (tmp_path / "site" / "index.html").read_text()
     assert 'href="cifar10/report.html"' in front
     assert 'href="a%26b/report.html"' in front
-    assert "AdamW has the best mean" in front
+    assert "AdamW has the best NLL" in front
     assert "900 + 100 rows" in front
     assert "1 fold, 4 seeds" in front
     assert "Stand-in data" in front

@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
-from bnnbench.suites.engine.store.earlier_schemas import with_registered_names
+from bnnbench.suites.engine.store.earlier_schemas import (
+    with_declared_constants,
+    with_registered_names,
+)
 from bnnbench.suites.engine.store.record import SCHEMA
 from tests.suites.engine.store.test_record import RECORD
 
@@ -22,3 +25,12 @@ def test_a_source_that_had_the_name_of_a_case_is_the_source_itself():
 def test_a_record_of_today_is_as_it_is():
     record = replace(RECORD, schema=SCHEMA)
     assert with_registered_names(record) is record
+
+
+def test_the_constant_of_earlier_records_is_declared_and_no_other_method():
+    constant = replace(RECORD, run={"method": {"type": "marginal"}}, diagnostics={})
+    assert with_declared_constants(constant).diagnostics == {"ignores_inputs": 1.0}
+    other = replace(RECORD, run={"method": {"type": "adamw"}}, diagnostics={})
+    assert with_declared_constants(other) is other
+    declared = replace(constant, diagnostics={"ignores_inputs": 0.0})
+    assert with_declared_constants(declared) is declared

@@ -1,0 +1,60 @@
+"""Who beats whom: all pairs of a column's methods, for readers who ask; it colours no cell."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnnbench.reports.judge.contest import Contest, Question, common_scores, tested_on
+from bnnbench.reports.judge.elimination import worse_p
+from bnnbench.reports.judge.participants import candidates, participants
+from bnnbench.reports.judge.shaffer import shaffer
+
+
+@dataclass(frozen=True)
+class PairDifference:
+    """The difference between two methods, the first having the better mean."""
+
+    better: str
+    other: str
+    difference: float
+    """The score of the first less that of the second."""
+    standard_error: float
+    freedom: float
+    p_value: float
+    """Two-sided."""
+    adjusted_p: float
+    """By Shaffer's procedure over all pairs of the column."""
+    question: Question
+
+
+def pairs(contest: Contest) -> Iterator[PairDifference]:
+    """Yield all pairs of the methods that are compared, none where nothing is tested.
+
+    Methods with equal scores on every run are named together.
+    """
+    chosen = participants(contest.samples, contest.barred, contest.all_runs, contest.by_fold)
+    groups = candidates(contest.samples, chosen.methods, chosen.common)
+    if len(groups) < 2:
+        return
+    rows = [chosen.methods.index(name) for name in groups]
+    tested = tested_on(contest, chosen, common_scores(contest, chosen)[rows], list(groups))
+    if isinstance(tested, str):
+        return
+    names = [" = ".join(group) for group in groups.values()]
+    errors, p = tested.errors, worse_p(tested.errors)
+    adjusted = shaffer(p)
+    order = np.argsort(errors.mean[:, 0], kind="stable")
+    for k, i in enumerate(order):
+        for j in order[k + 1 :]:
+            yield PairDifference(
+                names[i],
+                names[j],
+                contest.sign * float(errors.mean[i, j]),
+                math.sqrt(errors.squared_error[i, j]),
+                float(errors.freedom[i, j]),
+                min(1.0, 2 * float(min(p[i, j], p[j, i]))),
+                float(adjusted[i, j]),
+                tested.question,
+            )

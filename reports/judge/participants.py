@@ -1,0 +1,96 @@
+"""Methods that are compared in a column, the runs that all of them have, and who is left out."""
+
+import math
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Literal
+
+from bnnbench.metrics.statistics import Samples
+from bnnbench.reports.style.words import share_of
+
+Kind = Literal["constant", "unfinished", "not a number", "unconverged", "too few runs"]
+Run = tuple[int, int]
+"""fold and seed"""
+
+FEWEST = 3
+"""With fewer folds, or seeds of the only fold, nothing is tested."""
+
+LETTERS: Mapping[Kind, str] = {
+    "constant": "c",
+    "unfinished": "x",
+    "not a number": "n",
+    "unconverged": "u",
+    "too few runs": "f",
+}
+"""Kind of exclusion → the letter after a number in brackets."""
+
+LEGEND = (
+    "c constant, x a run failed or diverged, n not a number, u did not converge, f too few runs"
+)
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """The reason why a method is not compared, of its kind and in words."""
+
+    kind: Kind
+    words: str
+
+    @property
+    def letter(self) -> str:
+        """The letter that stands for the kind."""
+        return LETTERS[self.kind]
+
+
+@dataclass(frozen=True)
+class Participants:
+    """The methods that are compared, on which runs, and the reasons of the others."""
+
+    methods: tuple[str, ...]
+    """In the order of the table."""
+    common: tuple[Run, ...]
+    left_out: Mapping[str, Exclusion]
+
+
+def participants(
+    samples: Mapping[str, Samples],
+    barred: Mapping[str, Exclusion],
+    asked: Set[Run],
+    by_fold: bool,
+) -> Participants:
+    """Return the methods that are compared on the runs that all of them have.
+
+    `barred` are those whose runs exclude them; `asked` are the runs that were asked of any method.
+    While the common runs are fewer than half of those asked, or fewer than three, the method that
+    lacks most runs is left out; in a tie, the later one in the table.
+    """
+    left_out = {name: barred[name] for name in samples if name in barred}
+    for name, values in samples.items():
+        if name not in left_out and not all(map(math.isfinite, values.values())):
+            left_out[name] = Exclusion("not a number", "a score is not finite")
+    methods = [name for name, values in samples.items() if values and name not in left_out]
+    fewest = min(FEWEST, _replicates(asked, by_fold))
+    while methods:
+        common = set.intersection(*(set(samples[name]) for name in methods))
+        if 2 * len(common) >= len(asked) and _replicates(common, by_fold) >= fewest:
+            return Participants(tuple(methods), tuple(sorted(common)), left_out)
+        lacking = [len(asked - samples[name].keys()) for name in methods]
+        most = max(range(len(methods)), key=lambda k: (lacking[k], k))
+        name = methods.pop(most)
+        words = f"has {share_of(len(samples[name]), len(asked), 'run')}"
+        left_out[name] = Exclusion("too few runs", words)
+    return Participants((), (), left_out)
+
+
+def _replicates(runs: Set[Run], by_fold: bool) -> int:
+    return len({fold for fold, _ in runs}) if by_fold else len(runs)
+
+
+def candidates(
+    samples: Mapping[str, Samples], methods: Sequence[str], common: Sequence[Run]
+) -> dict[str, tuple[str, ...]]:
+    """Return first method → all methods whose scores equal its own on every common run."""
+    alike: dict[tuple[float, ...], list[str]] = {}
+    for name in methods:
+        alike.setdefault(tuple(samples[name][run] for run in common), []).append(name)
+    return {names[0]: tuple(names) for names in alike.values()}

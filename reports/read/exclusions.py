@@ -1,0 +1,20 @@
+"""What runs say of themselves that bears on comparisons: constants, failures, convergence."""
+
+from collections.abc import Sequence
+
+from bnnbench.suites.engine.store.record import Record
+
+
+def is_constant(runs: Sequence[Record]) -> bool:
+    """Return whether the method declares that its prediction is the same for every input."""
+    return any(run.diagnostics.get("ignores_inputs") == 1 for run in runs)
+
+
+def unfinished(runs: Sequence[Record]) -> int:
+    """Return the number of runs that diverged or failed."""
+    return sum(run.status != "completed" for run in runs)
+
+
+def unconverged(runs: Sequence[Record]) -> int:
+    """Return the number of completed runs whose diagnostics say that they did not converge."""
+    return sum(r.status == "completed" and r.diagnostics.get("converged") == 0 for r in runs)
