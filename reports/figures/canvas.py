@@ -108,8 +108,9 @@ def svg(figure: Figure, identifier: str, description: str) -> Markup:
     """
     for axes in figure.axes:
         for limits, limit in ((axes.get_xlim(), axes.set_xlim), (axes.get_ylim(), axes.set_ylim)):
-            if np.abs(limits).max() > FARTHEST:  # ticks would overflow
-                limit(np.clip(limits, -FARTHEST, FARTHEST))
+            low, high = np.clip(limits, -FARTHEST, FARTHEST)
+            if (low, high) != limits:  # ticks would overflow
+                limit(float(low), float(high))
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
