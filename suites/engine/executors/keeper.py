@@ -64,7 +64,7 @@ def keep(control: socket.socket, environment: Mapping[str, str]) -> None:
     adopt(environment)
     client: Channel | None = None
     while True:
-        if control in wait([control, *([client] if client else [])]):
+        if control in wait([control, client.socket] if client else [control]):
             message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
             if client:
                 client.close()

@@ -1,5 +1,6 @@
 """Worker processes on this machine; one that dies costs its run and nothing else."""
 
+import socket
 import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
@@ -7,7 +8,6 @@ from multiprocessing.connection import wait
 
 from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher
-from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.turns import Turn, Turns
 from bnnbench.suites.engine.executors.worker import TICK_SECONDS, Worker
 from bnnbench.suites.engine.run.execute import Task
@@ -22,7 +22,7 @@ class Processes:
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in the order in which they finish."""
         turns = Turns(tasks, watcher)
-        busy: dict[Channel, tuple[Worker, Turn]] = {}
+        busy: dict[socket.socket, tuple[Worker, Turn]] = {}
         idle: list[Worker] = []
         finished: list[Result] = []
         try:
@@ -30,7 +30,7 @@ class Processes:
                 while len(busy) < self.settings.workers and (turn := turns.next()):
                     worker = idle.pop() if idle else self._worker()
                     worker.assign(turn.task)
-                    busy[worker.channel] = (worker, turn)
+                    busy[worker.channel.socket] = (worker, turn)
                     watcher.started(turn.task)
                 yield from finished
                 finished.clear()
@@ -39,14 +39,14 @@ class Processes:
                 if not busy:
                     time.sleep(PAUSE_SECONDS)
                 readable = wait(list(busy), self._patience(turns, len(busy)))
-                for channel, (worker, turn) in list(busy.items()):
-                    match worker.message(channel in readable):
+                for end, (worker, turn) in list(busy.items()):
+                    match worker.message(end in readable):
                         case None:
                             pass
                         case "progress", report:
                             watcher.progressed(turn.task, *report)
                         case ending:
-                            del busy[channel]
+                            del busy[end]
                             idle.append(worker)
                             finished += turns.settle(turn, ending)
         finally:

@@ -86,7 +86,7 @@ class Worker:
         """Carry out one task, and yield its messages, the last of which is its ending."""
         self.assign(task)
         while True:
-            if message := self.message(bool(wait([self.channel], TICK_SECONDS))):
+            if message := self.message(bool(wait([self.channel.socket], TICK_SECONDS))):
                 yield message
                 if message[0] != "progress":
                     return

@@ -19,7 +19,7 @@ from bnnbench.suites.engine.run.execute import Outcome, Task, execute
 from bnnbench.suites.engine.store import checkpoints
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.engine.run.test_execute import EVALUATIONS, RUN
-from tests.suites.engine.store.test_faults import children
+from tests.suites.engine.store.test_faults import workers
 from tests.suites.fakes import Line
 from tests.suites.walking import SUITES, Walk
 
@@ -179,9 +179,8 @@ def test_a_worker_killed_in_a_fit_is_replaced_by_one_that_goes_on(tmp_path, undi
         command(tmp_path, "--executor", "processes", "--workers", "2"), stdout=subprocess.PIPE
     )
     wait_for_a_checkpoint(tmp_path, 10)
-    for child in children(driver.pid):
-        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-            os.kill(child, signal.SIGKILL)
+    for worker in workers(driver.pid):
+        os.kill(worker, signal.SIGKILL)
     driver.communicate(timeout=60)
     assert driver.returncode == 0
     numbers, provenance, _ = only_run(tmp_path)

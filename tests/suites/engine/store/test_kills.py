@@ -17,7 +17,7 @@ import pytest
 
 from bnnbench.suites.engine.store.record import Record, to_json
 from bnnbench.suites.engine.store.store import Store
-from tests.suites.engine.store.test_faults import alive, children
+from tests.suites.engine.store.test_faults import alive, workers
 
 MOMENTS = int(os.environ.get("BNNBENCH_KILLS", "3"))
 TIMEOUT = 300
@@ -40,11 +40,10 @@ def essence(record: Record) -> str:
     return to_json(replace(record, cost=None, provenance={}))
 
 
-def workers(driver: subprocess.Popen) -> list[int]:
+def crew_of(driver: subprocess.Popen) -> list[int]:
     """Return the driver's worker processes that live."""
     try:
-        below = [child for child in children(driver.pid) if alive(child)]
-        return [c for c in below if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+        return [worker for worker in workers(driver.pid) if alive(worker)]
     except FileNotFoundError:
         return []
 
@@ -55,12 +54,12 @@ def kill(driver: subprocess.Popen, rng: random.Random) -> str | None:
     Most moments are counted from when there are workers, for a driver takes seconds to start.
     """
     working = rng.random() < 0.9
-    while working and driver.poll() is None and not workers(driver):
+    while working and driver.poll() is None and not crew_of(driver):
         time.sleep(0.05)
     time.sleep(rng.uniform(0, 5))
     if driver.poll() is not None:
         return None
-    if (crew := workers(driver)) and rng.random() < 0.6:
+    if (crew := crew_of(driver)) and rng.random() < 0.6:
         os.kill(rng.choice(crew), 9)
         return "worker"
     driver.kill()
