@@ -7,15 +7,10 @@ from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # for the processes that tests start
 
-import jaxtyping
 import pytest
 import torch
 
-PACKAGES = ["bnnbench"]
-
-# An int is a float here, as it is to every type checker.
-CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
-
+from tests import shapes
 
 torch.set_num_threads(1)
 # A shell has its background jobs ignore Ctrl-C, and the processes that tests interrupt inherit it.
@@ -24,7 +19,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # At import, because pytest may import the conftest of a folder, and our packages with it, before
 # it calls any hook of this one. Benchmarks measure the code without checks.
 if "--benchmark-only" not in sys.argv:
-    jaxtyping.install_import_hook(PACKAGES, CHECK)
+    shapes.install("bnnbench")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
