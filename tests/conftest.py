@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # for the processes that tests start
+# Those are a few hundred, and each would compile our sources anew; workers of pytest as well.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 import pytest
 import torch
@@ -20,6 +23,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # it calls any hook of this one. Benchmarks measure the code without checks.
 if "--benchmark-only" not in sys.argv:
     shapes.install("bnnbench")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let workers take neighbouring tests, which share fixtures, and steal at the end."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist in ("no", "load"):
+        config.option.dist = "worksteal"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
