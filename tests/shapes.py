@@ -9,6 +9,7 @@ axes needs no context.
 import dataclasses
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -46,11 +47,14 @@ def checked(target: Any) -> Any:
 
 
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    words = " ".join(map(repr, getattr(function, "__annotations__", {}).values()))
-    if "{" in words or _is_quoted(function):  # an axis as long as arguments say; a later class
+    try:
+        hints = str(typing.get_type_hints(function, include_extras=True))
+    except NameError:  # of a class that is not there yet, or for type checkers alone
+        return BY_JAXTYPING(function, typechecker=CHECK)
+    if re.search(r"jaxtyping\.\w+\[[^]]*{", hints):  # an axis as long as an argument says
         return BY_JAXTYPING(function, typechecker=CHECK)
     inner = CHECK(function)
-    context = BY_JAXTYPING("context") if "jaxtyping" in words else nullcontext()
+    context = BY_JAXTYPING("context") if "jaxtyping" in hints else nullcontext()
 
     @functools.wraps(function)
     def with_checks(*args: Any, **kwargs: Any) -> Any:
@@ -61,13 +65,3 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             return inner(*args, **kwargs)
 
     return with_checks
-
-
-def _is_quoted(function: Callable[..., Any]) -> bool:
-    """Return whether an annotation is, or contains, a string."""
-    try:
-        hints = typing.get_type_hints(function, include_extras=True)
-    except NameError:
-        return True
-    written = function.__annotations__
-    return any(written[name] not in (hint, None) for name, hint in hints.items())
