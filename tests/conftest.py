@@ -7,32 +7,36 @@ from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # for the processes that tests start
 
-import jaxtyping
 import pytest
 import torch
 
-PACKAGES = ["bnnbench"]
-
-# An int is a float here, as it is to every type checker.
-CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
-
+from tests import shapes
 
 torch.set_num_threads(1)
+# Tests start a few hundred processes, and each would compile our sources anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # A shell has its background jobs ignore Ctrl-C, and the processes that tests interrupt inherit it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # At import, because pytest may import the conftest of a folder, and our packages with it, before
 # it calls any hook of this one. Benchmarks measure the code without checks.
 if "--benchmark-only" not in sys.argv:
-    jaxtyping.install_import_hook(PACKAGES, CHECK)
+    shapes.install("bnnbench")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let workers take neighbouring tests, which share fixtures, and steal at the end."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist in ("no", "load"):
+        config.option.dist = "worksteal"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave benchmarks to `make benchmark`, which asks for nothing else; mark what needs a GPU."""
     timed = config.getoption("benchmark_only")
     chosen = [item for item in items if ("benchmark" in fixtures_of(item)) == timed]
-    if not torch.cuda.is_available():
-        chosen = with_one_skip_for_each_test(chosen)
+    chosen = with_one_skip_for_each_test(chosen)
     left_out = set(items) - set(chosen)
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = chosen
@@ -43,16 +47,16 @@ def fixtures_of(item: pytest.Item) -> list[str]:
 
 
 def with_one_skip_for_each_test(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Return the items; of a test that needs a GPU one alone remains, which is skipped."""
+    """Return the items; of a test that needs what is not here one alone remains, as a skip."""
     chosen, seen = [], set()
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        if not item.get_closest_marker("gpu"):
+        if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+            item.add_marker(pytest.mark.skipif(True, reason="needs a GPU"))
+        skips = [mark.kwargs for mark in item.iter_markers("skipif") if mark.args[:1] == (True,)]
+        skip = item.nodeid.partition("[")[0], str(skips)
+        if not skips or skip not in seen:
             chosen.append(item)
-        elif test not in seen:
-            seen.add(test)
-            item.add_marker(pytest.mark.skip(reason="needs a GPU"))
-            chosen.append(item)
+        seen.add(skip)
     return chosen
 
 

@@ -41,7 +41,8 @@ def test_every_name_leads_to_a_frozen_dataclass_and_back(name):
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_everything_that_a_suite_says_has_a_registered_name(suite):
-    described = describe([run.description for run in list(declared(*SUITES[suite]).runs())])
+    runs = {(run.case.name, run.label): run for run in declared(*SUITES[suite]).runs()}
+    described = describe([run.description for run in runs.values()])
     described = [described, describe(list(declared(*SUITES[suite]).evaluations))]
     assert set(types_in(described)) <= PATHS.keys()
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -96,24 +98,29 @@ from pathlib import Path
 import bnnbench
 from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.command.stores import command
-results = sys.argv[1]
-print([command([tool, results]) for tool in ("verify", "gc", "list")])
-print(main([results, "--out", sys.argv[2]]))
-try:
-    bnnbench.results(results)
-except ValueError as error:
-    print(error)
+for results in sys.argv[1:]:
+    print("results", results, flush=True)
+    print([command([tool, results]) for tool in ("verify", "gc", "list")])
+    print(main([results, "--out", results + ".site"]))
+    try:
+        bnnbench.results(results)
+    except ValueError as error:
+        print(error)
 """
 
 
-@pytest.mark.parametrize("name", FIFOS)
-def test_a_fifo_hangs_no_tool_and_is_left_and_named(store, tmp_path, project, name):
-    path = store.folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    os.mkfifo(path)
+def test_a_fifo_hangs_no_tool_and_is_left_and_named(store, tmp_path, project):
+    """One process reads a store with each FIFO; if it hangs, its output ends with the store."""
+    paths = {}
+    for number, name in enumerate(FIFOS):
+        results = tmp_path / str(number)
+        shutil.copytree(store.folder.parent, results)
+        paths[str(results)] = path = results / store.folder.name / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
     answer = subprocess.run(
-        [sys.executable, "-c", TOOLS, str(store.folder.parent), str(tmp_path / "site")],
+        [sys.executable, "-c", TOOLS, *paths],
         cwd=project,
         capture_output=True,
         text=True,
@@ -121,8 +128,12 @@ def test_a_fifo_hangs_no_tool_and_is_left_and_named(store, tmp_path, project, na
         check=False,
     )
     assert answer.returncode == 0, answer.stderr
-    assert path.is_fifo()
-    assert name.startswith(".metrics") or str(path.parent) in answer.stdout
+    _, *parts = re.split("^results ", answer.stdout, flags=re.MULTILINE)
+    told = {results: said for results, _, said in (part.partition("\n") for part in parts)}
+    assert told.keys() == paths.keys()
+    for results, path in paths.items():
+        assert path.is_fifo()
+        assert path.name.startswith(".metrics") or str(path.parent) in told[results]
 
 
 # Drivers

@@ -11,7 +11,7 @@ import sys
 
 from tests.faults.fuzz import BATCH
 
-MUTANTS = int(os.environ.get("BNNBENCH_MUTANTS", "1000"))
+MUTANTS = int(os.environ.get("BNNBENCH_MUTANTS", "500"))
 
 
 def test_every_mutant_is_read_as_equal_or_named_as_damaged():

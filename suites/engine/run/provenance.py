@@ -77,8 +77,14 @@ def _changed_files() -> frozenset[Path]:
 
 def _files_that_take_part(module: str) -> frozenset[Path]:
     """Return the sources behind a method, and those of all modules of this process."""
-    loaded = {Path(file) for m in [*sys.modules.values()] if (file := getattr(m, "__file__", None))}
-    return sources_behind(module) | frozenset(loaded)
+    files = (getattr(m, "__file__", None) for m in [*sys.modules.values()])
+    return sources_behind(module) | frozenset(_path(file) for file in files if file)
+
+
+@functools.cache
+def _path(file: str) -> Path:
+    """Return the path of a module's file; there are thousands, and every run asks for them."""
+    return Path(file)
 
 
 def _cpu() -> str:

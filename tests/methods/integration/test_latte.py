@@ -58,14 +58,14 @@ def weight_of(piece: Piece, points: torch.Tensor) -> torch.Tensor:
     return torch.where(inside, value, 0.0)
 
 
+@pytest.mark.skipif(
+    not Latte().available(), reason="LattE integrale: put its `integrate` on the path"
+)
 @pytest.mark.parametrize(("y", "kind"), CASES)
 def test_latte_gives_the_density_times_the_volume(y, kind):
-    latte = Latte()
-    if not latte.available():
-        pytest.skip("LattE integrale: put its `integrate` on the path")
     box = Box(real(*LOWER), real(*UPPER))
     wanted = density(function(kind), box, real(BASE)[0], real(y)) * box.volume
-    assert float(latte.integrate(problem(y, kind))) == pytest.approx(float(wanted), abs=1e-13)
+    assert float(Latte().integrate(problem(y, kind))) == pytest.approx(float(wanted), abs=1e-13)
 
 
 def test_polytopes_and_polynomials_are_written_in_integers():

@@ -28,8 +28,7 @@ def uci_problem(name: str, fold: int = 0, hidden=(50,), rows: int | None = None)
 
 
 @pytest.mark.usefixtures("data_folder")
-@pytest.mark.parametrize("name", ["boston", "yacht"])
-@pytest.mark.parametrize("hidden", [(50,), (20, 10)])
+@pytest.mark.parametrize(("name", "hidden"), [("boston", (50,)), ("yacht", (20, 10))])
 def test_both_filters_agree_over_forty_epochs_of_real_rows(name, hidden):
     problem, data = uci_problem(name, hidden=hidden, rows=60)
     posteriors = [Pbp(backend=b).fit(problem, stream(3)) for b in ("compiled", "reference")]

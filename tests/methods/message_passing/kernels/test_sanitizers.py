@@ -14,7 +14,7 @@ from bnnbench.methods.message_passing.kernels.compiled import LIBRARY
 INCLUDES = [f"-I{folder}" for folder in LIBRARY.headers]
 SOURCES = (Path(__file__).with_name("driver.c"), *(LIBRARY.folder / n for n in LIBRARY.sources))
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
-SLOW = {("dense.c", "-O3"): "-O2"}
+SLOW = {("dense.c", "-O3"): "-O1"}
 """Source and level → a level at which its unrolled loops compile in seconds instead of a minute."""
 
 
@@ -46,8 +46,11 @@ def objects(tmp_path_factory) -> Callable[[torch.dtype, str], list[Path]]:
     return compiled
 
 
-@pytest.mark.parametrize("level", ["-O1", "-O3"])
-@pytest.mark.parametrize("dtype", DEFINES, ids=("float32", "float64"))
+@pytest.mark.parametrize(
+    ("dtype", "level"),
+    [(torch.float32, "-O3"), (torch.float64, "-O1")],
+    ids=("float32", "float64"),
+)
 def test_all_kernels_run_on_odd_shapes_under_sanitizers(dtype, level, objects, tmp_path):
     driver = built(*map(str, objects(dtype, level)), to=tmp_path / "driver")
     done = subprocess.run([str(driver)], capture_output=True, text=True, check=False)

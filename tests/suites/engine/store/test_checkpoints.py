@@ -18,6 +18,7 @@ from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.run.execute import Outcome, Task, execute
 from bnnbench.suites.engine.store import checkpoints
 from bnnbench.suites.engine.store.store import Store
+from tests.suites.commands import call
 from tests.suites.engine.run.test_execute import EVALUATIONS, RUN
 from tests.suites.engine.store.test_faults import workers
 from tests.suites.fakes import Line
@@ -157,7 +158,7 @@ def only_run(out: Path) -> tuple[object, dict[str, object], object]:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     out = tmp_path_factory.mktemp("undisturbed")
-    subprocess.run(command(out, "--executor", "serial"), check=True, capture_output=True)
+    assert call(out, suite=SUITES["quick"]).code == 0
     return only_run(out)[0]
 
 
