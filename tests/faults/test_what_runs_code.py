@@ -24,8 +24,12 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("bnnbench", "datasets", "methods", "metrics", "suites", "reports")
 REQUIRED = {"np.load": ("allow_pickle", False), "torch.load": ("weights_only", True)}
 READERS = ("pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle", "yaml")
-PICKLES = {"datasets/reading/pickles.py", "suites/engine/executors/worker.py"}
-"""The first admits arrays, strings and numbers; the second reads what it has pickled itself."""
+PICKLES = {
+    "datasets/reading/pickles.py",
+    "suites/engine/executors/channel.py",
+    "suites/engine/executors/child.py",
+}
+"""The first admits arrays, strings and numbers; the others read what workers have pickled."""
 
 
 class Exploit:
