@@ -73,10 +73,27 @@ def test_metrics_know_of_methods_only_what_a_prediction_is():
 
 
 def test_only_one_file_touches_the_network():
-    network = {"pooch", "requests", "urllib", "socket", "http", "ftplib"}
+    network = {"pooch", "requests", "urllib", "http", "ftplib"}
     touching = {
         path.relative_to(ROOT).as_posix()
         for path in FILES
         if network & {n.partition(".")[0] for _, n in imported(ast.parse(path.read_text()))}
     }
     assert touching <= {"datasets/reading/files.py"}
+
+
+PAIRS = {"socket", "socketpair", "send_fds", "recv_fds", "MSG_DONTWAIT"}
+"""What pairs of sockets between processes of this machine need of the module."""
+
+
+def test_sockets_connect_only_processes_of_this_machine():
+    for path in FILES:
+        tree = ast.parse(path.read_text())
+        if "socket" not in {name for _, name in imported(tree)}:
+            continue
+        assert path.is_relative_to(ROOT / "suites" / "engine" / "executors"), path
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "socket":
+                assert node.attr in PAIRS, f"{path}:{node.lineno}"
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "socket.socket":
+                assert [keyword.arg for keyword in node.keywords] == ["fileno"], path
