@@ -11,6 +11,8 @@ from typing import Any
 _CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 """On Linux workers are forked, in milliseconds, from a process that has imported what they need."""
 
+_LOOKED_UP = "bnnbench.suites.engine.executors.forked"
+
 _SLOW_TO_IMPORT = ("sklearn.datasets", "scipy.stats", "pandas", "numba")
 
 _DRIVERS_OWN = {signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2}
@@ -37,4 +39,9 @@ def started(target: Callable[..., None], *arguments: object, daemon: bool = Fals
 def _preloaded(target: Callable[..., None]) -> list[str]:
     """Return the modules that this process has imported and every worker would import again."""
     own = [name for name in sys.modules if name.startswith("bnnbench.")]
-    return [target.__module__, *own, *(name for name in _SLOW_TO_IMPORT if name in sys.modules)]
+    return [
+        _LOOKED_UP,
+        target.__module__,
+        *own,
+        *(name for name in _SLOW_TO_IMPORT if name in sys.modules),
+    ]
