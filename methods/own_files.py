@@ -2,13 +2,22 @@
 
 The folder of such a file is appended to the search path of this process and, through the
 environment, of the worker processes that it starts. Its modules can therefore be imported by the
-file beside them, and cannot replace anything installed.
+file beside them, and cannot replace anything installed. They are always compiled anew: Python takes
+bytecode for that of an edited file where size and second of the edit are the same.
 """
 
 import importlib.util
 import os
 import sys
+from importlib.machinery import (
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+)
 from pathlib import Path
+from types import CodeType
 
 VARIABLE = "BNNBENCH_METHOD_FOLDERS"
 """Environment variable with the folders that workers search too."""
@@ -38,6 +47,7 @@ def search_folders() -> None:
     for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         if folder not in sys.path:
             sys.path.append(folder)
+        sys.path_importer_cache[folder] = _finder(folder)
 
 
 def _search(folder: Path) -> None:
@@ -46,3 +56,15 @@ def _search(folder: Path) -> None:
         os.environ[VARIABLE] = os.pathsep.join([*folders, str(folder)])
     importlib.invalidate_caches()
     search_folders()
+
+
+class _SourceAlone(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def _finder(folder: str) -> FileFinder:
+    return FileFinder(
+        folder, (ExtensionFileLoader, EXTENSION_SUFFIXES), (_SourceAlone, SOURCE_SUFFIXES)
+    )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+import psutil
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -114,6 +115,18 @@ def have_a_child_hold_memory(level, problem, megabytes):
     return level
 
 
+def kill_the_keeper(level, problem, file):
+    """Kill the process with the data, and return only in the fourth process that comes here."""
+    with Path(file).open("a+") as attempts:
+        attempts.write("x")
+        attempts.seek(0)
+        if len(attempts.read()) <= 3:
+            for sibling in psutil.Process(os.getppid()).children():
+                if sibling.pid != os.getpid():
+                    sibling.kill()
+    return level
+
+
 def stop_itself(level, problem, _):
     os.kill(os.getpid(), signal.SIGSTOP)
     return level
@@ -146,6 +159,7 @@ DEEDS = {
     "pid": note_the_process,
     "start": start_processes,
     "hold": have_a_child_hold_memory,
+    "keeper": kill_the_keeper,
     "stop": stop_itself,
     "loader": load_in_a_process,
     "pool": use_a_pool,

@@ -103,6 +103,13 @@ def test_sources_give_nothing_to_a_foreign_fit(name, deed):
     assert "asked for data while it was fitted" in record(found).error
 
 
+@EXECUTORS
+def test_the_end_of_the_process_with_the_data_is_not_the_tasks_fault(name, tmp_path):
+    (result,) = results(name, task("keeper", tmp_path / "attempts"))
+    assert record(result).status == "completed", record(result).error
+    assert (tmp_path / "attempts").read_text() == "xxxx"
+
+
 def test_each_task_has_a_process_of_its_own(tmp_path):
     file = tmp_path / "pids"
     results("processes", *(task("pid", file, fold=fold) for fold in range(3)))

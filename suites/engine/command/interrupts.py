@@ -20,22 +20,28 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def ending_cleanly() -> Iterator[None]:
-    """Raise `Terminated` inside the block where a signal asks this process to end.
+    """Raise `Terminated` from the block where a signal asks this process to end.
 
     A signal that is ignored or handled already (nohup) stays so.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    asked: list[Terminated] = []
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        asked.append(Terminated(number))
+        raise asked[-1]
+
     handled = [number for number in ASKING_TO_END if signal.getsignal(number) is signal.SIG_DFL]
     for number in handled:
-        signal.signal(number, _end)
+        signal.signal(number, end)
     try:
         yield
+    except KeyboardInterrupt:
+        if asked:  # compiled code that it went through may have replaced it, as Ray's does
+            raise asked[-1] from None
+        raise
     finally:
         for number in handled:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    raise Terminated(number)

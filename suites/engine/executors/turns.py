@@ -13,12 +13,12 @@ ATTEMPTS = 2
 """Largest number of attempts at a run whose process dies; each has a fresh process."""
 
 MOVES = 10
-"""Largest number of times that a task whose machine is lost goes to another one."""
+"""Largest number of times that a task whose machine or data are lost goes elsewhere."""
 
 Ending = tuple[str, Any]
 """done: outcomes. error: an exception. The others have a `Lost`. died: a process ended or took too
-much memory. stopped: it ran too long, or wrote into its data. gone: the machine was lost, which is
-not the task's fault."""
+much memory. stopped: it ran too long, or wrote into its data. gone: the machine, or the process
+with its data, was lost, which is not the task's fault."""
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,10 @@ class Worker:
     def assign(self, task: Task) -> None:
         """Send the task; a dead process is noticed when its answer is awaited."""
         if self._isolate and is_foreign(task.runs[0].method):
-            if not (self._keeper and self._keeper.lives):
-                self._keeper = KeeperProcess()
+            if self._keeper and not self._keeper.lives:
+                self._keeper.dismiss()
+                self._keeper = None
+            self._keeper = self._keeper or KeeperProcess()
             self._current = Process(self._keeper.introduced())
         else:
             self._current = self._shared = self._shared or Process()
@@ -69,9 +71,11 @@ class Worker:
         try:
             message = self._process.channel.arrived() if readable else None
         except EOFError:
-            ending = self._process.how_it_ended()
+            event, lost = self._process.how_it_ended()
+            if self._process.apart and self._keeper and not self._keeper.lives:
+                event = "gone"
             self._drop()
-            return ending
+            return event, lost
         if message is None:
             return self._stopped()
         event, content = message
