@@ -15,7 +15,14 @@ def as_ray_does(number: signal.Signals) -> None:
         raise KeyboardInterrupt from None
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.fixture(params=[signal.SIGTERM, signal.SIGHUP])
+def number(request):
+    """A signal with its default handler, which `nohup` takes from SIGHUP."""
+    before = signal.signal(request.param, signal.SIG_DFL)
+    yield request.param
+    signal.signal(request.param, before)
+
+
 def test_the_signal_is_known_where_compiled_code_raises_another_interrupt(number):
     with pytest.raises(Terminated) as raised, ending_cleanly():
         as_ray_does(number)
