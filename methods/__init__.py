@@ -44,6 +44,7 @@ METHODS: Mapping[str, str] = {
     "deep_kernel": "bnnbench.methods.gp.deep_kernel:DeepKernel",
     "orthogonal_gp": "bnnbench.methods.gp.orthogonal:OrthogonalGp",
     "deep_gp": "bnnbench.methods.gp.deep:DeepGp",
+    "tuned": "bnnbench.methods.tuning.method:Tuned",
 }
 
 

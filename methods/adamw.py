@@ -6,6 +6,7 @@ Source: Loshchilov and Hutter (2019), "Decoupled Weight Decay Regularization".
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -15,11 +16,18 @@ from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.point_estimate import fit_point
 from bnnbench.methods.fitting.settings import require_between
 from bnnbench.methods.fitting.training import Schedule, check_descent
+from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
 class AdamW(Stacked):
     """The maximum a posteriori weights; for regression, with learned noise variance."""
+
+    space: ClassVar[Space] = Space(
+        {"learning_rate": Log(3e-4, 1e-1), "weight_decay": Log(1e-4, 3.0)},
+        length="epochs",
+        learned_noise=True,
+    )
 
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2

@@ -24,6 +24,7 @@ from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.predictions.predictive import Predictive, mixture
+from bnnbench.methods.tuning.space import Space, compose, space_of
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ class Ensemble(Batched):
 
     def __post_init__(self) -> None:
         require_count(self, "size")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("member", space_of(self.member))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

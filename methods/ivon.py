@@ -10,6 +10,7 @@ algorithm 1.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -22,6 +23,7 @@ from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.training import Schedule, Stack, check_descent, learning_rate_factor
+from bnnbench.methods.tuning.space import Log, OneMinusLog, Space
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,17 @@ class Ivon(Stacked):
     `draws` weight vectors are averaged when predicting; none means the posterior mean. A
     regression's noise variance is learned, the expected squared residual under the posterior.
     """
+
+    space: ClassVar[Space] = Space(
+        {
+            "learning_rate": Log(3e-3, 1.0),
+            "initial_hessian": Log(0.1, 300.0),
+            "beta2": OneMinusLog(1e-5, 1e-2),
+            "weight_decay": Log(1e-6, 3e-2),
+        },
+        length="epochs",
+        learned_noise=True,
+    )
 
     learning_rate: float = 0.1
     initial_hessian: float = 1.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -14,6 +15,7 @@ from bnnbench.methods.predictions.predictive import (
     GaussianPredictive,
     Predictive,
 )
+from bnnbench.methods.tuning.space import Space
 
 DIAGNOSTICS = {"ignores_inputs": 1.0}
 
@@ -49,6 +51,8 @@ class MarginalPosterior:
 @dataclass(frozen=True)
 class Marginal:
     """Class frequencies with Laplace's rule of succession, or the targets' mean and variance."""
+
+    space: ClassVar[Space] = Space()
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; the stream is not used."""

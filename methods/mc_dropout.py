@@ -20,6 +20,7 @@ from bnnbench.methods.fitting.settings import require_between, require_count, re
 from bnnbench.methods.networks.architectures import Architecture, Dropout, Layer, Linear, Residual
 from bnnbench.methods.predictions.predictive import Predictive
 from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.tuning.space import Log, Space, compose
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,13 @@ class McDropout(Stacked):
         require_between(self, 0.0, 1.0, "rate")
         require_positive(self, "rate")
         require_count(self, "draws")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose(
+            "training", self.training.space, Space({"rate": Log(1e-3, 0.3)}, learned_noise=True)
+        )
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

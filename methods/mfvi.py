@@ -10,6 +10,7 @@ Welling (2015), "Variational Dropout and the Local Reparameterization Trick".
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -30,6 +31,7 @@ from bnnbench.methods.networks.architectures import (
 )
 from bnnbench.methods.networks.torch_layers import RULES, Parameters, Pass, Rule
 from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,16 @@ class Mfvi(Stacked):
     `draws` weight vectors are averaged when predicting; none means the posterior mean. A
     regression's noise variance is learned, the expected squared residual under the posterior.
     """
+
+    space: ClassVar[Space] = Space(
+        {
+            "learning_rate": Log(3e-4, 3e-2),
+            "prior_std": Log(0.1, 10.0),
+            "initial_std": Log(1e-4, 0.1),
+        },
+        length="epochs",
+        learned_noise=True,
+    )
 
     learning_rate: float = 1e-3
     prior_std: float = 1.0

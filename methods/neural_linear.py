@@ -36,6 +36,7 @@ from bnnbench.methods.fitting.settings import require_positive
 from bnnbench.methods.networks.architectures import Architecture, Linear
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.student import StudentPredictive
+from bnnbench.methods.tuning.space import Log, Space, compose, space_of
 
 PRECISIONS = 1e-8, 1e8
 """Least and largest precision of the weights, in precisions of the noise."""
@@ -224,6 +225,11 @@ class NeuralLinear(Batched):
         require_positive(self, "noise_shape", "noise_rate")
         if self.prior_precision is not None:
             require_positive(self, "prior_precision")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", space_of(self.training), Space({"noise_rate": Log(1e-4, 1.0)}))
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,7 @@ from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.point_estimate import fit_point
 from bnnbench.methods.fitting.settings import require_between
 from bnnbench.methods.fitting.training import Schedule, check_descent
+from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,12 @@ class Sgd(Stacked):
     A regression's loss is multiplied by the noise variance, which leaves half the squared
     error: otherwise steps would grow without bound as the noise is learned to be small.
     """
+
+    space: ClassVar[Space] = Space(
+        {"learning_rate": Log(1e-3, 1.0), "weight_decay": Log(1e-6, 1e-2)},
+        length="epochs",
+        learned_noise=True,
+    )
 
     learning_rate: float = 0.05
     momentum: float = 0.9

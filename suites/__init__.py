@@ -78,7 +78,10 @@ SUITES: Mapping[str, Entry] = {
     "two_moons": Entry("Two moons: priors on functions and on weights", ("quick", "paper")),
     "uci": Entry(
         "UCI regression: error, likelihood and intervals of small networks",
-        ("quick", "paper", "paper_002", "large", "paper_002_large", "gap", "deduplicated"),
+        (
+            *("quick", "paper", "paper_002", "large", "paper_002_large", "gap", "deduplicated"),
+            *("tuned_quick", "tuned"),
+        ),
     ),
     "searches.cifar10": Entry(
         "Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",

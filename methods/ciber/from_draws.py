@@ -5,7 +5,7 @@ Source: paper 002, figure 2 and appendix C.1.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import ClassVar, get_args
 
 import torch
 
@@ -22,6 +22,7 @@ from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.hmc.posterior import HmcPosterior
 from bnnbench.methods.integration import sums
 from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.tuning.space import Space
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class CiberOfHmc:
 
     Each draw keeps the noise that came with it. Densities have a bounded support and no floor.
     """
+
+    space: ClassVar[Space] = Space()
 
     sampler: Hmc = field(default_factory=Hmc)
     collapse: Collapse = LastLayer()

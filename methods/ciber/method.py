@@ -33,6 +33,7 @@ from bnnbench.methods.fitting.validation_search import held_out
 from bnnbench.methods.integration import sums
 from bnnbench.methods.trajectory.collector import Descent, collect, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow, Plateau
+from bnnbench.methods.tuning.space import Space, compose
 
 NEAREST = 2.297003764578613
 """Ratio r/σ of the triangle that is nearest to a Gaussian in L2."""
@@ -76,6 +77,11 @@ class Ciber(Stacked):
         require_between(self, 0.0, 1.0, "validation_share")
         if not self.epsilons or not all(0 <= e < math.inf for e in self.epsilons):
             raise ValueError(f"Ciber needs finite epsilons of at least 0; got {self.epsilons}")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space)
 
     def warm_up(self, problem: Problem) -> None:
         """Compile the integrals over boxes."""

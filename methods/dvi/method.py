@@ -15,7 +15,7 @@ Networks".
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import ClassVar, get_args
 
 import torch
 from jaxtyping import Float
@@ -34,6 +34,7 @@ from bnnbench.methods.fitting.training import Schedule, Stack, check_descent
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.networks.heteroscedastic import widened
 from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,15 @@ class Dvi(Stacked):
     A `heteroscedastic` one learns the log variance of each target as a second output; otherwise one
     noise variance is learned, the expected squared residual. Known noise is not changed.
     """
+
+    space: ClassVar[Space] = Space(
+        {
+            "learning_rate": Log(1e-3, 5e-2),
+            "hyperprior.rate": Log(1.0, 1000.0),
+            "initial_std": Log(3e-4, 0.1),
+        },
+        length="epochs",
+    )
 
     learning_rate: float = 1e-2
     hyperprior: InverseGamma = field(default_factory=InverseGamma)

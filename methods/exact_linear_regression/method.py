@@ -1,6 +1,7 @@
 """Bayesian linear regression, exactly and from some draws out of the exact posterior."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -11,11 +12,14 @@ from bnnbench.methods.exact_linear_regression.integrals import Collapsed, Integr
 from bnnbench.methods.exact_linear_regression.posterior import LinearPosterior, exact_posterior
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.integration import sums
+from bnnbench.methods.tuning.space import Space
 
 
 @dataclass(frozen=True)
 class ExactLinear:
     """The conjugate posterior of a linear model of known noise."""
+
+    space: ClassVar[Space] = Space()
 
     prior_std: float = 1.0
 
@@ -49,6 +53,8 @@ class DrawsPosterior:
 @dataclass(frozen=True)
 class LinearFromDraws:
     """Some draws from the exact posterior of a linear model, and an integral over them."""
+
+    space: ClassVar[Space] = Space()
 
     integral: Integral = field(default_factory=MonteCarlo)
     draws: int = 5

@@ -20,6 +20,7 @@ from bnnbench.methods.function_space.index_sets import IndexSet, TrainingData
 from bnnbench.methods.function_space.models import Map
 from bnnbench.methods.function_space.objective import DirichletPrior, IndexPoints
 from bnnbench.methods.function_space.radial import Radial
+from bnnbench.methods.tuning.space import Space, compose
 
 
 def _without_decay() -> AdamW:
@@ -46,6 +47,11 @@ class FunctionSpace(Stacked):
             raise ValueError("FunctionSpace needs an index set; got none")
         if not all(0 < beta < math.inf for beta in self.prior or ()):
             raise ValueError(f"FunctionSpace needs concentrations above 0; got {self.prior}")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space, Space())
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
@@ -75,6 +81,11 @@ class WeightSpace(Stacked):
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, math.inf, "kl_weight")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space, Space())
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -15,6 +15,7 @@ from bnnbench.methods.gp.package import import_models, lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.tuning.space import Choice, Space, compose
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class DeepKernel:
 
     def __post_init__(self) -> None:
         require_count(self, "inducing")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space, Space({"inducing": Choice((64, 128, 256))}))
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
         """Return the posterior; raises `PackageMissing` without gpytorch."""

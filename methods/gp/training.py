@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -20,11 +20,16 @@ from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.training import Schedule, check_descent, learning_rate_factor
 from bnnbench.methods.gp.package import import_gpytorch
 from bnnbench.methods.predictions.marginals import MarginalGaussian
+from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
 class GpTraining:
     """Adam on the evidence lower bound: inducing points and values, kernel, noise, features."""
+
+    space: ClassVar[Space] = Space(
+        {"learning_rate": Log(1e-3, 0.2)}, length="epochs", lengths=(5, 10, 20, 40, 80)
+    )
 
     learning_rate: float = 1e-2
     epochs: int = 100

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.hmc.chains import PROBES
 from bnnbench.methods.hmc.posterior import HmcPosterior, diagnose
 from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork, log_loss, squared_error
+from bnnbench.methods.tuning.space import Space
 
 COMMIT = "19b627b2aabc77c1b4b78db0f860372eb1bf9778"
 CURE = f'pip install "hamiltorch @ git+https://github.com/AdamCobb/hamiltorch@{COMMIT}"'
@@ -40,6 +42,8 @@ class HmcHamiltorch:
     iterations on its step size and, because hamiltorch then begins anew at the start, as many on
     forgetting it.
     """
+
+    space: ClassVar[Space] = Space()
 
     draws: int = 500
     warmup: int = 200

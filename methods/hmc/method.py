@@ -13,7 +13,7 @@ Sources: Neal (1995), "Bayesian Learning for Neural Networks"; Hernández-Lobato
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import ClassVar, get_args
 
 import torch
 
@@ -36,6 +36,7 @@ from bnnbench.methods.hmc.posterior import Traces
 from bnnbench.methods.hmc.precisions import GammaPrior
 from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork, ScaledNetwork
 from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
+from bnnbench.methods.tuning.space import Space
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Hmc(Stacked):
     `draws` weight vectors are kept, of all `chains` together; each chain keeps one of `thinning`
     iterations after `warmup` ones. Diagnostics follow every iteration.
     """
+
+    space: ClassVar[Space] = Space()
 
     draws: int = 500
     thinning: int = 4

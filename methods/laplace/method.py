@@ -35,6 +35,7 @@ from bnnbench.methods.laplace.likelihood import misfit
 from bnnbench.methods.laplace.linearised import LinearisedPosterior
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.trajectory.running_statistics import recomputed
+from bnnbench.methods.tuning.space import Log, Single, Space, compose, space_of
 
 Prediction = Literal["glm", "glm_mc", "mc"]
 """The network linearised in its weights, in closed form (a classifier's by probits) or, of a
@@ -71,6 +72,16 @@ class Laplace(Batched):
                 "Laplace needs prior_precisions to be positive and finite; got "
                 f"{self.prior_precisions}"
             )
+
+    @property
+    def space(self) -> Space:
+        """The search space: of the training, and of the prior where no evidence chooses it.
+
+        Draws of weights predict with the training's noise; the linearised network adds to it.
+        """
+        chosen = {"prior_precisions": Single(Log(1e-2, 1e4))} if self.prior_precisions else {}
+        own = Space(chosen, learned_noise=bool(chosen) and self.prediction == "mc")
+        return compose("training", space_of(self.training), own)
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

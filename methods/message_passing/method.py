@@ -28,13 +28,14 @@ from bnnbench.methods.message_passing.heads import Classification, Head, Noise, 
 from bnnbench.methods.message_passing.layers.weighted import Weights
 from bnnbench.methods.message_passing.network import MessageAccuracy, Network, all_proper
 from bnnbench.methods.message_passing.priors import SpectralPrior
-from bnnbench.methods.message_passing.schedule import Coupled, Schedule, ramp
+from bnnbench.methods.message_passing.schedule import Coupled, Schedule, Sequential, ramp
 from bnnbench.methods.message_passing.state import Storage
 from bnnbench.methods.message_passing.trainer import Trainer
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.predictions.predictive import Predictive
+from bnnbench.methods.tuning.space import Log, Space
 
 Backend = Literal["compiled", "reference"]
 KERNELS = {
@@ -173,6 +174,14 @@ class MessagePassing(Stacked):
             )
         if not all(0 < std < math.inf for std in self.noise_stds):
             raise ValueError(f"MessagePassing needs noise_stds > 0; got {self.noise_stds!r}")
+
+    @property
+    def space(self) -> Space:
+        """The search space; a schedule one group at a time has no damping."""
+        fields = {"prior.scale": Log(0.1, 10.0), "prior.mean_scale": Log(0.5, 3.0)}
+        if not isinstance(self.schedule, Sequential):
+            fields["schedule.damping"] = Log(0.25, 1.0)
+        return Space(fields, length="iterations", lengths=(6, 12, 25, 50, 100))
 
     def warm_up(self, problem: Problem) -> None:
         """Compile the kernels: in C all at once, in CUDA those that one batch needs."""

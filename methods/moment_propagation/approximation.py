@@ -6,7 +6,7 @@ section 4.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from jaxtyping import Float
@@ -31,6 +31,7 @@ from bnnbench.methods.networks.architectures import (
 )
 from bnnbench.methods.networks.torch_layers import Rule
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
+from bnnbench.methods.tuning.space import Log, Space
 
 Propagation = Literal["ap1", "ap2"]
 """Means alone; means and variances."""
@@ -119,6 +120,10 @@ class Approximation:
     trained through their moments. In one process, methods that differ only in what they propagate
     train a network once: the fit of the first takes all the time.
     """
+
+    space: ClassVar[Space] = Space(
+        {"training.learning_rate": Log(1e-4, 1e-1)}, length="training.epochs"
+    )
 
     propagation: Propagation = "ap2"
     formulas: Formulas = Formulas()

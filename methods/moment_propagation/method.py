@@ -7,7 +7,7 @@ variance, so that loss and gradient are deterministic given a batch. Source: pap
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -27,6 +27,7 @@ from bnnbench.methods.moments.rules import Formulas, alone, moment_rules, with_v
 from bnnbench.methods.moments.units.softmax import Softmax, log_probabilities
 from bnnbench.methods.networks.architectures import Architecture, LogisticBernoulli
 from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.tuning.space import Log, Space
 
 Mode = Literal["ap2", "sample", "ap1"]
 """Propagated quantities: moments, samples, or means alone."""
@@ -35,6 +36,10 @@ Mode = Literal["ap2", "sample", "ap1"]
 @dataclass(frozen=True)
 class MomentPropagation(Stacked):
     """One weight vector by Adam; for regression, with learned noise variance."""
+
+    space: ClassVar[Space] = Space(
+        {"learning_rate": Log(1e-4, 1e-1), "dropout": Log(1e-2, 0.5)}, length="epochs"
+    )
 
     learning_rate: float = 1e-3
     epochs: int = 25

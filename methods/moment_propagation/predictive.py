@@ -14,6 +14,7 @@ from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.moment_propagation.posterior import MomentPosterior
 from bnnbench.methods.moments.rules import Formulas
 from bnnbench.methods.row_by_row.graves_vi import GravesVi
+from bnnbench.methods.tuning.space import Space, compose, space_of
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class MomentPrediction(Batched):
 
     method: Mfvi | Ivon | GravesVi = field(default_factory=Mfvi)
     formulas: Formulas = Formulas()
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("method", space_of(self.method), Space())
 
     def warm_up(self, problem: Problem) -> None:
         """Compile what the method needs, and the moments of the network's units."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import ClassVar, get_args
 
 import torch
 
@@ -13,11 +13,14 @@ from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.moment_propagation.approximation import ApproximatePosterior
 from bnnbench.methods.moment_propagation.initialisation import Rescaling, rescale
 from bnnbench.methods.moments.rules import Formulas
+from bnnbench.methods.tuning.space import Space
 
 
 @dataclass(frozen=True)
 class Untrained:
     """One random weight vector, rescaled or not, that predicts by moments."""
+
+    space: ClassVar[Space] = Space()
 
     initialisation: Rescaling = "none"
     formulas: Formulas = Formulas()

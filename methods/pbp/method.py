@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import torch
 from jaxtyping import Float
@@ -39,6 +39,7 @@ from bnnbench.methods.predictions.predictive import (
     GaussianPredictive,
     Predictive,
 )
+from bnnbench.methods.tuning.space import Space
 
 Backend = Literal["compiled", "reference"]
 ROWS_AT_ONCE = 2**14
@@ -102,6 +103,8 @@ class Pbp(Batched):
 
     Classification is an extension of ours (multinomial.py). Source of the defaults: paper 004.
     """
+
+    space: ClassVar[Space] = Space(length="epochs", lengths=(5, 10, 20, 40, 80))
 
     epochs: int = 40
     prior_shape: float = 6.0

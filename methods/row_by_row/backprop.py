@@ -12,6 +12,7 @@ predictive density: these are ours.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 
@@ -26,6 +27,7 @@ from bnnbench.methods.fitting.validation_search import Range, Settings, tuned
 from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.row_by_row.perceptron import RowPerceptron
+from bnnbench.methods.tuning.space import Space
 
 RANGES: Mapping[str, Range] = {
     # Standardised features give gradients whose squared length is about their number: above 0.1
@@ -49,6 +51,8 @@ class Backprop(Batched):
     error on the validation rows at the chosen settings, unless it is known; a classifier
     descends on its cross-entropy.
     """
+
+    space: ClassVar[Space] = Space()
 
     epochs: int = 40
     trials: int = 30

@@ -24,6 +24,7 @@ momentum by 30 trials on a fifth of the training rows. Open there, and taken her
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -40,6 +41,7 @@ from bnnbench.methods.fitting.validation_search import Settings, tuned
 from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.row_by_row.backprop import LEAST_VARIANCE, RANGES
 from bnnbench.methods.row_by_row.perceptron import RowPerceptron
+from bnnbench.methods.tuning.space import Space
 
 TUNED = {name: RANGES[name] for name in ("learning_rate", "momentum")}
 
@@ -50,6 +52,8 @@ class GravesVi(Batched):
 
     `draws` weight vectors are averaged when predicting.
     """
+
+    space: ClassVar[Space] = Space()
 
     epochs: int = 40
     trials: int = 30

@@ -17,7 +17,7 @@ choice of the precisions: γ counts each weight as if it were alone, so that it 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import no_type_check
+from typing import ClassVar, no_type_check
 
 import numpy as np
 import torch
@@ -38,6 +38,7 @@ from bnnbench.methods.predictions.predictive import (
     Predictive,
 )
 from bnnbench.methods.row_by_row.perceptron import RowPerceptron
+from bnnbench.methods.tuning.space import Space
 
 PRECISIONS = 1e-6, 1e8
 """Least and largest value of both precisions, in standardised units."""
@@ -78,6 +79,8 @@ class LaplacePosterior:
 @dataclass(frozen=True)
 class LaplaceDiagonal(Batched):
     """Full-batch training by L-BFGS between evidence updates; ReLU and tanh perceptrons."""
+
+    space: ClassVar[Space] = Space()
 
     evidence_updates: int = 100
     """Largest number of updates; `converged` says whether the precisions settled before, and within

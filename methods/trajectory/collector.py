@@ -24,7 +24,14 @@ from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.fitting.validation_search import held_out
 from bnnbench.methods.networks.initialisation import Initialisation
 from bnnbench.methods.trajectory.likelihood import row_losses
-from bnnbench.methods.trajectory.schedules import Constant, Plateau, PlateauFactors, Schedule
+from bnnbench.methods.trajectory.schedules import (
+    Constant,
+    HighThenLow,
+    Plateau,
+    PlateauFactors,
+    Schedule,
+)
+from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,16 @@ class Descent:
         require_count(self, "epochs", "batch_size", "every")
         require_between(self, 0.0, 1.0, "momentum", "start")
         require_between(self, 0.0, math.inf, "weight_decay")
+
+    @property
+    def space(self) -> Space:
+        """The search space; the end of the schedule is in it where it is high, then low."""
+        low = {"schedule.low": Log(0.05, 1.0)} if isinstance(self.schedule, HighThenLow) else {}
+        return Space(
+            {"learning_rate": Log(1e-3, 1e-1), "weight_decay": Log(1e-5, 1e-1)} | low,
+            length="epochs",
+            learned_noise=not self.heteroscedastic,
+        )
 
     @property
     def start_epoch(self) -> int:

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import torch
 
@@ -23,11 +24,21 @@ from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.trajectory.langevin import Rate, chains, evenly, outcomes
+from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
 class CyclicalSgld(Stacked):
     """One chain of several cycles, each of which gives up to `draws_per_cycle` weight vectors."""
+
+    space: ClassVar[Space] = Space(
+        {
+            "learning_rate": Log(1e-3, 1.0),
+            "prior_std": Log(0.1, 10.0),
+            "temperature": Log(1e-3, 1.0),
+        },
+        length="epochs",
+    )
 
     learning_rate: float = 0.1
     """Learning rate at the beginning of a cycle."""

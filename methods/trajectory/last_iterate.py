@@ -13,6 +13,7 @@ from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.trajectory.collector import Descent, follow
 from bnnbench.methods.trajectory.schedules import HighThenLow
+from bnnbench.methods.tuning.space import Space, compose
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class LastIterate(Stacked):
     """The weights at the end of a descent; none of those on the way are kept."""
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow(0.01), start=0))
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space)
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

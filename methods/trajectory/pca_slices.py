@@ -19,6 +19,7 @@ from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.trajectory.collector import Descent, require_iterates
 from bnnbench.methods.trajectory.elliptical_slice import elliptical_slices
 from bnnbench.methods.trajectory.subspace import Task, in_subspaces, temperature_of, total_loss
+from bnnbench.methods.tuning.space import Log, Space, compose
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class PcaSlices(Stacked):
         require_positive(self, "prior_std")
         if self.temperature is not None:
             require_positive(self, "temperature")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space, Space({"temperature": Log(1.0, 1e4)}))
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

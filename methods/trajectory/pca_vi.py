@@ -25,6 +25,7 @@ from bnnbench.methods.mfvi import kl_to_prior
 from bnnbench.methods.networks.heteroscedastic import softplus
 from bnnbench.methods.trajectory.collector import Descent, require_iterates
 from bnnbench.methods.trajectory.subspace import Task, in_subspaces, losses, temperature_of
+from bnnbench.methods.tuning.space import Log, Space, compose
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,11 @@ class PcaVi(Stacked):
         require_positive(self, "prior_std", "learning_rate")
         if self.temperature is not None:
             require_positive(self, "temperature")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space, Space({"temperature": Log(1.0, 1e4)}))
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

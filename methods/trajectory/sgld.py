@@ -6,7 +6,7 @@ Source: Welling and Teh (2011), "Bayesian Learning via Stochastic Gradient Lange
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import ClassVar, get_args
 
 import torch
 
@@ -22,6 +22,7 @@ from bnnbench.methods.fitting.settings import (
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.networks.initialisation import Initialisation
 from bnnbench.methods.trajectory.langevin import chains, evenly, outcomes
+from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,15 @@ class Sgld(Stacked):
     They lie evenly between the end of the burn-in and that of the chain. After t times the steps
     of the burn-in, or of the chain without one, the learning rate is divided by (1 + t)^`decay`.
     """
+
+    space: ClassVar[Space] = Space(
+        {
+            "learning_rate": Log(1e-3, 0.3),
+            "prior_std": Log(0.1, 10.0),
+            "temperature": Log(1e-3, 1.0),
+        },
+        length="epochs",
+    )
 
     learning_rate: float = 0.05
     decay: float = 0.0

@@ -16,6 +16,7 @@ from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.trajectory.averages import averaged, posterior_of
 from bnnbench.methods.trajectory.collector import Descent, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow
+from bnnbench.methods.tuning.space import Space, compose
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class Swa(Stacked):
 
     def __post_init__(self) -> None:
         require_iterates(self, self.training, 1)
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space)
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

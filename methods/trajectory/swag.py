@@ -25,6 +25,7 @@ from bnnbench.methods.fitting.settings import require_between, require_count
 from bnnbench.methods.trajectory.averages import averaged, posterior_of
 from bnnbench.methods.trajectory.collector import Descent, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow
+from bnnbench.methods.tuning.space import Log, Space, compose
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Swag(Stacked):
         require_count(self, "rank", least=0)
         require_count(self, "draws")
         require_between(self, 0.0, math.inf, "scale")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space, Space({"scale": Log(0.05, 2.0)}))
 
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

@@ -16,7 +16,7 @@ Networks".
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import ClassVar, get_args
 
 import torch
 from jaxtyping import Float
@@ -29,6 +29,7 @@ from bnnbench.methods.fitting.settings import require_choice, require_count, req
 from bnnbench.methods.fitting.training import Schedule, Stack, check_descent
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.predictive import Predictive, mixture
+from bnnbench.methods.tuning.space import Choice, Log, Space
 from bnnbench.methods.vsd.network import Sharing, StructuredNetwork, dense_weights, drawn_weights
 from bnnbench.methods.vsd.noise import RotatedNoise, initial_numbers, noises_of
 
@@ -76,6 +77,16 @@ class Vsd(Stacked):
     `draws` weight vectors are averaged when predicting. A regression's noise variance is
     learned, the expected squared residual under the posterior.
     """
+
+    space: ClassVar[Space] = Space(
+        {
+            "learning_rate": Log(1e-3, 5e-2),
+            "initial_variance": Log(1e-4, 0.3),
+            "sharing": Choice(("outputs", "none")),
+        },
+        length="epochs",
+        learned_noise=True,
+    )
 
     learning_rate: float = 1e-2
     reflections: int = 2

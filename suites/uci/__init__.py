@@ -4,6 +4,7 @@ from bnnbench.suites.uci.large import LARGE, PAPER_002_LARGE
 from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP
 from bnnbench.suites.uci.paper_002 import PAPER_002
 from bnnbench.suites.uci.small_sets import PAPER, QUICK
+from bnnbench.suites.uci.tuned import TUNED, TUNED_QUICK
 
 SUITES = {
     "quick": QUICK,
@@ -13,4 +14,6 @@ SUITES = {
     "paper_002_large": PAPER_002_LARGE,
     "gap": GAP,
     "deduplicated": DEDUPLICATED,
+    "tuned_quick": TUNED_QUICK,
+    "tuned": TUNED,
 }

@@ -36,6 +36,7 @@ from bnnbench.methods.function_space.rank1 import Rank1
 from bnnbench.methods.laplace.method import Laplace
 from bnnbench.methods.laplace.structures import Diagonal, Full, Subnetwork
 from bnnbench.methods.marginal import MarginalPosterior
+from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.message_passing.schedule import Coupled
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.predictive import (
@@ -43,6 +44,7 @@ from bnnbench.methods.predictions.predictive import (
     GaussianPredictive,
     Predictive,
 )
+from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.engine.declare import names
 from bnnbench.suites.engine.declare.description import canonical_json, describe
 from bnnbench.suites.engine.run.packing import pack, stored_form, unpack, vars_of
@@ -65,6 +67,7 @@ VARIANTS: dict[str, Method] = {
     "Laplace of the diagonal": Laplace(structure=Diagonal(), prediction="glm_mc"),
     "Laplace of the last layer": Laplace(structure=Full("last")),
     "Laplace of a subnetwork": Laplace(structure=Subnetwork(20), prior_precisions=(1.0,)),
+    "Tuned dropout with its own noise": Tuned(McDropout(), noise="own", halving=True),
     "Laplace by draws of weights": Laplace(prior_precisions=(1.0, 10.0), prediction="mc"),
 }
 """Methods that a class has beside its default, and that share little code with that."""
@@ -110,7 +113,7 @@ MISSING = {name for name, package in PACKAGES.items() if not importlib.util.find
 NAMES = [name for name in [*PATHS, *VARIANTS] if name not in MISSING]
 SMALL = {"evidence_updates": 3, "epochs": 2, "trials": 2, "batch_size": 8, "draws": 3, "size": 2}
 SMALL |= {"chains": 3, "warmup": 24, "leapfrog_steps": 3, "iterations": (1, 2), "start": 0.0}
-SMALL |= {"schedule": Coupled(4)}
+SMALL |= {"schedule": Coupled(4), "lengths": (1, 2)}
 
 
 def small(method: Any, settings: Mapping[str, Any] = SMALL) -> Any:

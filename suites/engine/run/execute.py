@@ -21,6 +21,7 @@ from bnnbench.suites.engine.run.fingerprint import fingerprint_of_data
 from bnnbench.suites.engine.run.fitting import fit, grow
 from bnnbench.suites.engine.run.packing import pack
 from bnnbench.suites.engine.run.provenance import Code, provenance
+from bnnbench.suites.engine.run.trials import score_trials
 from bnnbench.suites.engine.store.record import Cost, Record, to_json
 
 
@@ -96,6 +97,8 @@ def _attempts(task: Task, listener: Listener, keeper: Keeper | None) -> list[Att
             evaluate(attempt, evaluations, device)
     for attempt in unfinished(attempts):
         probe(attempt, device)
+    for attempt in unfinished(attempts):
+        score_trials(attempt, rounds[-1][0], device)
     return attempts
 
 
@@ -145,6 +148,8 @@ def _record(attempt: Attempt, task: Task, device: torch.device) -> Record:
         unsteady=attempt.unsteady,
         unanswered=attempt.unanswered if completed else {},
         own_network=attempt.own_network,
+        search=attempt.search,
+        trial_scores=attempt.trial_scores if completed else {},
         condition_data=attempt.condition_data,
         code_sha256=task.code.sha256,
         fitted_sha256=attempt.fitted_sha256,

@@ -32,7 +32,35 @@ def false_scores(store: Store, record: Record) -> list[str]:
             computed[condition] = {**computed.get(condition, {}), **values}
     except Exception as error:  # of all kinds, for predictions that do not fit their targets
         return [f"its predictions cannot be scored: {error!r}"]
-    return [*_without_predictions(record, predictions), *_differences(record, computed)]
+    return [
+        *_without_predictions(record, predictions),
+        *_differences(record, computed),
+        *_false_choice(record),
+    ]
+
+
+def _false_choice(record: Record) -> Iterator[str]:
+    """Yield a phrase where a search, chosen from again, prefers another trial or length."""
+    if record.search is None:
+        return
+    from bnnbench.methods.tuning.search import Search
+
+    try:
+        search = Search.from_data(record.search)
+        trial = search.ranking[int(record.diagnostics["skipped_settings"])]
+        rung = search.best_lengths[trial]
+        assert rung is not None
+    except (ValueError, KeyError, IndexError) as error:
+        yield f"its search cannot be read: {error!r}"
+        return
+    length = search.lengths[rung]
+    chosen = record.diagnostics.get("chosen_trial"), record.diagnostics.get("chosen_length")
+    if chosen != (trial, length):
+        yield f"its search chooses trial {trial} at length {length}, not trial {chosen[0]}"
+    for path, value in search.settings[trial].items():
+        recorded = record.diagnostics.get(f"chosen_{path}", math.nan)
+        if isinstance(value, float) and not math.isclose(recorded, value, rel_tol=1e-6):
+            yield f"its {path} is not that of trial {trial}"
 
 
 def _computed(record: Record, predictions: Predictions) -> dict[str, Mapping[str, float | None]]:

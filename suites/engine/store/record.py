@@ -192,6 +192,12 @@ class Record:
     """class, parameters and structure_sha256 of a network that the method brought itself, in place
     of the architecture in `run`; None for other methods.
     """
+    search: Mapping[str, object] | None = None
+    """What a search for settings tried on held-out training rows (`methods.tuning.search`); None
+    for a method that was fitted as it is."""
+    trial_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Trial of that search → metric → test score of its fit to all training rows. The search never
+    saw them."""
     title: str = ""
     """Title of the case on pages; "" where the suite gives none."""
     arm: str = ""
@@ -263,7 +269,7 @@ def from_json(text: str) -> Record:
         _check_seal(text, fields, schema)
         if schema == 1:
             fields["predictions_sha256"] = UNKNOWN if fields["status"] == "completed" else None
-        fields |= {name: _decode(fields[name]) for name in _NUMBERS}
+        fields |= {name: _decode(fields[name]) for name in _NUMBERS if name in fields}
         cost = fields["cost"] and Cost(**fields["cost"])
         lists = {name: fields.get(name, []) for name in _TUPLES}
         tuples = {n: tuple(v) if isinstance(v, list) else v for n, v in lists.items()}
@@ -312,7 +318,7 @@ def _refuse(constant: str) -> None:
 
 
 _NAMES = sorted(f.name for f in dataclasses.fields(Record))
-_NUMBERS = ("scores", "diagnostics", "cost", "target")
+_NUMBERS = ("scores", "diagnostics", "cost", "target", "trial_scores")
 _TUPLES = ("reproduces", "acquired", "evaluations")
 
 

@@ -1,0 +1,1 @@
+"""Settings chosen on held-out training rows, by the same rule for every method."""

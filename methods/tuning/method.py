@@ -1,0 +1,161 @@
+"""A method whose settings and length are chosen on held-out rows of its training data.
+
+The same number of trials, drawn by the same rule, for every method. Each is fitted for every length
+to the rows without a block, several blocks held out in turn; the choice is refitted to all rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import torch
+
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem
+from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.settings import require_between, require_choice, require_count
+from bnnbench.methods.tuning import trials
+from bnnbench.methods.tuning.fits import fit_all, together
+from bnnbench.methods.tuning.plan import Plan, lengths
+from bnnbench.methods.tuning.posterior import as_chosen
+from bnnbench.methods.tuning.rows import PARTS, blocks_of, checksum
+from bnnbench.methods.tuning.search import Search
+from bnnbench.methods.tuning.space import Space, space_of
+from bnnbench.methods.tuning.tables import Tables
+
+Noise = Literal["own", "held_out"]
+
+
+@dataclass(frozen=True)
+class Tuned(Batched):
+    """A method with the setting and the length that predict held-out training rows best.
+
+    Settings that the method's space does not name keep the values that they have in `method`.
+    """
+
+    space: ClassVar[Space] = Space()
+
+    method: Method = field(default_factory=AdamW)
+    trials: int = 16
+    """A power of two. A method without settings to search has one."""
+    blocks: int | None = None
+    """How many of five blocks are held out; None: one to three, with 2,000 rows if they can."""
+    lengths: tuple[int, ...] = ()
+    """Lengths to try; empty: those of the space or, for gradient descent, a ladder of doublings."""
+    updates: int = 25_000
+    """About the most gradient steps of the longest fit on the ladder."""
+    noise: Noise = "held_out"
+    """Where a regression's noise is one number: as learned in training, or as held-out rows have
+    it."""
+    halving: bool = False
+    """Fit fewer trials for longer lengths: the better half each time."""
+
+    def __post_init__(self) -> None:
+        require_count(self, "trials", "updates")
+        require_choice(self, "noise", ("own", "held_out"))
+        if self.trials & (self.trials - 1):
+            raise ValueError(f"Tuned needs trials to be a power of two; got {self.trials}")
+        if self.blocks is not None:
+            require_count(self, "blocks")
+            require_between(self, 1, PARTS + 1, "blocks")
+        if list(self.lengths) != sorted(set(self.lengths)) or any(n < 1 for n in self.lengths):
+            raise ValueError(f"Tuned needs ascending lengths of at least 1; got {self.lengths}")
+        space_of(self.method)
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem at its choice, or the failure of its inference.
+
+        Problems of equal rows share one search, which draws no number from `rngs`.
+        """
+        plan = self._plan(problems[0])
+        distinct = {checksum(problem.train): problem for problem in problems}
+        searches = dict(zip(distinct, searched(plan, list(distinct.values())), strict=True))
+        own = [searches[checksum(problem.train)] for problem in problems]
+        return refitted(plan, problems, rngs, own)
+
+    def _plan(self, problem: Problem) -> Plan:
+        space, rows = space_of(self.method), len(problem.train)
+        return Plan(
+            self.method,
+            space,
+            tuple(trials.settings(space, self.trials if space.fields else 1)),
+            lengths(self.method, space, self.lengths, rows - rows // PARTS, self.updates),
+            self.blocks or blocks_of(rows),
+            self.noise == "held_out"
+            and space.learned_noise
+            and problem.likelihood == Gaussian(None),
+            self.halving,
+        )
+
+
+def searched(plan: Plan, problems: Sequence[Problem]) -> list[Search | None]:
+    """Return the search of each problem, or None where nothing is to be chosen."""
+    if plan.is_empty:
+        return [None] * len(problems)
+    tables = [Tables(plan, problem) for problem in problems]
+    steps = _steps(plan)
+    scopes = checkpoint.scopes(steps)
+    for step in checkpoint.epochs(steps, *(array for table in tables for array in table.arrays)):
+        rung, only = (step, None) if together(plan.method) else divmod(step, plan.trials)
+        cells = [
+            (table, trial)
+            for table in tables
+            for trial in table.alive(rung)
+            if only in (None, trial)
+        ]
+        if cells:
+            with scopes[step](), progress.part(step, steps + 1):
+                _fit_cells(plan, rung, cells)
+    return [table.search() for table in tables]
+
+
+def refitted(
+    plan: Plan,
+    problems: Sequence[Problem],
+    rngs: Sequence[torch.Generator],
+    searches: Sequence[Search | None],
+) -> list[Posterior | InferenceDiverged]:
+    """Return the posterior of each problem: all trials at their best lengths, one chosen."""
+    members = [
+        (number, trial, rung)
+        for number, search in enumerate(searches)
+        for trial, rung in enumerate(search.best_lengths if search else [0])
+        if rung is not None
+    ]
+    with progress.part(_steps(plan), _steps(plan) + 1):
+        fits = fit_all(
+            [plan.variant(trial, rung) for _, trial, rung in members],
+            [problems[number] for number, _, _ in members],
+            [rngs[number] for number, _, _ in members],
+        )
+    fitted: list[dict[int, Posterior | InferenceDiverged]] = [{} for _ in problems]
+    for (number, trial, _), result in zip(members, fits.results, strict=True):
+        fitted[number][trial] = result
+    return [
+        as_chosen(search, refits) if search else refits[0]
+        for search, refits in zip(searches, fitted, strict=True)
+    ]
+
+
+def _steps(plan: Plan) -> int:
+    """Return the number of calls of fits in the search."""
+    return len(plan.lengths) * (1 if together(plan.method) else plan.trials)
+
+
+def _fit_cells(plan: Plan, rung: int, cells: Sequence[tuple[Tables, int]]) -> None:
+    """Fit trials to problems without each of their blocks, and score them."""
+    members = [(table, trial, block) for table, trial in cells for block in range(plan.blocks)]
+    streams = {(id(t), b): t.stream("fit", b) for t, _, b in members}
+    fits = fit_all(
+        [plan.variant(trial, rung) for _, trial, _ in members],
+        [table.cases[block].problem for table, _, block in members],
+        [streams[id(table), block] for table, _, block in members],
+    )
+    for number, (table, trial) in enumerate(cells):
+        mine = slice(number * plan.blocks, (number + 1) * plan.blocks)
+        table.score(trial, rung, fits.results[mine], sum(fits.seconds[mine]))

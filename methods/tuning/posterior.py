@@ -1,0 +1,87 @@
+"""The posterior at the setting that held-out rows prefer."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.methods.base import InferenceDiverged, Posterior, differentiable
+from bnnbench.methods.predictions.base import Predictive
+from bnnbench.methods.tuning.noise import WithNoise
+from bnnbench.methods.tuning.search import Search, choose
+
+ATTEMPTS = 4
+"""How many settings are tried in turn where the preferred ones diverge on all rows."""
+
+
+@dataclass(frozen=True)
+class TunedPosterior:
+    """The posterior of the chosen trial, and those of the others for curves of reports."""
+
+    chosen: Posterior
+    search: Search
+    trial: int
+    rung: int
+    skipped: int
+    """Number of better settings that diverged when fitted to all rows."""
+    trials: Mapping[int, Posterior]
+    """Each trial that did not diverge, fitted to all rows at its own best length."""
+
+    @property
+    def diagnostics(self) -> Mapping[str, float]:
+        """Diagnostics of the chosen fit, with the choice."""
+        settings = self.search.settings[self.trial].items()
+        numbers = {f"chosen_{path}": value for path, value in settings if _is_number(value)}
+        length = self.search.lengths[self.rung]
+        chosen = {"chosen_trial": float(self.trial), "skipped_settings": float(self.skipped)}
+        if length is not None:
+            chosen["chosen_length"] = float(length)
+        return dict(self.chosen.diagnostics) | chosen | {n: float(v) for n, v in numbers.items()}
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the predictive distribution of each point."""
+        return self.chosen.predict(inputs, rng)
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the class probabilities, with gradient."""
+        return differentiable(self.chosen).log_probs(inputs, rng)
+
+
+def as_chosen(
+    search: Search, refits: Mapping[int, Posterior | InferenceDiverged]
+) -> Posterior | InferenceDiverged:
+    """Return the posterior of the best trial whose fit to all rows did not diverge."""
+    try:
+        choose(search)
+    except InferenceDiverged as failure:
+        return failure
+    ranking, best = search.ranking, search.best_lengths
+    kept = {
+        trial: _with_noise(fit, float(search.noise_variance[trial, best[trial]]))
+        for trial, fit in refits.items()
+        if not isinstance(fit, InferenceDiverged)
+    }
+    for skipped, trial in enumerate(ranking[:ATTEMPTS]):
+        rung = best[trial]
+        if trial in kept and rung is not None:
+            return TunedPosterior(kept[trial], search, trial, rung, skipped, kept)
+    return InferenceDiverged(
+        f"the {min(ATTEMPTS, len(ranking))} best of {len(search.settings)} trials diverged when "
+        "fitted to all rows"
+    )
+
+
+def _with_noise(posterior: Posterior, variance: float) -> Posterior:
+    return posterior if math.isnan(variance) else WithNoise(posterior, variance)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

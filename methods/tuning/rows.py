@@ -1,0 +1,138 @@
+"""Blocks of training rows that are held out in turn, and problems without them."""
+
+import hashlib
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from bnnbench.datasets.base import Gaussian, Split
+from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.fitting.memo import content
+from bnnbench.methods.predictions.base import Predictive
+from bnnbench.methods.predictions.predictive import RealPredictive
+
+PARTS = 5
+"""A block is this part of the rows."""
+ENOUGH_ROWS = 2000
+"""Rows that are held out together, where there are so many."""
+MOST_BLOCKS = 3
+FEWEST_ROWS = 2 * PARTS
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A problem without a block of its rows, and that block.
+
+    Where inputs are features and targets one number, those of `problem` are standardised by the
+    rows that it has left; `block` is as the whole problem has it.
+    """
+
+    problem: Problem
+    block: Split
+    shift: Tensor
+    scale: Tensor
+    target_mean: float = 0.0
+    target_std: float = 1.0
+
+    @property
+    def inputs(self) -> Tensor:
+        """The block's inputs, as `problem` is standardised."""
+        return (self.block.inputs - self.shift) / self.scale
+
+    def in_units_of_all(self, prediction: Predictive) -> Predictive:
+        """Return a prediction of this problem's posterior in the units of the whole problem."""
+        if (self.target_mean, self.target_std) == (0.0, 1.0):
+            return prediction
+        assert isinstance(prediction, RealPredictive)
+        return prediction.rescaled(self.target_mean, self.target_std)
+
+
+def blocks_of(rows: int) -> int:
+    """Return how many of the five blocks to hold out: one to three, with 2,000 rows if they can."""
+    return min(MOST_BLOCKS, max(1, math.ceil(ENOUGH_ROWS / max(rows // PARTS, 1))))
+
+
+def held_out(problem: Problem, blocks: int) -> list[HeldOut]:
+    """Return the problem without each of the first blocks of its rows.
+
+    Each block is a fifth of the rows, in an order that follows from the rows themselves; equal
+    inputs lie in one block. The rows of no block, mostly at most four, are fitted to each time.
+    Raises `Unsupported` for fewer than ten rows.
+    """
+    count = len(problem.train)
+    if count < FEWEST_ROWS:
+        raise Unsupported(
+            f"needed at least {FEWEST_ROWS} training rows, to hold some out; got {count}"
+        )
+    return [_without(problem, block) for block in _blocks(problem.train)[:blocks]]
+
+
+def stream(*names: object) -> torch.Generator:
+    """Return the stream of these names, on the CPU."""
+    digest = hashlib.sha256(":".join(map(str, ("tuning", *names))).encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+
+
+def checksum(train: Split) -> str:
+    """Return a digest of the rows."""
+    return content(train.inputs, train.targets)
+
+
+def _blocks(train: Split) -> list[Tensor]:
+    """Return the rows of each block, in ascending order.
+
+    A block takes whole groups of equal inputs, in random order, where they fit in. It is smaller
+    where none fits, and only where it would be empty does it take a part of one.
+    """
+    inverse = torch.unique(train.inputs.flatten(1), dim=0, return_inverse=True)[1].cpu()
+    members: list[list[int]] = [[] for _ in range(int(inverse.max()) + 1)]
+    for row, group in enumerate(inverse.tolist()):
+        members[group].append(row)
+    order = torch.randperm(len(members), generator=stream("rows", checksum(train))).tolist()
+    size, blocks, left = len(train) // PARTS, [], [members[group] for group in order]
+    for _ in range(PARTS):
+        block: list[int] = []
+        passed: list[list[int]] = []
+        for group in left:
+            if len(block) + len(group) <= size:
+                block += group
+            else:
+                passed.append(group)
+        if not block:
+            block, passed[0] = passed[0][:size], passed[0][size:]
+        blocks.append(torch.tensor(sorted(block)))
+        left = passed
+    return blocks
+
+
+def _without(problem: Problem, block: Tensor) -> HeldOut:
+    """Return the problem without these rows."""
+    train = problem.train
+    kept = torch.ones(len(train), dtype=torch.bool)
+    kept[block] = False
+    block = block.to(train.inputs.device)
+    fitted = train.rows(kept.nonzero().squeeze(1).to(train.inputs.device))
+    shift, scale = _standardisation(fitted.inputs, train.inputs)
+    inputs = (fitted.inputs - shift) / scale
+    if train.targets.ndim != 2 or train.targets.shape[1] != 1:
+        rows = replace(fitted, inputs=inputs)
+        return HeldOut(replace(problem, train=rows), train.rows(block), shift, scale)
+    mean, std = _standardisation(fitted.targets, train.targets)
+    rows = replace(fitted, inputs=inputs, targets=(fitted.targets - mean) / std)
+    likelihood = problem.likelihood
+    if isinstance(likelihood, Gaussian) and likelihood.noise_std is not None:
+        likelihood = Gaussian(likelihood.noise_std / float(std))
+    inner = replace(problem, train=rows, likelihood=likelihood)
+    return HeldOut(inner, train.rows(block), shift, scale, float(mean), float(std))
+
+
+def _standardisation(fitted: Tensor, of_all: Tensor) -> tuple[Tensor, Tensor]:
+    """Return mean and standard deviation of each feature; 0 and 1 for images and constants."""
+    if fitted.ndim != 2:
+        return fitted.new_zeros(()), fitted.new_ones(())
+    mean, std = fitted.mean(0), fitted.std(0, correction=0)
+    constant = (fitted == fitted[:1]).all(0)
+    level = torch.where((of_all == of_all[:1]).all(0), 0.0, fitted[0])  # 0 or 1 on purpose
+    return torch.where(constant, level, mean), torch.where(constant, 1.0, std)

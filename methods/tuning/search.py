@@ -1,0 +1,123 @@
+"""What a search found on held-out rows, and the choice that follows from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64
+
+from bnnbench.methods.base import InferenceDiverged
+
+TIE = 1e-4
+"""Scores, in nats, that are equal when rounded to a multiple of this are equal."""
+
+DIGITS = 9
+"""Significant digits of stored numbers."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """Settings and lengths that were tried, and their scores on rows that were not fitted.
+
+    Scores are in the units of the problem's targets, and NaN where a fit diverged or, in a search
+    by halving, was not made.
+    """
+
+    settings: tuple[Mapping[str, object], ...]
+    """Of each trial, by path."""
+    places: tuple[tuple[float, ...], ...]
+    """Of each trial, by setting: where the value lies in its law, from 0 to 1."""
+    lengths: tuple[int | None, ...]
+    """Epochs, passes or rounds, ascending; None alone for a method without a length."""
+    rows: tuple[int, ...]
+    """Number of rows in each block that is held out."""
+    log_likelihood: Float64[np.ndarray, "trials lengths blocks"]
+    """Mean log density or probability of a block's rows, in nats, with the noise below."""
+    error: Float64[np.ndarray, "trials lengths blocks"]
+    """Mean squared error of a block's rows, or share of wrong labels."""
+    noise_variance: Float64[np.ndarray, "trials lengths"]
+    """Noise of held-out rows, in squared target units; NaN where the method's own is used."""
+    seconds: Float64[np.ndarray, "trials lengths"]
+    """Wall seconds of the fits to all but each block."""
+
+    @property
+    def scores(self) -> Float64[np.ndarray, "trials lengths"]:
+        """The mean log likelihood over all held-out rows; minus infinity where it is not finite."""
+        weights = np.array(self.rows) / sum(self.rows)
+        means = (self.log_likelihood * weights).sum(2)
+        return np.where(np.isfinite(means), means, -np.inf)
+
+    @property
+    def best_lengths(self) -> list[int | None]:
+        """For each trial, the place in `lengths` of its best length; None if all fits diverged."""
+        return [
+            int(np.argmax(row)) if np.isfinite(row).any() else None for row in _rounded(self.scores)
+        ]
+
+    @property
+    def ranking(self) -> list[int]:
+        """The trials that did not diverge, best first, each at its best length.
+
+        Equal scores go to the shorter length, then to the lower trial.
+        """
+        scores, best = _rounded(self.scores), self.best_lengths
+        keys = [(-scores[t, b], b, t) for t, b in enumerate(best) if b is not None]
+        return [trial for _, _, trial in sorted(keys)]
+
+    def as_data(self) -> dict[str, object]:
+        """Return plain data that JSON can hold; a NaN becomes None."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, object]) -> "Search":
+        """Return the search of which these are the data; raises ValueError for any other data."""
+        try:
+            values = {field.name: data[field.name] for field in fields(cls)}
+            arrays: dict[str, Any] = {n: np.array(values[n], dtype=float) for n in _ARRAYS}
+            plain: dict[str, Any] = {n: _tuples(v) for n, v in values.items()}
+            search = cls(**plain | arrays)
+            shape = len(search.settings), len(search.lengths), len(search.rows)
+            wrong = [n for n, a in arrays.items() if a.shape != shape[: a.ndim] or a.ndim < 2]
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a search: {error!r}") from error
+        if wrong:
+            raise ValueError(f"not a search: {', '.join(wrong)} of a wrong shape")
+        return search
+
+
+_ARRAYS = ("log_likelihood", "error", "noise_variance", "seconds")
+
+
+def choose(search: Search) -> tuple[int, int]:
+    """Return the trial and the place in `lengths` that held-out rows prefer.
+
+    Raises `InferenceDiverged` where all trials failed.
+    """
+    if not (ranking := search.ranking):
+        raise InferenceDiverged(f"each of {len(search.settings)} trials diverged on held-in rows")
+    best = search.best_lengths[ranking[0]]
+    assert best is not None
+    return ranking[0], best
+
+
+def _rounded(scores: Float64[np.ndarray, "..."]) -> Float64[np.ndarray, "..."]:
+    return np.round(scores / TIE)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+    return value
+
+
+def _tuples(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {name: _tuples(item) for name, item in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,133 @@
+"""The scores of a search while it goes on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.predictions.base import HasLogProb, HasMean, HasProbabilities
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.tuning import trials
+from bnnbench.methods.tuning.noise import best_noise, densities
+from bnnbench.methods.tuning.plan import Plan
+from bnnbench.methods.tuning.rows import checksum, held_out, stream
+from bnnbench.methods.tuning.search import Search
+
+
+@dataclass(frozen=True)
+class _BlockScores:
+    log_likelihood: Sequence[float]
+    error: Sequence[float]
+    noise_variance: float = float("nan")
+
+
+class Tables:
+    """The scores of all trials for one problem, filled in the course of its search."""
+
+    def __init__(self, plan: Plan, problem: Problem) -> None:
+        self.plan, self.problem = plan, problem
+        self.name = checksum(problem.train)
+        self.cases = held_out(problem, plan.blocks)
+        cells = plan.trials, len(plan.lengths)
+        self.log_likelihood = np.full((*cells, plan.blocks), np.nan)
+        self.error = np.full((*cells, plan.blocks), np.nan)
+        self.noise_variance = np.full(cells, np.nan)
+        self.seconds = np.zeros(cells)
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """The arrays that fill, for checkpoints."""
+        return [self.log_likelihood, self.error, self.noise_variance, self.seconds]
+
+    def stream(self, use: str, block: int) -> torch.Generator:
+        """Return the stream of a block, which is the same for all trials and lengths."""
+        device = self.problem.train.inputs.device
+        seed = stream(use, self.name, block).initial_seed()
+        return torch.Generator(device).manual_seed(seed)
+
+    def alive(self, rung: int) -> list[int]:
+        """Return the trials to be fitted at a length: all, or by halving the best of those before.
+
+        A trial that diverged survives only while no other is left.
+        """
+        count = self.plan.survivors(rung)
+        if rung == 0 or count == self.plan.trials:
+            return list(range(self.plan.trials))
+        scores = self.search().scores[:, rung - 1]
+        before = self.alive(rung - 1)
+        return sorted(sorted(before, key=lambda trial: (-scores[trial], trial))[:count])
+
+    def score(
+        self,
+        trial: int,
+        rung: int,
+        posteriors: Sequence[Posterior | InferenceDiverged],
+        seconds: float,
+    ) -> None:
+        """Store the scores of a trial's fits to all rows but those of each block."""
+        self.seconds[trial, rung] = seconds
+        fitted = [p for p in posteriors if not isinstance(p, InferenceDiverged)]
+        if len(fitted) < len(posteriors):
+            return
+        scores = self._scores(fitted)
+        self.log_likelihood[trial, rung] = scores.log_likelihood
+        self.error[trial, rung] = scores.error
+        self.noise_variance[trial, rung] = scores.noise_variance
+
+    def search(self) -> Search:
+        """Return what was found so far, as records hold it."""
+        plan = self.plan
+        names = tuple(plan.space.fields)
+        search = Search(
+            plan.settings,
+            tuple(tuple(row) for row in trials.places(names, plan.trials)),
+            plan.lengths,
+            tuple(len(case.block) for case in self.cases),
+            *self.arrays,
+        )
+        return Search.from_data(search.as_data())  # a choice must not hang on digits not stored
+
+    def _scores(self, posteriors: Sequence[Posterior]) -> _BlockScores:
+        predictions = [
+            case.in_units_of_all(posterior.predict(case.inputs, self.stream("predict", block)))
+            for block, (case, posterior) in enumerate(zip(self.cases, posteriors, strict=True))
+        ]
+        targets = [case.block.targets for case in self.cases]
+        errors = [_error(p, y) for p, y in zip(predictions, targets, strict=True)]
+        if self.plan.held_out_noise:
+            return _with_held_out_noise(predictions, targets, errors)
+        log_likelihoods = []
+        for prediction, target in zip(predictions, targets, strict=True):
+            assert isinstance(prediction, HasLogProb)
+            log_likelihoods.append(float(prediction.log_prob(target).mean()))
+        return _BlockScores(log_likelihoods, errors)
+
+
+def _error(prediction: object, targets: Tensor) -> float:
+    """Return the mean squared error, or the share of wrong labels."""
+    if isinstance(prediction, HasProbabilities):
+        labels = prediction.mixture_log_probs.argmax(1)
+        return float((labels != targets).double().mean())
+    assert isinstance(prediction, HasMean)
+    return float((prediction.mean - targets).square().mean())
+
+
+def _with_held_out_noise(
+    predictions: Sequence[object], targets: Sequence[Tensor], errors: Sequence[float]
+) -> _BlockScores:
+    """Return scores with one noise variance, that under which all held-out rows are most likely."""
+    residuals = []
+    for prediction, target in zip(predictions, targets, strict=True):
+        assert isinstance(prediction, GaussianPredictive)
+        residuals.append(target.double() - prediction.means.double())
+    joined = torch.cat(residuals, dim=1)
+    if not bool(joined.isfinite().all()):
+        return _BlockScores([float("nan")] * len(targets), errors)
+    first = predictions[0]
+    assert isinstance(first, GaussianPredictive)
+    noise = best_noise(joined, float(first.variances.double().mean()))
+    means = [float(densities(part, float(np.log(noise))).mean()) for part in residuals]
+    return _BlockScores(means, errors, noise)

@@ -1,0 +1,55 @@
+"""Profiles tuned_quick and tuned: every method with settings chosen on held-out training rows."""
+
+from dataclasses import replace
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.official.uci import Uci
+from bnnbench.methods.tuning.method import Noise, Tuned
+from bnnbench.metrics import JOINT_REGRESSION, REGRESSION
+from bnnbench.suites.engine.declare.case import Case, cases_of
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
+from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
+
+# The noise of a point estimate is that of held-out rows; a posterior that integrates over weights
+# in a noise that it learns keeps its own.
+OWN_NOISE: dict[str, Noise] = dict.fromkeys(("MFVI", "VSD", "IVON", "KFAC"), "own")
+
+# A fit of message passing takes minutes: four trials, one block.
+MP = Tuned(METHODS["MP"], 4, 1, lengths=(12, 25, 50))
+
+TUNED_QUICK = Suite(
+    name="uci",
+    title="UCI regression with equal tuning: error, likelihood and intervals of small networks",
+    profile="tuned_quick",
+    cases=cases_of((Uci("boston"), Uci("concrete"), Uci("energy")), NETWORK),
+    methods={
+        label: Tuned(method, 8, updates=3_000, noise=OWN_NOISE.get(label, "held_out"))
+        for label, method in METHODS.items()
+    }
+    | {"MP": MP},
+    evaluations=(Evaluation(Clean(), (*REGRESSION, *JOINT_REGRESSION)),),
+    folds=5,
+    seeds=3,
+    fitted_together=15,
+)
+
+TUNED = replace(
+    TUNED_QUICK,
+    profile="tuned",
+    cases=(
+        *cases_of(
+            (
+                *(Uci("boston"), Uci("concrete"), Uci("energy"), Uci("wine_red"), Uci("yacht")),
+                *(Uci("kin8nm"), Uci("naval"), Uci("power")),
+            ),
+            NETWORK,
+        ),
+        Case(Uci("protein"), WIDE),
+    ),
+    methods={
+        label: Tuned(method, 16, noise=OWN_NOISE.get(label, "held_out"))
+        for label, method in METHODS.items()
+    }
+    | {"MP": MP},
+    folds=20,
+)

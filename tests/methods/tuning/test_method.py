@@ -1,0 +1,194 @@
+"""Searches as a whole: they find what is best, see no other row, and are repeatable."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from bnnbench.datasets.base import Gaussian
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged
+from bnnbench.methods.checkpoints.checkpoint import checkpointing
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.tuning.posterior import TunedPosterior
+from bnnbench.methods.tuning.search import choose
+from tests.methods.problems import classification, regression, stream, streams
+from tests.methods.tuning.fakes import Parabola
+
+QUICK = Tuned(AdamW(batch_size=8), trials=2, blocks=2, lengths=(1, 3))
+
+
+def test_the_best_setting_is_found_within_a_cell():
+    tuned = Tuned(Parabola(), trials=16)
+    posterior = tuned.fit(regression(rows=40), stream(0))
+    assert isinstance(posterior, TunedPosterior)
+    chosen = posterior.search.settings[posterior.trial]
+    cost = {
+        t: abs(math.log10(s["rate"] / 0.1)) + 0.3 * abs(math.log2(s["width"] / 8))
+        for t, s in enumerate(posterior.search.settings)
+    }
+    assert cost[posterior.trial] == min(cost.values())
+    assert posterior.search.lengths[posterior.rung] == 50
+    assert posterior.diagnostics["chosen_rate"] == chosen["rate"]
+    assert posterior.diagnostics["chosen_length"] == 50
+
+
+def test_halving_finds_it_too_with_fewer_fits():
+    problem = regression(rows=40)
+    full, halved = (Tuned(Parabola(), halving=h).fit(problem, stream(0)) for h in (False, True))
+    assert isinstance(halved, TunedPosterior)
+    assert isinstance(full, TunedPosterior)
+    made = np.isfinite(halved.search.scores)
+    assert made.sum(0).tolist() == [16, 8, 4]
+    assert halved.trial == full.trial
+    best_before = sorted(np.argsort(-full.search.scores[:, 0], kind="stable")[:8])
+    assert np.flatnonzero(made[:, 1]).tolist() == best_before
+
+
+def test_trials_that_diverge_lose_and_if_all_do_the_fit_does():
+    problem = regression(rows=40)
+    posterior = Tuned(Parabola(diverges_above=0.02)).fit(problem, stream(0))
+    assert isinstance(posterior, TunedPosterior)
+    assert posterior.search.settings[posterior.trial]["rate"] < 0.02
+    with pytest.raises(InferenceDiverged, match="each of 16 trials diverged"):
+        Tuned(Parabola(diverges_above=0.0)).fit(problem, stream(0))
+
+
+def test_a_choice_that_diverges_on_all_rows_gives_way_to_the_next():
+    @dataclass(frozen=True)
+    class FailsOnAll(Parabola):
+        rows: int = 40
+
+        def _fit(self, problem, rng):
+            best = 0.05 < self.rate < 0.2
+            if best and len(problem.train) == self.rows:
+                return InferenceDiverged("on all rows")
+            return super()._fit(problem, rng)
+
+    posterior = Tuned(FailsOnAll()).fit(regression(rows=40), stream(0))
+    assert isinstance(posterior, TunedPosterior)
+    assert posterior.skipped >= 1
+    assert posterior.diagnostics["skipped_settings"] == posterior.skipped
+    assert posterior.trial == posterior.search.ranking[posterior.skipped]
+
+
+@pytest.mark.parametrize("make", [regression, classification])
+def test_it_is_repeatable_and_its_choice_replays(make):
+    problem = make(rows=40)
+    tuned = replace(QUICK, method=McDropout(draws=3, training=AdamW(batch_size=8)))
+    first, second = (tuned.fit(problem, stream(1)) for _ in range(2))
+    assert isinstance(first, TunedPosterior)
+    assert isinstance(second, TunedPosterior)
+    assert (first.trial, first.rung) == choose(first.search)
+    one, other = first.search.as_data(), second.search.as_data()
+    del one["seconds"], other["seconds"]
+    assert one == other
+    predictions = [p.predict(problem.train.inputs, stream(2)).pack() for p in (first, second)]
+    for name, values in predictions[0].items():
+        assert torch.equal(torch.as_tensor(values), torch.as_tensor(predictions[1][name]))
+
+
+def test_problems_of_equal_rows_share_a_search_and_differ_in_their_refits():
+    problem = regression(rows=40)
+    fits = QUICK.fit_many([problem, problem, regression(7, rows=40)], streams(1, 2, 1))
+    one, same, other = fits
+    assert isinstance(one, TunedPosterior)
+    assert isinstance(same, TunedPosterior)
+    assert isinstance(other, TunedPosterior)
+    assert one.search is same.search
+    assert other.search is not one.search
+    points = problem.train.inputs
+    means = [p.predict(points, stream(0)).mean for p in (one, same)]  # pyright: ignore[reportAttributeAccessIssue]
+    assert not torch.equal(*means)
+    (alone,) = QUICK.fit_many([problem], streams(2))
+    assert isinstance(alone, TunedPosterior)
+    assert alone.trial == same.trial
+    prediction = alone.predict(points, stream(0))
+    assert torch.equal(prediction.mean, means[1])  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_the_refit_is_the_chosen_method_on_all_rows():
+    problem = regression(rows=40)
+    posterior = replace(QUICK, noise="own").fit(problem, stream(5))
+    assert isinstance(posterior, TunedPosterior)
+    settings = posterior.search.settings[posterior.trial]
+    length = posterior.search.lengths[posterior.rung]
+    plain = AdamW(batch_size=8, epochs=length, **settings)  # pyright: ignore[reportArgumentType]
+    ours = posterior.predict(problem.train.inputs, stream(0))
+    theirs = plain.fit(problem, stream(5)).predict(problem.train.inputs, stream(0))
+    assert torch.equal(ours.means, theirs.means)  # pyright: ignore[reportAttributeAccessIssue]
+    assert torch.equal(ours.variances, theirs.variances)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_held_out_noise_is_that_of_the_held_out_residuals():
+    problem = regression(rows=60, true_std=0.5)
+    tuned = Tuned(AdamW(batch_size=8), trials=2, lengths=(2, 40))
+    posterior = tuned.fit(problem, stream(5))
+    assert isinstance(posterior, TunedPosterior)
+    search, cell = posterior.search, (posterior.trial, posterior.rung)
+    assert search.noise_variance[cell] == pytest.approx(search.error[cell].mean())
+    variances = posterior.predict(problem.train.inputs, stream(0)).variances  # pyright: ignore[reportAttributeAccessIssue]
+    assert variances.unique().tolist() == pytest.approx([search.noise_variance[cell]], rel=1e-6)
+    scores = -0.5 * np.log(2 * np.pi * search.noise_variance) - 0.5
+    assert search.scores == pytest.approx(scores, abs=1e-6)
+
+
+@pytest.mark.parametrize("problem", [regression(rows=40, noise_std=0.3), classification(rows=40)])
+def test_a_known_noise_is_kept_and_classes_have_none(problem):
+    posterior = QUICK.fit(problem, stream(5))
+    assert isinstance(posterior, TunedPosterior)
+    assert np.isnan(posterior.search.noise_variance).all()
+    assert problem.likelihood != Gaussian(None)
+
+
+def test_what_has_nothing_to_choose_is_fitted_as_it_is():
+    problem = regression(rows=40)
+    ours, theirs = (m.fit(problem, stream(1)) for m in (Tuned(Marginal()), Marginal()))
+    assert type(ours) is type(theirs)
+
+
+def test_it_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    problem, calls = regression(rows=40), []
+
+    @dataclass(frozen=True)
+    class Counted(Parabola):
+        stop: ClassVar[int] = 20
+
+        def _fit(self, problem, rng):
+            calls.append(problem)
+            if len(calls) == self.stop:
+                raise KeyboardInterrupt
+            return super()._fit(problem, rng)
+
+    whole = Tuned(Counted(), trials=4, blocks=2)
+    calls.extend([None] * 100)
+    expected = whole.fit(problem, stream(1))
+    calls.clear()
+    with pytest.raises(KeyboardInterrupt), checkpointing(tmp_path, {"fit": "1"}, every=0):
+        whole.fit(problem, stream(1))
+    with checkpointing(tmp_path, {"fit": "1"}, every=0) as checkpoint:
+        resumed = whole.fit(problem, stream(1))
+    assert checkpoint.resumed == 1
+    fits = 4 * 3 * 2 + 4
+    assert len(calls) == fits + 2  # those of the step that was interrupted, again
+    assert isinstance(resumed, TunedPosterior)
+    assert isinstance(expected, TunedPosterior)
+    assert np.array_equal(resumed.search.scores, expected.search.scores)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"trials": 12}, "a power of two; got 12"),
+        ({"blocks": 6}, r"blocks in \[1, 6\)"),
+        ({"lengths": (3, 2)}, r"ascending lengths of at least 1; got \(3, 2\)"),
+    ],
+)
+def test_bad_settings_are_refused(settings, words):
+    with pytest.raises(ValueError, match=words):
+        Tuned(AdamW(), **settings)
