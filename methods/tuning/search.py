@@ -26,8 +26,8 @@ class Search:
 
     settings: tuple[Mapping[str, object], ...]
     """Of each trial, by path."""
-    places: tuple[tuple[float, ...], ...]
-    """Of each trial, by setting: where the value lies in its law, from 0 to 1."""
+    places: tuple[Mapping[str, float], ...]
+    """Of each trial, by path: where the value lies in its law, from 0 to 1."""
     lengths: tuple[int | None, ...]
     """Epochs, passes or rounds, ascending; None alone for a method without a length."""
     rows: tuple[int, ...]

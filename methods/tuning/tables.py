@@ -83,7 +83,7 @@ class Tables:
         names = tuple(plan.space.fields)
         search = Search(
             plan.settings,
-            tuple(tuple(row) for row in trials.places(names, plan.trials)),
+            tuple(dict(zip(names, row, strict=True)) for row in trials.places(names, plan.trials)),
             plan.lengths,
             tuple(len(case.block) for case in self.cases),
             *self.arrays,

@@ -22,6 +22,7 @@ SECTIONS = (
     "predictions",
     "distances",
     "agreement",
+    "tuning",
     "costs",
 )
 """Modules in this folder, in the order of a page."""

@@ -134,7 +134,7 @@ def a_search(scores, rows=(10, 10)) -> Search:
     trials, lengths = scores.shape
     return Search(
         tuple({"rate": 0.1 * t} for t in range(trials)),
-        tuple((t / trials,) for t in range(trials)),
+        tuple({"rate": t / trials} for t in range(trials)),
         tuple(25 * 2**n for n in range(lengths)),
         rows,
         cells,

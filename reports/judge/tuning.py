@@ -1,0 +1,199 @@
+"""What searches for settings found: expected best of n trials, choices, edges of spaces, regret."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+from statistics import median
+
+import numpy as np
+from jaxtyping import Float
+
+from bnnbench.methods.tuning.search import Search
+from bnnbench.metrics import METRICS
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.exclusions import is_constant
+from bnnbench.suites.engine.store.record import Record
+
+EDGE = 0.1
+"""A choice in this outer part of a setting's law lies on an edge."""
+
+NARROW = 0.5
+"""Share of choices on an edge above which a space is too narrow."""
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A search of one fold, and the run that it chose for."""
+
+    record: Record
+    search: Search
+
+    @property
+    def trial(self) -> int:
+        """The chosen trial."""
+        return int(self.record.diagnostics["chosen_trial"])
+
+    @property
+    def length(self) -> int | None:
+        """The chosen length; None for a method without one."""
+        return self.search.lengths[self._rung]
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The chosen settings."""
+        return self.search.settings[self.trial]
+
+    @property
+    def edges(self) -> list[str]:
+        """The settings whose choice lies on an edge of the space, "length" among them."""
+        places = self.search.places[self.trial]
+        found = [path for path, u in places.items() if not EDGE <= u <= 1 - EDGE]
+        at_end = len(self.search.lengths) > 1 and self._rung in (0, len(self.search.lengths) - 1)
+        return [*found, *(["length"] if at_end else [])]
+
+    @property
+    def seconds(self) -> float:
+        """Wall seconds of the fits of the search."""
+        return float(self.search.seconds.sum())
+
+    @property
+    def _rung(self) -> int:
+        rung = self.search.best_lengths[self.trial]
+        assert rung is not None
+        return rung
+
+
+def choices(runs: Sequence[Record]) -> list[Choice]:
+    """Return the choices of completed runs that were searched for."""
+    return [
+        Choice(record, Search.from_data(record.search))
+        for record in runs
+        if record.status == "completed" and record.search is not None
+    ]
+
+
+def expected_best(worst_first: Sequence[float]) -> list[float]:
+    r"""Return the expected score of the preferred one of n trials, for n = 1, 2, ....
+
+    The scores are in the order of preference, the preferred one last; the n trials are drawn
+    without replacement from all N:
+
+    $$ E_n = \sum_{i=n}^{N} t_{(i)} \binom{i-1}{n-1} / \binom{N}{n} $$
+    """
+    count = len(worst_first)
+    return [
+        sum(
+            score * (comb(place - 1, n - 1) / comb(count, n))
+            for place, score in enumerate(worst_first, 1)
+        )
+        for n in range(1, count + 1)
+    ]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The searches of a method on one data set."""
+
+    method: str
+    choices: tuple[Choice, ...]
+    floors: Mapping[int, Mapping[str, float]]
+    """Fold → metric → score of a constant prediction, which trials that diverged are given."""
+
+    @property
+    def trials(self) -> int:
+        """The number of trials of each search."""
+        return len(self.choices[0].search.settings)
+
+    @cached_property
+    def on_an_edge(self) -> float:
+        """The share of choices with a setting, or the length, on an edge of its space."""
+        by_search = {c.record.fold: bool(c.edges) for c in self.choices}
+        return sum(by_search.values()) / len(by_search)
+
+    @property
+    def is_narrow(self) -> bool:
+        """True if so many choices lie on an edge that a wider space may be better."""
+        return self.on_an_edge > NARROW
+
+    def medians(self) -> dict[str, tuple[object, object, object]]:
+        """Return setting → median, least and largest choice over folds, "length" last.
+
+        Settings that are not numbers have the values that occur, without a median.
+        """
+        first = {choice.record.fold: choice for choice in self.choices}.values()
+        paths = [*next(iter(first)).settings]
+        values = {path: [_plain(choice.settings[path]) for choice in first] for path in paths}
+        values["length"] = [choice.length for choice in first]
+        return {path: _summary(of_path) for path, of_path in values.items() if None not in of_path}
+
+    def curve(self, metric: str) -> Float[np.ndarray, "folds trials"] | None:
+        """Return the expected test score of the best of n trials by fold; None if unknown."""
+        by_fold: dict[int, list[list[float]]] = {}
+        for choice in self.choices:
+            scores = self._test_scores(choice, metric)
+            if scores is not None:
+                by_fold.setdefault(choice.record.fold, []).append(expected_best(scores))
+        if not by_fold:
+            return None
+        return np.array([np.mean(curves, 0) for curves in by_fold.values()])
+
+    def regret(self, metric: str) -> float | None:
+        """Return how much better the best of all refits is than the chosen one: not achievable."""
+        gaps = []
+        for choice in self.choices:
+            scores = [one[metric] for one in choice.record.trial_scores.values() if metric in one]
+            chosen = choice.record.trial_scores.get(str(choice.trial), {}).get(metric)
+            if chosen is not None:
+                best = max(scores) if METRICS[metric].higher_is_better else min(scores)
+                gaps.append(abs(best - chosen))
+        return float(np.mean(gaps)) if gaps else None
+
+    def _test_scores(self, choice: Choice, metric: str) -> list[float] | None:
+        """Return the test score of each trial's refit, the preferred trial last."""
+        scores = {
+            int(trial): one[metric]
+            for trial, one in choice.record.trial_scores.items()
+            if metric in one
+        }
+        if not scores:
+            return None
+        worst = min if METRICS[metric].higher_is_better else max
+        floor = self.floors.get(choice.record.fold, {}).get(metric, worst(scores.values()))
+        ranked = choice.search.ranking
+        failed = [trial for trial in range(self.trials) if trial not in ranked]
+        return [scores.get(trial, floor) for trial in (*failed, *reversed(ranked))]
+
+
+def tunings(benchmark: Benchmark, methods: Sequence[str]) -> list[Tuning]:
+    """Return the searches of each method on the benchmark's data set."""
+    floors: dict[int, Mapping[str, float]] = {}
+    for runs in benchmark.runs.values():
+        if is_constant(runs):
+            floors |= {r.fold: r.scores.get(benchmark.main, {}) for r in runs}
+    found = ((m, choices(benchmark.runs.get(m, ()))) for m in methods)
+    return [Tuning(method, tuple(of_method), floors) for method, of_method in found if of_method]
+
+
+def band(
+    curves: Float[np.ndarray, "folds trials"], seed: int = 0
+) -> tuple[Float[np.ndarray, " trials"], Float[np.ndarray, " trials"]]:
+    """Return a 90 % interval of the mean curve, by resampling folds."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(len(curves), size=(RESAMPLES, len(curves)))
+    low, high = np.quantile(curves[drawn].mean(1), [0.05, 0.95], axis=0)
+    return low, high
+
+
+def _plain(value: object) -> object:
+    return value[0] if isinstance(value, tuple) and len(value) == 1 else value
+
+
+def _summary(values: Sequence[object]) -> tuple[object, object, object]:
+    numbers = [v for v in values if isinstance(v, int | float)]
+    if len(numbers) == len(values):
+        return median(numbers), min(numbers), max(numbers)
+    texts = sorted(set(map(str, values)))
+    return " or ".join(texts), texts[0], texts[-1]

@@ -1,0 +1,129 @@
+"""Searches for settings: what they chose, what they cost, and what more trials would give.
+
+"Not achieved" is the regret: how much better the best of all refits is than the chosen one.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from bnnbench.methods.tuning.space import last_part
+from bnnbench.reports.figures import trials
+from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.judge.tuning import NARROW, Tuning, tunings
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Choice, Listing, Material, Section, figures
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.palette import Style
+
+SCORES = ("log_likelihood", "nll", "rmse", "accuracy")
+"""Scores of trials; the first two that a data set has are drawn."""
+
+HEADINGS = (
+    *("Method", "Trials", "On an edge", "Search", "Refit", "Not achieved"),
+    "Chosen settings: median (least to largest)",
+)
+
+NOTE = (
+    "Every fold's settings and length were chosen on rows held out of that fold's own training "
+    "rows, by the same number of trials for every method; no test row took part. The search is "
+    "charged to the method."
+)
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Yield a section on the data sets on which settings were searched for."""
+    choices, drawings, narrow = [], [], {}
+    for benchmark, name, where in material.figure_places("tuning"):
+        found = tunings(benchmark, material.methods)
+        if not found:
+            continue
+        listing = Listing(
+            f"Settings that were chosen on {where}",
+            where,
+            HEADINGS,
+            tuple(_row(one, benchmark) for one in found),
+            (0, 6),
+        )
+        choices.append(Choice(by="set", name=where, listing=listing))
+        drawings += tuning_drawings(found, material.styles, name, where)
+        for one in found:
+            if one.is_narrow:
+                narrow.setdefault(one.method, []).append(where)
+    about = (
+        "The test score to expect from the trial that held-out rows prefer among n, refitted to "
+        "all training rows; bands are 90 % intervals over folds. It can get worse with n, where "
+        "the held-out rows are too few."
+    )
+    if choices:
+        yield Section(
+            "Tuning",
+            " ".join([NOTE, *_narrow_sentences(narrow)]),
+            choices=tuple(choices),
+            galleries=figures("Best of n trials", about, drawings),
+        )
+
+
+def tuning_drawings(
+    found: list[Tuning], styles: Mapping[str, Style], identifier: str, where: str
+) -> list[Drawing]:
+    """Return a figure for each of two scores: against trials, and against seconds of the search."""
+    drawings = []
+    for metric in [n for n in SCORES if any(one.curve(n) is not None for one in found)][:2]:
+        curves = {one.method: c for one in found if (c := one.curve(metric)) is not None}
+        seconds = {one.method: _seconds(one) for one in found}
+        by_trials = {m: (range(1, c.shape[1] + 1), c) for m, c in curves.items()}
+        by_cost = {
+            m: ([n / c.shape[1] * seconds[m] for n in range(1, c.shape[1] + 1)], c)
+            for m, c in curves.items()
+            if seconds[m] > 0
+        }
+        up = labels.metric(metric)
+        for kind, across, points in (
+            ("trials", "trials", by_trials),
+            ("seconds", "seconds of search in a fold", by_cost),
+        ):
+            if any(c.shape[1] > 1 for _, c in points.values()):
+                name = f"{identifier}-{metric}-{kind}"
+                drawings.append(trials.draw(points, styles, name, where, (across, up)))
+    return drawings
+
+
+def _row(one: Tuning, benchmark: Benchmark) -> tuple[str, ...]:
+    settings = "; ".join(
+        f"{last_part(path).replace('_', ' ')} {_span(*values)}"
+        for path, values in one.medians().items()
+    )
+    metric = next((n for n in SCORES if one.regret(n) is not None), None)
+    regret = f"{one.regret(metric):.3g}" if metric else ""
+    refits = [c.record.cost.fit_seconds - _share(one, c.seconds) for c in one.choices
+              if c.record.cost]  # fmt: skip
+    refit = sum(refits) / len(refits) if refits else 0.0
+    return (
+        *(one.method, str(one.trials), f"{one.on_an_edge:.0%}", f"{_seconds(one):.3g} s"),
+        *(f"{max(refit, 0.0):.3g} s", regret, settings or "none to choose"),
+    )
+
+
+def _seconds(one: Tuning) -> float:
+    """Return the mean seconds of a fold's search."""
+    return sum(choice.seconds for choice in one.choices) / len(one.choices)
+
+
+def _share(one: Tuning, seconds: float) -> float:
+    """Return a run's share of its fold's search, which the seeds of the fold have in common."""
+    folds = {choice.record.fold for choice in one.choices}
+    return seconds * len(folds) / len(one.choices)
+
+
+def _span(middle: object, least: object, largest: object) -> str:
+    if not isinstance(middle, int | float):
+        return str(middle)
+    return f"{middle:.3g} ({least:.3g} to {largest:.3g})"
+
+
+def _narrow_sentences(narrow: Mapping[str, list[str]]) -> Iterator[str]:
+    if narrow:
+        listed = "; ".join(f"{method} on {', '.join(sets)}" for method, sets in narrow.items())
+        yield (
+            f"More than {NARROW:.0%} of the choices lie on an edge of the space, which may be too "
+            f"narrow: {listed}."
+        )
