@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
-from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.batched import Variants
+from bnnbench.methods.fitting.optimisers import Adam
 from bnnbench.methods.fitting.point_estimate import fit_point
 from bnnbench.methods.fitting.settings import require_between
 from bnnbench.methods.fitting.training import Schedule, check_descent
@@ -20,7 +21,7 @@ from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
-class AdamW(Stacked):
+class AdamW(Variants):
     """The maximum a posteriori weights; for regression, with learned noise variance."""
 
     space: ClassVar[Space] = Space(
@@ -28,6 +29,7 @@ class AdamW(Stacked):
         length="epochs",
         learned_noise=True,
     )
+    per_member: ClassVar = ("learning_rate", "weight_decay", "epochs")
 
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
@@ -39,14 +41,18 @@ class AdamW(Stacked):
         check_descent(self)
         require_between(self, 0.0, math.inf, "weight_decay")
 
-    def fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    @classmethod
+    def fit_side_by_side(
+        cls,
+        variants: "Sequence[AdamW]",
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
     ) -> list[Posterior | InferenceDiverged]:
         """Return the point estimate of each problem."""
-        return fit_point(self, problems, rngs)
+        return fit_point(variants, problems, rngs)
 
-    def optimiser(self, weights: Tensor) -> torch.optim.Optimizer:
-        """Return the optimiser of the stacked weights."""
-        return torch.optim.AdamW(
-            [weights], lr=self.learning_rate, weight_decay=self.weight_decay, fused=weights.is_cuda
-        )
+    @classmethod
+    def optimiser(cls, variants: "Sequence[AdamW]", weights: Tensor) -> Adam:
+        """Return the optimiser of stacked weights."""
+        rates = [variant.learning_rate for variant in variants]
+        return Adam([weights], rates, [variant.weight_decay for variant in variants])

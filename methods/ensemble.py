@@ -24,6 +24,7 @@ from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.predictions.predictive import Predictive, mixture
+from bnnbench.methods.tuning.fits import fit_all
 from bnnbench.methods.tuning.space import Space, compose, space_of
 
 
@@ -82,12 +83,29 @@ class Ensemble(Batched):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the mixture of each problem; members of all problems train side by side."""
-        repeated = [problem for problem in problems for _ in range(self.size)]
-        member_rngs = [child for rng in rngs for child in spawn(rng, self.size)]
-        fitted = self.member.fit_many(repeated, member_rngs)
+        return self.fit_variants([self] * len(problems), problems, rngs)
+
+    @classmethod
+    def fit_variants(
+        cls,
+        variants: "Sequence[Ensemble]",
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return `variants[m].fit(problems[m], rngs[m])`, which differ in their members' settings.
+
+        Members of all variants train side by side as far as their method can.
+        """
+        size = variants[0].size
+        children = {id(rng): spawn(rng, size) for rng in {id(r): r for r in rngs}.values()}
+        fitted = fit_all(
+            [variant.member for variant in variants for _ in range(size)],
+            [problem for problem in problems for _ in range(size)],
+            [child for rng in rngs for child in children[id(rng)]],
+        ).results
         return [
-            _mixture_or_failure(fitted[start : start + self.size])
-            for start in range(0, len(fitted), self.size)
+            _mixture_or_failure(fitted[start : start + size])
+            for start in range(0, len(fitted), size)
         ]
 
 

@@ -18,16 +18,17 @@ from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.checkpoints.parts import Attributes, Part
-from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.batched import Variants
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
+from bnnbench.methods.fitting.optimisers import column
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
-from bnnbench.methods.fitting.training import Schedule, Stack, check_descent, learning_rate_factor
+from bnnbench.methods.fitting.training import Schedule, Stack, check_descent
 from bnnbench.methods.tuning.space import Log, OneMinusLog, Space
 
 
 @dataclass(frozen=True)
-class Ivon(Stacked):
+class Ivon(Variants):
     """IVON with Price's estimate of the Hessian.
 
     `draws` weight vectors are averaged when predicting; none means the posterior mean. A
@@ -43,6 +44,10 @@ class Ivon(Stacked):
         },
         length="epochs",
         learned_noise=True,
+    )
+    per_member: ClassVar = (
+        *("learning_rate", "initial_hessian", "beta2", "weight_decay"),
+        *("epochs", "draws"),
     )
 
     learning_rate: float = 0.1
@@ -66,71 +71,93 @@ class Ivon(Stacked):
         if self.effective_sample_size is not None:
             require_positive(self, "effective_sample_size")
 
-    def fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    @classmethod
+    def fit_side_by_side(
+        cls,
+        variants: "Sequence[Ivon]",
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        stack = Stack(problems, rngs, self.batch_size)
-        size = self.effective_sample_size or float(stack.batches.rows)
-        ascent = NaturalGradient(self, size, stack.weights)
+        first = variants[0]
+        stack = Stack(problems, rngs, first.batch_size)
+        size = first.effective_sample_size or float(stack.batches.rows)
+        ascent = NaturalGradient(variants, size, stack.weights)
 
         def step(inputs: Tensor, targets: Tensor) -> Tensor:
-            epoch = ascent.steps // len(stack.batches)
-            rate = self.learning_rate * learning_rate_factor(self.schedule, epoch, self.epochs)
-            sample = ascent.sample(
-                normal(stack.rngs, ascent.mean.shape[1], dtype=ascent.mean.dtype)
-            ).requires_grad_()
+            noise = normal(stack.streams, ascent.mean.shape[1], dtype=ascent.mean.dtype)
+            sample = ascent.sample(noise).requires_grad_()
             loss = stack.loss(sample, inputs, targets)
-            (gradient,) = torch.autograd.grad(loss.sum(), sample)
-            ascent.step(sample.detach(), gradient, rate)
+            ascent.step(noise, *torch.autograd.grad(loss.sum(), sample))
             return loss.detach()
 
-        stack.run(self.epochs, step, changing=[ascent.changing])
-        stack.weights = ascent.mean
-        std = ascent.std
+        stack.run([variant.epochs for variant in variants], step, ascent, first.schedule)
+        std = ascent.std(len(variants))
         posteriors = [
-            DiagonalGaussianPosterior(stack.posterior(m), std[m], self.draws)
+            DiagonalGaussianPosterior(stack.posterior(m), std[m], variants[m].draws)
             for m in range(len(problems))
         ]
         return stack.outcomes(posteriors, std)
 
 
 class NaturalGradient:
-    """The state of IVON for stacked weights, and one step of its update."""
+    """The state of IVON for stacked weights, moved in place, and one step of its update.
+
+    Steps may be those of the first members alone, where the others are done.
+    """
 
     def __init__(
-        self, settings: Ivon, sample_size: float, mean: Float[Tensor, "members parameters"]
+        self,
+        variants: Sequence[Ivon],
+        sample_size: float,
+        mean: Float[Tensor, "members parameters"],
     ) -> None:
-        self.settings = settings
-        self.sample_size = sample_size
-        self.mean = mean.clone()
-        self.hessian = torch.full_like(mean, settings.initial_hessian)
+        def of(setting: str) -> Tensor:
+            return column([getattr(variant, setting) for variant in variants], mean)
+
+        self.mean = mean
+        self.sample_size, self.beta1 = sample_size, variants[0].beta1
+        self.decay, self.share = of("weight_decay"), 1 - of("beta2")
+        self.hessian = of("initial_hessian").expand_as(mean).clone()
         self.momentum = torch.zeros_like(mean)
+        scales = of("initial_hessian") + self.decay
+        self._peaks = of("learning_rate") * scales
+        self.rates = self._peaks
         self.steps = 0
 
     @property
-    def changing(self) -> Part:
+    def changing(self) -> list[Part]:
         """The parts that steps change, for checkpoints."""
-        return Attributes(self, "mean", "hessian", "momentum", "steps")
+        return [self.mean, self.hessian, self.momentum, Attributes(self, "steps")]
 
-    @property
-    def std(self) -> Float[Tensor, "members parameters"]:
-        """The posterior standard deviation of every weight."""
-        return (self.sample_size * (self.hessian + self.settings.weight_decay)).rsqrt()
+    def begin_epoch(self, factors: Sequence[float]) -> None:
+        """Set the first members' learning rates to these factors of their peaks."""
+        self.rates = self._peaks[: len(factors)] * column(factors, self.mean)
+
+    def std(self, members: int) -> Float[Tensor, "members parameters"]:
+        """Return the posterior standard deviation of every weight of the first members."""
+        return self._root_precision(members).reciprocal()
 
     def sample(self, normals: Float[Tensor, "members parameters"]) -> Tensor:
-        """Return weights drawn from the posterior with the given standard normals."""
-        return torch.addcmul(self.mean, self.std, normals)
+        """Return weights of the first members, drawn with the given standard normals."""
+        members = len(normals)
+        return torch.addcdiv(self.mean[:members], normals, self._root_precision(members))
 
-    def step(self, sample: Tensor, gradient: Tensor, learning_rate: float) -> None:
-        """Update with the gradient of the mean loss at a weight sample, one per member."""
-        s, h = self.settings, self.hessian
+    def step(self, normals: Tensor, gradient: Tensor) -> None:
+        """Update with the gradient of the mean loss at the sample of these standard normals."""
+        members = len(normals)
+        decay, share = self.decay[:members], self.share[:members]
+        mean, hessian = self.mean[:members], self.hessian[:members]
+        momentum = self.momentum[:members]
         self.steps += 1
-        decayed = h + s.weight_decay
-        price = self.sample_size * decayed * (sample - self.mean) * gradient
-        correction = 0.5 * (1 - s.beta2) ** 2 * (h - price).square() / decayed
-        self.hessian = h.lerp(price, 1 - s.beta2).add_(correction)
-        self.momentum.lerp_(gradient, 1 - s.beta1)
-        direction = self.momentum / (1 - s.beta1**self.steps) + s.weight_decay * self.mean
-        rate = learning_rate * (s.initial_hessian + s.weight_decay)
-        self.mean.addcdiv_(direction, self.hessian + s.weight_decay, value=-rate)
+        price = self._root_precision(members).mul_(normals).mul_(gradient)
+        correction = (hessian - price).square_().mul_(0.5 * share.square()).div_(hessian + decay)
+        hessian.lerp_(price, share).add_(correction)
+        momentum.lerp_(gradient, 1 - self.beta1)
+        direction = (momentum / (1 - self.beta1**self.steps)).addcmul_(mean, decay)
+        mean.addcdiv_(direction.mul_(self.rates), hessian + decay, value=-1)
+
+    def _root_precision(self, members: int) -> Tensor:
+        """Return the inverse standard deviations of the first members' weights."""
+        precision = self.hessian[:members] + self.decay[:members]
+        return precision.mul_(self.sample_size).sqrt_()

@@ -82,7 +82,7 @@ class McDropout(Stacked):
         architecture = with_dropout(problems[0].architecture, self.rate)
         if not has_dropout(architecture):
             raise ValueError("McDropout needs a network with a linear layer; got none")
-        stack = descend(self.training, problems, rngs, architecture=architecture)
+        stack = descend([self.training] * len(problems), problems, rngs, architecture=architecture)
         posteriors = [
             McDropoutPosterior(stack.posterior(m), self.draws) for m in range(len(problems))
         ]

@@ -17,8 +17,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
-from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.batched import Variants
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
+from bnnbench.methods.fitting.optimisers import Adam, column
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.training import Schedule, Stack, check_descent
@@ -35,7 +36,7 @@ from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
-class Mfvi(Stacked):
+class Mfvi(Variants):
     """Mean-field VI by Adam on means and log standard deviations.
 
     `draws` weight vectors are averaged when predicting; none means the posterior mean. A
@@ -51,6 +52,7 @@ class Mfvi(Stacked):
         length="epochs",
         learned_noise=True,
     )
+    per_member: ClassVar = ("learning_rate", "prior_std", "initial_std", "epochs", "draws")
 
     learning_rate: float = 1e-3
     prior_std: float = 1.0
@@ -68,34 +70,41 @@ class Mfvi(Stacked):
         require_between(self, 0.0, math.inf, "kl_weight")
         require_count(self, "draws", least=0)
 
-    def fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    @classmethod
+    def fit_side_by_side(
+        cls,
+        variants: "Sequence[Mfvi]",
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        stack = Stack(problems, rngs, self.batch_size, rules=SAMPLING_RULES)
-        mean = stack.weights.requires_grad_()
-        log_std = torch.full_like(mean, math.log(self.initial_std)).requires_grad_()
-        optimiser = torch.optim.Adam([mean, log_std], lr=self.learning_rate, fused=mean.is_cuda)
-        kl_scale = self.kl_weight / stack.batches.rows
+        first = variants[0]
+        stack = Stack(problems, rngs, first.batch_size, rules=SAMPLING_RULES)
+        mean = stack.weights
+        log_std = column([math.log(v.initial_std) for v in variants], mean).expand_as(mean).clone()
+        prior_std = column([variant.prior_std for variant in variants], mean)
+        optimiser = Adam([mean, log_std], [variant.learning_rate for variant in variants])
+        kl_scale = first.kl_weight / stack.batches.rows
 
         def step(inputs: Tensor, targets: Tensor) -> Tensor:
-            std = log_std.exp()
-            loss = stack.loss((mean, std), inputs, targets)
-            loss = loss + kl_scale * kl_to_prior(mean, std, self.prior_std)
-            optimiser.zero_grad()
-            loss.sum().backward()
-            optimiser.step()
+            members = len(inputs)
+            center = mean[:members].detach().requires_grad_()
+            log_scale = log_std[:members].detach().requires_grad_()
+            std = log_scale.exp()
+            loss = stack.loss((center, std), inputs, targets)
+            loss = loss + kl_scale * kl_to_prior(center, std, prior_std[:members])
+            optimiser.step(*torch.autograd.grad(loss.sum(), (center, log_scale)))
             return loss.detach()
 
-        stack.run(self.epochs, step, optimiser, self.schedule)
-        stack.weights, std = mean.detach(), log_std.detach().exp()
-        kl = kl_to_prior(stack.weights, std, self.prior_std) / stack.batches.rows
+        stack.run([variant.epochs for variant in variants], step, optimiser, first.schedule)
+        std = log_std.exp()
+        kl = kl_to_prior(mean, std, prior_std) / stack.batches.rows
         plain = TorchNetwork(problems[0].architecture, problems[0].input_shape)
         posteriors = [
             DiagonalGaussianPosterior(
                 replace(stack.posterior(m), network=plain),
                 std[m],
-                self.draws,
+                variants[m].draws,
                 {"kl_per_row": float(kl[m])},
             )
             for m in range(len(problems))
@@ -106,14 +115,15 @@ class Mfvi(Stacked):
 def kl_to_prior(
     mean: Float[Tensor, "members parameters"],
     std: Float[Tensor, "members parameters"],
-    prior_std: float,
+    prior_std: float | Float[Tensor, "members 1"],
 ) -> Float[Tensor, " members"]:
-    r"""Return KL[N(m, s²) || N(0, p²)] summed over weights, in nats.
+    r"""Return KL[N(m, s²) || N(0, p²)] summed over weights, in nats; p may differ by member.
 
     $$ \sum \log(p / s) + (s^2 + m^2) / (2 p^2) - 1/2 $$
     """
-    scaled = (std.square() + mean.square()) / (2 * prior_std**2)
-    return (scaled - std.log()).sum(1) + mean.shape[1] * (math.log(prior_std) - 0.5)
+    p = torch.as_tensor(prior_std, dtype=mean.dtype, device=mean.device)
+    scaled = (std.square() + mean.square()) / (2 * p.square())
+    return (scaled - (std / p).log() - 0.5).sum(1)
 
 
 def sampled_outputs(rule: Rule) -> Rule:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
-from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting import optimisers
+from bnnbench.methods.fitting.batched import Variants
 from bnnbench.methods.fitting.point_estimate import fit_point
 from bnnbench.methods.fitting.settings import require_between
 from bnnbench.methods.fitting.training import Schedule, check_descent
@@ -17,7 +18,7 @@ from bnnbench.methods.tuning.space import Log, Space
 
 
 @dataclass(frozen=True)
-class Sgd(Stacked):
+class Sgd(Variants):
     """The maximum a posteriori weights; for regression, with learned noise variance.
 
     A regression's loss is multiplied by the noise variance, which leaves half the squared
@@ -29,6 +30,7 @@ class Sgd(Stacked):
         length="epochs",
         learned_noise=True,
     )
+    per_member: ClassVar = ("learning_rate", "weight_decay", "epochs")
 
     learning_rate: float = 0.05
     momentum: float = 0.9
@@ -42,18 +44,19 @@ class Sgd(Stacked):
         require_between(self, 0.0, 1.0, "momentum")
         require_between(self, 0.0, math.inf, "weight_decay")
 
-    def fit_stack(
-        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    @classmethod
+    def fit_side_by_side(
+        cls,
+        variants: "Sequence[Sgd]",
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
     ) -> list[Posterior | InferenceDiverged]:
         """Return the point estimate of each problem."""
-        return fit_point(self, problems, rngs, times_noise_variance=True)
+        return fit_point(variants, problems, rngs, times_noise_variance=True)
 
-    def optimiser(self, weights: Tensor) -> torch.optim.Optimizer:
-        """Return the optimiser of the stacked weights."""
-        return torch.optim.SGD(
-            [weights],
-            lr=self.learning_rate,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
-            fused=weights.is_cuda,
-        )
+    @classmethod
+    def optimiser(cls, variants: "Sequence[Sgd]", weights: Tensor) -> optimisers.Sgd:
+        """Return the optimiser of stacked weights."""
+        rates = [variant.learning_rate for variant in variants]
+        decays = [variant.weight_decay for variant in variants]
+        return optimisers.Sgd([weights], rates, decays, variants[0].momentum)

@@ -80,7 +80,7 @@ SUITES: Mapping[str, Entry] = {
         "UCI regression: error, likelihood and intervals of small networks",
         (
             *("quick", "paper", "paper_002", "large", "paper_002_large", "gap", "deduplicated"),
-            *("tuned_quick", "tuned"),
+            *("tuned_quick", "tuned", "tuned_noise"),
         ),
     ),
     "searches.cifar10": Entry(

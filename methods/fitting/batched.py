@@ -5,11 +5,17 @@ They are optional: the engine calls `fit`, and `fit_many` where there is one.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.network_posterior import convolves
+from bnnbench.methods.networks.shapes import parameter_slices
+
+MOST_MEMBERS, MOST_NUMBERS = 400, 2**19
+"""Largest numbers of members and of weights of variants in one stack."""
 
 FitStack = Callable[
     [Sequence[Problem], Sequence[torch.Generator]], list[Posterior | InferenceDiverged]
@@ -46,6 +52,81 @@ class Stacked(Batched):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem of one shape, or the failure of its inference."""
         ...
+
+
+class Variants(Stacked):
+    """A method that trains several of its settings side by side, in its `fit_side_by_side`."""
+
+    per_member: ClassVar[tuple[str, ...]] = ()
+    """The settings in which members may differ, "epochs" among them."""
+
+    @classmethod
+    def fit_variants(
+        cls,
+        variants: Sequence[Any],
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return `variants[m].fit(problems[m], rngs[m])` of each member, bit for bit on one thread.
+
+        Members with the same generator draw the same numbers, each as if it were alone. Raises
+        ValueError for variants that differ in other settings than `per_member`, and for problems
+        that differ in more than their rows.
+        """
+        rest = {tuple(_others(variant, cls.per_member).items()) for variant in variants}
+        if len(rest) != 1:
+            raise ValueError(
+                f"variants of {cls.__name__} differ in {', '.join(cls.per_member)} alone; got "
+                f"{len(rest)} kinds of the others"
+            )
+        starts = {id(rng): rng.get_state() for rng in rngs}
+        order = sorted(range(len(variants)), key=lambda m: -variants[m].epochs)
+        fitted: dict[int, Posterior | InferenceDiverged] = {}
+        for number, members in enumerate(parts := _parts(order, problems)):
+            for rng in {id(rngs[m]): rngs[m] for m in members}.values():
+                rng.set_state(starts[id(rng)])
+
+            def fit_stack(
+                some: Sequence[Problem], streams: Sequence[torch.Generator], members=members
+            ) -> list[Posterior | InferenceDiverged]:
+                return cls.fit_side_by_side([variants[m] for m in members], some, streams)
+
+            with progress.part(number, len(parts)):
+                results = in_stacks(
+                    fit_stack, [problems[m] for m in members], [rngs[m] for m in members]
+                )
+            fitted |= zip(members, results, strict=True)
+        return [fitted[m] for m in range(len(variants))]
+
+    def fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem of one shape, or the failure of its inference."""
+        return self.fit_side_by_side([self] * len(problems), problems, rngs)
+
+    @classmethod
+    @abstractmethod
+    def fit_side_by_side(
+        cls,
+        variants: Sequence[Any],
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return what `fit_variants` does, for one stack, those with most epochs first."""
+        ...
+
+
+def _others(variant: Any, per_member: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in vars(variant).items() if name not in per_member}
+
+
+def _parts(members: Sequence[int], problems: Sequence[Problem]) -> list[Sequence[int]]:
+    """Return the members in stacks that stay in the processor's cache; alone for convolutions."""
+    first = problems[0]
+    weights = sum(part.size for part in parameter_slices(first.architecture, first.input_shape))
+    size = min(MOST_MEMBERS, max(1, MOST_NUMBERS // max(weights, 1)))
+    size = 1 if convolves(first.architecture) else size
+    return [members[start : start + size] for start in range(0, len(members), size)]
 
 
 def in_stacks(

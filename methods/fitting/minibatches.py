@@ -7,6 +7,7 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.fitting.randomness import Streams
 
 
 def require_unaugmented(problems: Sequence[Problem], method: object) -> None:
@@ -53,7 +54,7 @@ class Minibatches:
         self._pool = Rows(problems)
         self._augmentations = [problem.train.augmentation for problem in problems]
         self.rows = self._pool.count
-        self.rngs = tuple(rngs)
+        self.streams = Streams(rngs)
         self.batch_size = min(batch_size, self.rows)
 
     def __len__(self) -> int:
@@ -61,26 +62,34 @@ class Minibatches:
         return -(-self.rows // self.batch_size)
 
     def epoch(
-        self,
+        self, members: int | None = None
     ) -> Iterator[
         tuple[Shaped[Tensor, "members batch *features"], Shaped[Tensor, "members batch *target"]]
     ]:
-        """Yield one epoch's batches of inputs and targets."""
-        order = torch.stack(
-            [torch.randperm(self.rows, generator=rng, device=rng.device) for rng in self.rngs]
-        )
-        for index in (self._pool.first + order).split(self.batch_size, dim=1):
+        """Yield one epoch's batches of inputs and targets, for the first members or for all."""
+        streams = self.streams.first(len(self.streams) if members is None else members)
+        drawn = [
+            torch.randperm(self.rows, generator=rng, device=rng.device) for rng in streams.distinct
+        ]
+        order = self._pool.first[: len(streams)] + streams.to_members(torch.stack(drawn))
+        for index in order.split(self.batch_size, dim=1):
             rows = index.flatten()
+            inputs = self._pool.inputs.index_select(0, rows).unflatten(0, index.shape)
             yield (
-                self._augmented(self._pool.inputs.index_select(0, rows).unflatten(0, index.shape)),
+                self._augmented(inputs, streams),
                 self._pool.targets.index_select(0, rows).unflatten(0, index.shape),
             )
 
-    def _augmented(self, inputs: Tensor) -> Tensor:
-        """Return each member's inputs as its augmentation changes them."""
+    def _augmented(self, inputs: Tensor, streams: Streams) -> Tensor:
+        """Return each member's inputs as its augmentation changes them.
+
+        Members that share a stream must have their own copies of it here.
+        """
         if not any(self._augmentations):
             return inputs
-        pairs = zip(inputs, self._augmentations, self.rngs, strict=True)
+        if len(streams.distinct) < len(streams):
+            raise ValueError("members with an augmentation need streams of their own")
+        pairs = zip(inputs, self._augmentations, streams.of_members, strict=False)
         return torch.stack([change(own, rng) if change else own for own, change, rng in pairs])
 
 

@@ -1,12 +1,13 @@
 """Fitting one weight vector per problem with an optimiser of stacked weights."""
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.fitting.optimisers import StackedOptimiser
 from bnnbench.methods.fitting.training import Schedule, Stack
 from bnnbench.methods.networks.architectures import Architecture
 
@@ -21,42 +22,48 @@ class Settings(Protocol):
     def batch_size(self) -> int: ...
     @property
     def schedule(self) -> Schedule: ...
-    def optimiser(self, weights: Tensor) -> torch.optim.Optimizer: ...
+    @classmethod
+    def optimiser(cls, variants: Sequence[Any], weights: Tensor) -> StackedOptimiser:
+        """Return the optimiser of stacked weights, each row with the settings of its variant."""
+        ...
 
 
 def descend(
-    settings: Settings,
+    variants: Sequence[Settings],
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
     *,
     architecture: Architecture | None = None,
     times_noise_variance: bool = False,
 ) -> Stack:
-    """Return the stack after gradient descent on the negative log likelihood."""
-    stack = Stack(problems, rngs, settings.batch_size, architecture)
-    weights = stack.weights.requires_grad_()
-    optimiser = settings.optimiser(weights)
+    """Return the stack after gradient descent on the negative log likelihood.
+
+    Each problem has a variant of one method's settings, those with most epochs first.
+    """
+    first = variants[0]
+    stack = Stack(problems, rngs, first.batch_size, architecture)
+    optimiser = first.optimiser(variants, stack.weights)
 
     def step(inputs: Tensor, targets: Tensor) -> Tensor:
+        weights = stack.weights[: len(inputs)].detach().requires_grad_()
         loss = stack.loss(weights, inputs, targets)
-        optimiser.zero_grad()
-        scaled = loss * stack.noise.variance if times_noise_variance and stack.noise else loss
-        scaled.sum().backward()
-        optimiser.step()
+        scaled = loss
+        if times_noise_variance and stack.noise:
+            scaled = loss * stack.noise.variance[: len(inputs)]
+        optimiser.step(*torch.autograd.grad(scaled.sum(), weights))
         return loss.detach()
 
-    stack.run(settings.epochs, step, optimiser, settings.schedule)
-    stack.weights = weights.detach()
+    stack.run([variant.epochs for variant in variants], step, optimiser, first.schedule)
     return stack
 
 
 def fit_point(
-    settings: Settings,
+    variants: Sequence[Settings],
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
     *,
     times_noise_variance: bool = False,
 ) -> list[Posterior | InferenceDiverged]:
     """Return the point posterior of each problem, at one weight vector."""
-    stack = descend(settings, problems, rngs, times_noise_variance=times_noise_variance)
+    stack = descend(variants, problems, rngs, times_noise_variance=times_noise_variance)
     return stack.outcomes([stack.posterior(m) for m in range(len(problems))])

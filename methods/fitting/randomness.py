@@ -1,20 +1,55 @@
 """Random numbers of members that share a tensor but not a stream."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 
+class Streams:
+    """The streams of members. Members with the same generator get the same numbers from it.
+
+    Each generator draws once, in the order of its first member.
+    """
+
+    def __init__(self, rngs: Sequence[torch.Generator]) -> None:
+        self.of_members = tuple(rngs)
+        self.distinct = tuple({id(rng): rng for rng in rngs}.values())
+
+    @cached_property
+    def _places(self) -> Tensor:
+        numbers = {id(rng): number for number, rng in enumerate(self.distinct)}
+        places = [numbers[id(rng)] for rng in self.of_members]
+        return torch.tensor(places, device=self.of_members[0].device)
+
+    def __len__(self) -> int:
+        return len(self.of_members)
+
+    def first(self, members: int) -> "Streams":
+        """Return the streams of the first members."""
+        return self if members == len(self) else Streams(self.of_members[:members])
+
+    def to_members(
+        self, drawn: Shaped[Tensor, "streams *shape"]
+    ) -> Shaped[Tensor, "members *shape"]:
+        """Return each member's row of what the distinct streams gave."""
+        if len(self.distinct) == len(self):
+            return drawn
+        return drawn.index_select(0, self._places)
+
+
 def normal(
-    rngs: Sequence[torch.Generator], *shape: int, dtype: torch.dtype
+    rngs: Sequence[torch.Generator] | Streams, *shape: int, dtype: torch.dtype
 ) -> Float[Tensor, "members *shape"]:
     """Return standard normals; member m's come from `rngs[m]` alone."""
-    values = torch.empty(len(rngs), *shape, dtype=dtype, device=rngs[0].device)
-    for member, rng in zip(values, rngs, strict=True):
-        member.normal_(generator=rng)
-    return values
+    streams = rngs if isinstance(rngs, Streams) else Streams(rngs)
+    device = streams.distinct[0].device
+    values = torch.empty(len(streams.distinct), *shape, dtype=dtype, device=device)
+    for row, rng in zip(values, streams.distinct, strict=True):
+        row.normal_(generator=rng)
+    return streams.to_members(values)
 
 
 def spawn(rng: torch.Generator, count: int) -> list[torch.Generator]:

@@ -16,6 +16,8 @@ from bnnbench.methods.checkpoints.parts import Attributes, Part
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.minibatches import Minibatches
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.optimisers import Moves
+from bnnbench.methods.fitting.randomness import Streams
 from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
 from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.networks.architectures import Architecture, Layer
@@ -47,15 +49,15 @@ class ObservationNoise:
     def update(self, mean_squares: Float[Tensor, " members"], rows: int) -> None:
         """Move towards the mean squared residuals of a batch of this many rows."""
         if self.learned:
-            self.variance.lerp_(mean_squares, rows / self.memory)
+            self.variance[: len(mean_squares)].lerp_(mean_squares, rows / self.memory)
 
 
 class Stack:
     """Networks of one architecture, one member per problem, trained side by side.
 
-    No member's numbers depend on the others: a stack equals its members trained alone. A
-    `heteroscedastic` one gives a regression of unknown noise a variance that depends on the input,
-    and changes nothing for other problems.
+    No member's numbers depend on the others: a stack equals its members trained alone. Members with
+    the same generator draw the same numbers from it. A `heteroscedastic` stack gives a regression
+    of unknown noise a variance that depends on the input, and changes nothing for other problems.
     """
 
     def __init__(
@@ -72,6 +74,8 @@ class Stack:
         first = problems[0]
         require_output_per_target(first)
         self.rngs = tuple(rngs)
+        self.streams = Streams(rngs)
+        """Those of the members that are still training."""
         self.steps = 0
         """Number of batches that `run` has processed."""
         self.likelihood = first.likelihood
@@ -81,7 +85,9 @@ class Stack:
             architecture or first.architecture, first.input_shape, rules
         )
         dtype = first.train.inputs.dtype
-        self.weights = self.network.initial_weights(self.rngs, initialisation, dtype)
+        self.weights = self.streams.to_members(
+            self.network.initial_weights(self.streams.distinct, initialisation, dtype)
+        )
         self.buffers = self.network.initial_buffers(
             self.weights, [problem.train.inputs for problem in problems]
         )
@@ -99,9 +105,13 @@ class Stack:
         targets: Shaped[Tensor, "members batch *target"],
         noise: Noise | None = None,
     ) -> Float[Tensor, " members"]:
-        """Return each member's mean negative log likelihood of the batch, in nats."""
+        """Return each member's mean negative log likelihood of the batch, in nats.
+
+        The members are those that are still training, the first of the stack.
+        """
+        buffers, streams = self.buffers[: len(inputs)], self.streams
         outputs = self.network(
-            weights, inputs, buffers=self.buffers, training=True, noise=noise, rngs=self.rngs
+            weights, inputs, buffers=buffers, training=True, noise=noise, rngs=streams
         )
         if self.heteroscedastic:
             return gaussian_losses(outputs, targets).mean(1)
@@ -112,51 +122,67 @@ class Stack:
             return flat.view(targets.shape).mean(1)
         mean_squares = (outputs - targets).square().flatten(1).mean(1)
         self.noise.update(mean_squares.detach(), targets.shape[1])
-        variance = self.noise.variance
+        variance = self.noise.variance[: len(inputs)]
         per_output = 0.5 * (mean_squares / variance + (2 * math.pi * variance).log())
         return outputs.shape[-1] * per_output
 
     def run(
         self,
-        epochs: int,
+        epochs: int | Sequence[int],
         step: Callable[[Tensor, Tensor], Float[Tensor, " members"]],
-        optimiser: torch.optim.Optimizer | None = None,
+        optimiser: torch.optim.Optimizer | Moves | None = None,
         schedule: Schedule = "constant",
         after_epoch: Callable[[int], None] | None = None,
         changing: Sequence[Part] | None = None,
     ) -> None:
         """Call `step` with every batch of every epoch; it returns the members' losses.
 
+        Members may have numbers of epochs of their own, in descending order: a step is for those
+        that are not done, the first of the stack. Each has the whole schedule.
+
         With an optimiser, its learning rates follow `schedule`, stepped once per epoch.
         `after_epoch` gets the number of finished epochs. `changing` are the parts that `step` and
         `after_epoch` change beside this stack and the optimiser's tensors; without it there are
         checkpoints only for a run with an optimiser and no `after_epoch`.
         """
-        peaks = [group["lr"] for group in optimiser.param_groups] if optimiser else []
-        for epoch in self._epochs(epochs, optimiser, after_epoch, changing):
-            for group, peak in zip(optimiser.param_groups if optimiser else (), peaks, strict=True):
-                group["lr"] = peak * learning_rate_factor(schedule, epoch, epochs)
-            total = self.weights.new_zeros(len(self.rngs))
-            for inputs, targets in self.batches.epoch():
+        own = [epochs] * len(self.rngs) if isinstance(epochs, int) else list(epochs)
+        if own != sorted(own, reverse=True) or len(own) != len(self.rngs):
+            raise ValueError(f"needed descending epochs of {len(self.rngs)} members; got {own}")
+        groups = optimiser.param_groups if isinstance(optimiser, torch.optim.Optimizer) else []
+        peaks = [group["lr"] for group in groups]
+        for epoch in self._epochs(own[0], optimiser, after_epoch, changing):
+            members = sum(number > epoch for number in own)
+            self.streams = self.streams.first(members)
+            factors = [learning_rate_factor(schedule, epoch, n) for n in own[:members]]
+            for group, peak in zip(groups, peaks, strict=True):
+                group["lr"] = peak * factors[0]
+            if isinstance(optimiser, Moves):
+                optimiser.begin_epoch(factors)
+            total = self.weights.new_zeros(members)
+            for inputs, targets in self.batches.epoch(members):
                 total += step(inputs, targets)
                 self.steps += 1
             if after_epoch:
                 after_epoch(epoch + 1)
-            progress.report(epoch + 1, epochs, float(total.mean()) / len(self.batches))
+            progress.report(epoch + 1, own[0], float(total.mean()) / len(self.batches))
 
     def _epochs(
         self,
         epochs: int,
-        optimiser: torch.optim.Optimizer | None,
+        optimiser: torch.optim.Optimizer | Moves | None,
         after_epoch: Callable[[int], None] | None,
         changing: Sequence[Part] | None,
     ) -> Iterable[int]:
         """Return the remaining epochs, with checkpoints where all changing parts are known."""
         if changing is None and (optimiser is None or after_epoch):
             return range(epochs)
-        parts: list[Part] = [self.weights, self.buffers, *self.rngs, Attributes(self, "steps")]
+        parts: list[Part] = [self.weights, self.buffers, *self.streams.distinct]
+        parts += [Attributes(self, "steps")]
         parts += [self.noise.variance] if self.noise else []
-        parts += [optimiser] if optimiser else []
+        if isinstance(optimiser, Moves):
+            parts += optimiser.changing
+        elif optimiser:
+            parts += [optimiser]
         return checkpoint.epochs(epochs, *parts, *(changing or ()))
 
     def posterior(self, member: int) -> NetworkPosterior:

@@ -55,7 +55,7 @@ def fit_model(
     network, last = stack.network, stack.weights.new_zeros(len(problems), 1).double()
     networks = _Networks(model, network, stack.buffers, rngs)
     numbers = model.initial(network, stack.weights, rngs).requires_grad_()
-    optimiser = training.optimiser(numbers)
+    optimiser = training.optimiser([training] * len(problems), numbers)
 
     def step(inputs: Tensor, targets: Tensor) -> Tensor:
         weights = model.weights(network, numbers, rngs)
@@ -65,9 +65,7 @@ def fit_model(
         weight, distance = divergence(Step(network, numbers, inputs, log_probs, predict))
         last[:, 0] = distance.detach()
         loss = loss + weight * distance
-        optimiser.zero_grad()
-        loss.sum().backward()
-        optimiser.step()
+        optimiser.step(*torch.autograd.grad(loss.sum(), numbers))
         return loss.detach()
 
     changing = [last, networks.buffers, *networks.rngs]

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from bnnbench.methods.fitting.randomness import Streams
 from bnnbench.methods.networks import architectures as vocabulary
 
 Noise = Literal["off", "per_example", "shared"]
@@ -37,7 +38,7 @@ class Pass:
 
     training: bool
     noise: Noise
-    rngs: Sequence[Generator] | None
+    rngs: Sequence[Generator] | Streams | None
     momentum: float | None = None
     """The momentum in place of that of every BatchNorm."""
 
@@ -46,11 +47,12 @@ class Pass:
         if self.rngs is None or len(self.rngs) != len(x):
             given = "none" if self.rngs is None else str(len(self.rngs))
             raise ValueError(f"needed rngs, one for each of {len(x)} members; got {given}")
+        streams = self.rngs if isinstance(self.rngs, Streams) else Streams(self.rngs)
         points = 1 if self.noise == "shared" else x.shape[1]
-        noise = x.new_empty(len(x), points, *x.shape[2:])
-        for row, rng in zip(noise, self.rngs, strict=True):
+        noise = x.new_empty(len(streams.distinct), points, *x.shape[2:])
+        for row, rng in zip(noise, streams.distinct, strict=True):
             fill(row, rng)
-        return noise
+        return streams.to_members(noise)
 
 
 Rule = Callable[[Any, Sequence[Parameters], Any, Pass], Any]

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from bnnbench.methods.fitting.randomness import Streams
 from bnnbench.methods.networks.architectures import AnalyticNorm, Architecture, Layer, Residual
 from bnnbench.methods.networks.initialisation import Initialisation, fill
 from bnnbench.methods.networks.shapes import (
@@ -100,7 +101,7 @@ class TorchNetwork:
         buffers: Float[Tensor, "#members buffers"] | None = None,
         training: bool = False,
         noise: Noise | None = None,
-        rngs: Sequence[Generator] | None = None,
+        rngs: Sequence[Generator] | Streams | None = None,
         momentum: float | None = None,
     ) -> Any:
         """Return each member's outputs, `members points *outputs`.

@@ -4,7 +4,7 @@ from bnnbench.suites.uci.large import LARGE, PAPER_002_LARGE
 from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP
 from bnnbench.suites.uci.paper_002 import PAPER_002
 from bnnbench.suites.uci.small_sets import PAPER, QUICK
-from bnnbench.suites.uci.tuned import TUNED, TUNED_QUICK
+from bnnbench.suites.uci.tuned import TUNED, TUNED_NOISE, TUNED_QUICK
 
 SUITES = {
     "quick": QUICK,
@@ -16,4 +16,5 @@ SUITES = {
     "deduplicated": DEDUPLICATED,
     "tuned_quick": TUNED_QUICK,
     "tuned": TUNED,
+    "tuned_noise": TUNED_NOISE,
 }

@@ -1,4 +1,4 @@
-"""Profiles tuned_quick and tuned: every method with settings chosen on held-out training rows."""
+"""Profiles tuned_quick, tuned and tuned_noise: settings chosen on held-out training rows."""
 
 from dataclasses import replace
 
@@ -13,6 +13,8 @@ from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
 # The noise of a point estimate is that of held-out rows; a posterior that integrates over weights
 # in a noise that it learns keeps its own.
 OWN_NOISE: dict[str, Noise] = dict.fromkeys(("MFVI", "VSD", "IVON", "KFAC"), "own")
+
+NOISES: dict[str, Noise] = {"own noise": "own", "held-out noise": "held_out"}
 
 # A fit of message passing takes minutes: four trials, one block.
 MP = Tuned(METHODS["MP"], 4, 1, lengths=(12, 25, 50))
@@ -52,4 +54,17 @@ TUNED = replace(
     }
     | {"MP": MP},
     folds=20,
+)
+
+# The ablation: the noise that a method learns in training beside that of held-out rows.
+TUNED_NOISE = replace(
+    TUNED,
+    profile="tuned_noise",
+    cases=cases_of((Uci("boston"), Uci("energy"), Uci("yacht")), NETWORK),
+    methods={
+        f"{label}, {words}": Tuned(METHODS[label], 16, noise=noise)
+        for label in ("AdamW", "IVON", "MFVI")
+        for words, noise in NOISES.items()
+    },
+    folds=10,
 )

@@ -43,20 +43,21 @@ def test_thirty_steps_equal_those_of_ivon_opt(method, sample_size):
         beta2=method.beta2,
         weight_decay=method.weight_decay,
     )
-    ours = NaturalGradient(method, sample_size, start[None])
+    ours = NaturalGradient([method], sample_size, start[None].clone())
     with torch.random.fork_rng():
         torch.manual_seed(1)
         for step in range(30):
             rate = method.learning_rate * (1 - step / 60)
             theirs.param_groups[0]["lr"] = rate
+            ours.begin_epoch([1 - step / 60])
             mean = weights.detach().clone()
             with theirs.sampled_params(train=True):
                 sample = weights.detach().clone()
                 weights.grad = gradient(sample)
             theirs.step()
-            normals = (sample - mean) / ours.std[0]
+            normals = (sample - mean) / ours.std(1)[0]
             own = ours.sample(normals[None])
-            ours.step(own, gradient(own[0])[None], rate)
+            ours.step(normals[None], gradient(own[0])[None])
     exactly = {"rtol": 1e-10, "atol": 1e-12}
     torch.testing.assert_close(ours.mean[0], weights.detach(), **exactly)
     torch.testing.assert_close(ours.hessian[0], theirs.param_groups[0]["hess"], **exactly)
@@ -75,34 +76,35 @@ NUMBERS = st.floats(-1e6, 1e6)
 )
 def test_the_precision_stays_positive_whatever_the_gradients(steps, beta2, weight_decay, initial):
     method = Ivon(beta2=beta2, weight_decay=weight_decay, initial_hessian=initial)
-    ascent = NaturalGradient(method, 100.0, torch.zeros(1, 1, dtype=torch.float64))
+    ascent = NaturalGradient([method], 100.0, torch.zeros(1, 1, dtype=torch.float64))
     for gradient, noise in steps:
-        sample = ascent.sample(torch.full((1, 1), noise, dtype=torch.float64))
-        ascent.step(sample, torch.full((1, 1), gradient, dtype=torch.float64), 0.1)
+        normals = torch.full((1, 1), noise, dtype=torch.float64)
+        ascent.step(normals, torch.full((1, 1), gradient, dtype=torch.float64))
         assert (ascent.hessian + weight_decay > 0).all()
-        assert ascent.std.isfinite().all()
+        assert ascent.std(1).isfinite().all()
 
 
 def test_the_exact_curvature_of_a_quadratic_is_a_fixed_point_of_the_hessian():
     curvature = torch.tensor([[0.3, 2.0, 7.0]], dtype=torch.float64)
     method = Ivon(beta2=0.9, weight_decay=0.01)
-    ascent = NaturalGradient(method, 50.0, torch.zeros(1, 3, dtype=torch.float64))
+    ascent = NaturalGradient([method], 50.0, torch.zeros(1, 3, dtype=torch.float64))
+    ascent.begin_epoch([0.0])
     for step in range(400):  # normals of ±1 have the moments of a standard normal up to the third
         sign = 1.0 if step % 2 else -1.0
-        sample = ascent.sample(torch.full((1, 3), sign, dtype=torch.float64))
-        ascent.step(sample, curvature * sample, 0.0)
+        normals = torch.full((1, 3), sign, dtype=torch.float64)
+        ascent.step(normals, curvature * ascent.sample(normals))
     torch.testing.assert_close(ascent.hessian, curvature, rtol=1e-8, atol=0)
 
 
 def test_the_hessian_of_a_correlated_quadratic_settles_at_its_diagonal():
     curvature = torch.tensor([[2.0, 0.9, 0.0], [0.9, 1.0, -0.3], [0.0, -0.3, 0.5]]).double()
     optimum = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
-    method = Ivon(beta2=0.998, weight_decay=0.05)
+    method = Ivon(learning_rate=0.02, beta2=0.998, weight_decay=0.05)
     rngs, total = streams(*range(16)), torch.zeros(3, dtype=torch.float64)
-    ascent = NaturalGradient(method, 200.0, torch.zeros(16, 3, dtype=torch.float64))
+    ascent = NaturalGradient([method] * 16, 200.0, torch.zeros(16, 3, dtype=torch.float64))
     for step in range(6000):
-        sample = ascent.sample(normal(rngs, 3, dtype=torch.float64))
-        ascent.step(sample, (sample - optimum) @ curvature, 0.02)
+        normals = normal(rngs, 3, dtype=torch.float64)
+        ascent.step(normals, (ascent.sample(normals) - optimum) @ curvature)
         if step >= 3000:
             total += ascent.hessian.mean(0) / 3000
     torch.testing.assert_close(total, curvature.diagonal(), rtol=0.02, atol=0)
