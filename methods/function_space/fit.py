@@ -55,7 +55,8 @@ def fit_model(
     network, last = stack.network, stack.weights.new_zeros(len(problems), 1).double()
     networks = _Networks(model, network, stack.buffers, rngs)
     numbers = model.initial(network, stack.weights, rngs).requires_grad_()
-    optimiser = training.optimiser([training] * len(problems), numbers)
+    variants: list[Any] = [training] * len(problems)
+    optimiser = training.optimiser(variants, numbers)
 
     def step(inputs: Tensor, targets: Tensor) -> Tensor:
         weights = model.weights(network, numbers, rngs)

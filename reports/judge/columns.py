@@ -21,6 +21,7 @@ Values = Callable[[Record], float | None]
 
 COSTS: Mapping[str, tuple[str, float]] = {
     "fit_seconds": ("s", 1.0),
+    "fit_cpu_seconds": ("s", 1.0),
     "compile_seconds": ("s", 1.0),
     "predict_seconds": ("s", 1.0),
     "peak_bytes": ("MiB", 2.0**-20),

@@ -10,6 +10,9 @@ from bnnbench.reports.style.numbers import duration
 
 BASE = "AdamW"
 
+BUSY = 0.2
+"""Share of the machine's processors that other work may take without a word."""
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -20,6 +23,8 @@ class Costs:
     """method → geometric mean, over the data sets that both have, of the ratio to the base"""
     fits: Mapping[str, float]
     """method → mean seconds of a fit over those data sets"""
+    of_processors: bool = False
+    """True if the seconds are those of processors, which all fits have; else of the clock."""
 
     @property
     def base_is_cheapest(self) -> bool:
@@ -28,7 +33,7 @@ class Costs:
 
     def seconds(self, method: str) -> str:
         """Return the time of a fit in words."""
-        return duration(self.fits[method])
+        return duration(self.fits[method]) + (" of processor time" if self.of_processors else "")
 
     def times(self, method: str) -> str:
         """Return the ratio in words: "2.3 times the fit time"."""
@@ -39,7 +44,9 @@ class Costs:
 
 def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
     """Return the costs of fits, without constants; None where no cost was recorded."""
-    by_set = [_fit_seconds(b) for b in benchmarks]
+    fits = [r.cost for b in benchmarks for r in b.records if r.cost and r.status == "completed"]
+    of_processors = all(cost.fit_cpu_seconds is not None for cost in fits)
+    by_set = [_fit_seconds(b, of_processors) for b in benchmarks]
     methods = list(dict.fromkeys(m for seconds in by_set for m in seconds))
     if not methods:
         return None
@@ -58,13 +65,33 @@ def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
             for m, sets in shared.items()
         },
         {m: sum(seconds[m] for seconds in sets) / len(sets) for m, sets in shared.items()},
+        of_processors,
     )
 
 
-def _fit_seconds(benchmark: Benchmark) -> dict[str, float]:
+def load_in_words(benchmarks: Sequence[Benchmark]) -> str:
+    """Return a sentence on fits whose machine was busy with other work; "" where none is known."""
+    shares = [
+        record.cost.busy_elsewhere
+        for benchmark in benchmarks
+        for record in benchmark.records
+        if record.cost and record.cost.busy_elsewhere is not None
+    ]
+    busy = [share for share in shares if share > BUSY]
+    if not busy:
+        return ""
+    return (
+        f"During {len(busy)} of {len(shares)} timed fits, other work took more than {BUSY:.0%} of "
+        f"the machine's processors (at most {max(busy):.0%}): seconds of the clock depend on it, "
+        "seconds of processors hardly."
+    )
+
+
+def _fit_seconds(benchmark: Benchmark, of_processors: bool) -> dict[str, float]:
     mean_seconds = {}
     for method, runs in benchmark.runs.items():
-        seconds = [r.cost.fit_seconds for r in runs if r.cost and r.status == "completed"]
+        fits = [r.cost for r in runs if r.cost and r.status == "completed"]
+        seconds = [(c.fit_cpu_seconds or 0.0) if of_processors else c.fit_seconds for c in fits]
         if (
             seconds
             and not is_constant(runs)

@@ -34,8 +34,8 @@ def costs(folder: str | Path) -> pd.DataFrame:
     """Return one row per run whose cost is known, of the same runs as `results`.
 
     Columns: suite, profile, dataset, origin, method, seed, fold, status, fit_seconds,
-    compile_seconds (before the fit), predict_seconds, peak_bytes, fitted_together, fit_joules
-    (NaN where they are not measured), device and the run's key.
+    compile_seconds (before the fit), predict_seconds, peak_bytes, fitted_together, fit_joules,
+    fit_cpu_seconds, busy_elsewhere (NaN where they are not measured), device and the run's key.
     """
     table = _frame(folder, COST_COLUMNS, cost_rows)
     return table.assign(**{name: pd.to_numeric(table[name]) for name in COSTS})

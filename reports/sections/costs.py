@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bnnbench.reports.figures import cost
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.cost import Point
+from bnnbench.reports.judge.costs import load_in_words
 from bnnbench.reports.judge.table import Cell, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant
@@ -17,6 +18,7 @@ SCORES = ("nll", "rmse", "wasserstein2")
 
 COSTS = {
     "fit_seconds": "seconds to fit",
+    "fit_cpu_seconds": "processor seconds to fit",
     "predict_seconds": "seconds to predict",
     "peak_bytes": "memory to fit, MiB",
     "fit_joules": "energy to fit, kJ",
@@ -34,6 +36,7 @@ def sections(material: Material) -> Iterator[Section]:
         "the methods that no other method beats in both. Methods that do not train are left out. "
         "Error bars are one standard error."
     )
+    about = " ".join(filter(None, [about, load_in_words(material.benchmarks)]))
     yield from figures_alone(figures("Cost against quality", about, drawings))
 
 
@@ -56,13 +59,19 @@ def cost_drawings(
     up = labels.metric(score)
     drawings = []
     for name, across in COSTS.items():
-        if name not in columns:
+        if name not in columns or (name == "fit_seconds" and _all_have(rows, columns)):
             continue
         places = columns[name], columns[score]
         points = _points(rows, places, table.columns[places[0]].scale)
         if any(point.is_shown for point in points.values()):
             drawings.append(cost.draw(points, styles, f"{identifier}-{name}", where, (across, up)))
     return drawings
+
+
+def _all_have(rows: Sequence[Row], columns: Mapping[str, int]) -> bool:
+    """Return whether the processor seconds of all fits are known."""
+    place = columns.get("fit_cpu_seconds")
+    return place is not None and all(isinstance(row.cells[place], Cell) for row in rows)
 
 
 def _points(rows: Sequence[Row], places: tuple[int, int], scale: float) -> dict[str, Point]:

@@ -13,10 +13,10 @@ from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.suites.engine.declare.acquisition import Acquisition
 from bnnbench.suites.engine.declare.case import Case
+from bnnbench.suites.engine.declare.foreign import is_foreign
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.executors.base import Lost, executor
-from bnnbench.suites.engine.executors.foreign import is_foreign
 from bnnbench.suites.engine.run.apart import Keeper, answered, read_only
 from bnnbench.suites.engine.run.execute import Task
 from bnnbench.suites.engine.run.packing import unpack

@@ -5,9 +5,9 @@ import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
+from bnnbench.suites.engine.declare.foreign import is_foreign
 from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher, prepare_process
-from bnnbench.suites.engine.executors.foreign import is_foreign
 from bnnbench.suites.engine.executors.turns import Ending, Turn, Turns
 from bnnbench.suites.engine.executors.worker import Worker
 from bnnbench.suites.engine.run.execute import Task, execute

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 from typing import Any
 
+from bnnbench.suites.engine.declare.foreign import is_foreign
 from bnnbench.suites.engine.executors import Limits, family
 from bnnbench.suites.engine.executors.base import Lost
 from bnnbench.suites.engine.executors.channel import Channel
-from bnnbench.suites.engine.executors.foreign import is_foreign
 from bnnbench.suites.engine.executors.keeper import KeeperProcess
 from bnnbench.suites.engine.executors.process import Process
 from bnnbench.suites.engine.run import memory

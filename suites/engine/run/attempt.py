@@ -66,6 +66,8 @@ class Attempt:
     predict_seconds: float = 0.0
     peak_bytes: float = 0.0
     fit_joules: float | None = None
+    fit_cpu_seconds: float | None = 0.0
+    busy_elsewhere: float | None = None
     interruptions: dict[str, object] = field(default_factory=dict)
     """Number of fits that continued from a checkpoint, and the checkpoints that were unusable."""
 

@@ -127,7 +127,14 @@ def _record(attempt: Attempt, task: Task, device: torch.device) -> Record:
     spent = attempt.fit_seconds, attempt.predict_seconds, attempt.peak_bytes
     conditions = [e.condition for e in chain.from_iterable(task.rounds)]
     traits_by_name = {c.name: c.traits for c in conditions} | attempt.probed
-    cost = Cost(*spent, len(task.runs), attempt.fit_joules, attempt.compile_seconds)
+    cost = Cost(
+        *spent,
+        len(task.runs),
+        attempt.fit_joules,
+        attempt.compile_seconds,
+        attempt.fit_cpu_seconds,
+        attempt.busy_elsewhere,
+    )
     return Record(
         **_identity(attempt.run, task),
         origin=data.origin,

@@ -29,8 +29,8 @@ def fit(
     """Fit, and charge each attempt an equal share of time and memory.
 
     `number` counts the fits of a run from 0. A fit that continues from a checkpoint in `folder` is
-    charged with the time before it too; its energy is unknown. Compilation comes first, and is
-    charged separately.
+    charged with the time before it too; its energy and processor time are unknown. What warms the
+    process up comes first, and is charged separately.
     """
     if not attempts:
         return
@@ -53,6 +53,11 @@ def fit(
     for attempt in attempts:
         attempt.fit_seconds += seconds / len(attempts)
         attempt.compile_seconds += compile_seconds / len(attempts)
+        attempt.busy_elsewhere = watch.busy_elsewhere
+        if checkpoint.earlier_seconds or attempt.fit_cpu_seconds is None:
+            attempt.fit_cpu_seconds = None
+        else:
+            attempt.fit_cpu_seconds += watch.cpu_seconds / len(attempts)
         earlier = attempt.fit_joules if number else 0.0
         if energy is None or earlier is None:
             attempt.fit_joules = None

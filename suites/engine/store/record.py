@@ -41,9 +41,15 @@ class Cost:
     fit_joules: Amount | None = None
     """Energy of the GPU while fitting; None without a counter, as on a CPU."""
     compile_seconds: Amount = 0.0
-    """Time to compile kernels before the fit, not part of `fit_seconds`; mostly 0, as a process
-    compiles them once. In earlier records it is part of the fit seconds.
+    """Time to compile kernels and to warm the process up before the fit, not part of `fit_seconds`;
+    mostly 0, as a process does so once. In earlier records it is part of the fit seconds.
     """
+    fit_cpu_seconds: Amount | None = None
+    """Processor time of the fit, which the load of the machine hardly changes; None in earlier
+    records, and for a fit that continued from a checkpoint."""
+    busy_elsewhere: Amount | None = None
+    """Share of the machine's processor time that others took during the last fit; None in earlier
+    records, and for fits of less than a fifth of a second."""
 
     @property
     def known(self) -> dict[str, float]:
@@ -54,6 +60,7 @@ class Cost:
 COSTS = (
     *("fit_seconds", "compile_seconds", "predict_seconds"),
     *("peak_bytes", "fitted_together", "fit_joules"),
+    *("fit_cpu_seconds", "busy_elsewhere"),
 )
 """The fields of `Cost`, as tables order them."""
 

@@ -1,16 +1,20 @@
-"""Compiling is no part of a fit's time."""
+"""Compiling and warming up are no part of a fit's time."""
 
 import json
 import os
 import subprocess
 import sys
+import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pytest
 
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.methods.base import Unsupported
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged, Unsupported
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.networks.architectures import Linear, ReLU
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run import fitting, warming
@@ -100,6 +104,73 @@ def test_runs_that_are_fitted_together_share_the_seconds(monkeypatch):
     assert [one.record.cost.compile_seconds for one in found] == [2.0, 2.0, 2.0]
 
 
+class Counted(AdamW):
+    """A method of this project, as far as `is_foreign` can see, that counts its fits."""
+
+    def fit_many(self, problems, rngs):
+        CALLS.append(f"fit of {len(problems[0].train)} rows")
+        return super().fit_many(problems, rngs)
+
+
+@pytest.fixture
+def ours(monkeypatch):
+    monkeypatch.setattr(warming, "is_foreign", lambda method: False)
+
+
+NETWORK = (Linear(5), ReLU(), Linear(1))
+
+
+def trained(rows, seed=0):
+    case = Case(Line(rows=rows), NETWORK)
+    run = Run("miniature", "quick", "label", case, Counted(epochs=6), fold=0, seed=seed)
+    (found,) = execute(Task((run,), (Evaluation(Clean(), ("log_likelihood",)),)))
+    return found.record
+
+
+@pytest.mark.usefixtures("ours")
+def test_a_first_epoch_on_few_rows_comes_before_the_clock(monkeypatch):
+    monkeypatch.setattr(warming, "FEW_ROWS", 16)
+    epochs = []
+    report = progress.report
+    monkeypatch.setattr(progress, "report", lambda *r: [epochs.append(r[0]), report(*r)])
+    warm = trained(24)
+    assert ["fit of 16 rows", f"fit of {warm.facts['train_rows']} rows"] == CALLS
+    assert epochs == [1, 1, 2, 3, 4, 5, 6]
+    assert warm.cost.compile_seconds > 0
+    assert trained(24, seed=1).cost.compile_seconds == 0
+    assert len(CALLS) == 3
+
+
+@pytest.mark.usefixtures("ours")
+def test_it_changes_no_number(monkeypatch):
+    warm = trained(24)
+    monkeypatch.setattr(warming, "_begin", lambda method, problem: None)
+    monkeypatch.setattr(warming, "_warm", set())
+    cold = trained(24)
+    assert warm.scores == cold.scores
+    assert len(CALLS) == 3
+
+
+@pytest.mark.usefixtures("ours")
+@pytest.mark.parametrize("error", [ValueError("odd"), InferenceDiverged("nan"), Warning("hot")])
+def test_an_error_in_it_is_left_to_the_fit(monkeypatch, error):
+    raised = []
+
+    def fit(self, problem, rng):
+        raised.append(error)
+        warnings.warn("loud", stacklevel=1)
+        raise error
+
+    monkeypatch.setattr(Counted, "fit", fit)
+    assert trained(24).status == "completed"  # by fit_many
+    assert raised == [error]
+
+
+def test_a_strangers_method_is_fitted_once():
+    assert outcome(Warm()).status == "completed"
+    assert CALLS.count("fit") == 1
+
+
 SCRIPT = """
 import json
 from dataclasses import dataclass
@@ -133,7 +204,7 @@ network = (Linear(8), ReLU(), Linear(1))
 run = Run("miniature", "quick", "PBP", Case(Line(), network), Watched(epochs=2), fold=0, seed=0)
 (one,) = execute(Task((run,), (Evaluation(Clean(), ("rmse",)),)))
 assert one.record.status == "completed", one.record.error
-print(json.dumps(counts))
+print(json.dumps(counts[-2:]))
 """
 
 
