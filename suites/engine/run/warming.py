@@ -26,26 +26,26 @@ class _Enough(BaseException):
 def warm_up(attempt: Attempt, device: torch.device) -> float:
     """Prepare the process for the attempt's fit, and return the seconds it took.
 
-    Kernels are compiled, and the method begins a fit to a few rows, which ends with its first
-    report: modules, libraries and memory are loaded then. They are 0 for what was prepared before.
-    A method that is not of this project begins no fit but its own. An error here is kept with the
-    run's provenance if it is one of compilation, which is then part of the fit; any other is met
-    again there.
+    A method that compiles does so. Any other begins a fit to a few rows, which ends with its first
+    report: modules, libraries and memory are loaded then. A method that is not of this project
+    begins no fit but its own. The seconds are 0 for what was prepared before.
+
+    An error of compilation is kept with the run's provenance: it is then part of the fit, which
+    meets the same error or has its time. Any other error is met again there.
     """
     method, data = attempt.run.method, attempt.data
     problem_kind = (
         *(method, attempt.run.architecture, data.likelihood, device),
         *(data.train.inputs.shape[1:], data.train.inputs.dtype),
     )
-    begins = not is_foreign(method)
-    if problem_kind in _warm or not (begins or isinstance(method, Compiled)):
+    if problem_kind in _warm or (is_foreign(method) and not isinstance(method, Compiled)):
         return 0.0
     _warm.add(problem_kind)
     problem = Problem(data.train.to(device), data.likelihood, attempt.run.architecture)
     with stopwatch(device) as watch:
         if isinstance(method, Compiled):
             _compile(method, problem, attempt)
-        if begins:
+        else:
             _begin(method, problem)
     return watch.seconds
 
