@@ -85,7 +85,7 @@ QUICK = replace(
     profile="quick",
     cases=(Case(Limited(Mnist(), train=10240, test=2000), SIGMOID),),
     methods={label: replace(method, epochs=15) for label, method in METHODS.items()},
-    seeds=3,
+    seeds=5,
 )
 
 SUITES = {"quick": QUICK, "paper": PAPER}
