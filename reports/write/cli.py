@@ -31,7 +31,8 @@ With --out, write a site: a front page for all suites, and the same files for ea
 
 OTHERS = """Other commands: `bnnbench report compare A B` shows what changed between two folders of
 results. `bnnbench report export RESULTS --format parquet|csv|latex` writes every score,
-and `--format pairs` the differences between all pairs of methods.
+`--format pairs` the differences between all pairs of methods, and `--format trials` what searches
+for settings tried.
 `bnnbench report timing BENCHMARK.json` writes a page of timings. A site has this page if a folder
 of results holds benchmark.json; benchmark_previous.json, if present, is compared with it."""
 

@@ -1,5 +1,6 @@
-"""`bnnbench report export RESULTS --format parquet|csv|latex|pairs`: every score, for other tools;
-the last, a CSV of the differences between all pairs of methods.
+"""`bnnbench report export RESULTS --format parquet|csv|latex|pairs|trials`: every score, for other
+tools; the last two, a CSV of the differences between all pairs of methods, and one of all trials of
+searches for settings.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from bnnbench.reports.read.merge import merged
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.export import latex
 from bnnbench.reports.write.export_pairs import pair_table
+from bnnbench.reports.write.export_trials import trial_table
 from bnnbench.reports.write.listing import RUN_COLUMNS, run_rows
 from bnnbench.reports.write.margins import add_margins, margins
 from bnnbench.suites.engine.store.record import COSTS, Record
@@ -27,7 +29,7 @@ from bnnbench.suites.engine.store.tables import metric_rows
 WRITTEN, MISUSED, DAMAGED = 0, 2, 3
 """Exit codes; with the last, all readable runs were written."""
 
-FORMATS = {"parquet": ".parquet", "csv": ".csv", "latex": ".tex", "pairs": ".csv"}
+FORMATS = {"parquet": ".parquet", "csv": ".csv", "latex": ".tex", "pairs": ".csv", "trials": ".csv"}
 ENGINES = ("pyarrow", "fastparquet")
 
 
@@ -51,6 +53,8 @@ def main(arguments: Sequence[str]) -> int:
             text = latex([table for one in contents for table in one.tables]).encode()
         elif options.format == "pairs":
             text = pair_table(suites, margins(options.margin)).encode()
+        elif options.format == "trials":
+            text = trial_table(suites).encode()
         else:
             text = written(frame(suites), options.format)
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bnnbench.reports.judge.tuning import Choice, Tuning, band, choices, expected_best
+from bnnbench.suites.engine.declare.description import digest
 from tests.methods.tuning.test_parts import a_search
 from tests.suites.engine.store.test_record import RECORD
 
@@ -36,8 +37,11 @@ def test_it_is_the_mean_over_all_subsets():
 def a_run(fold, seed, held_out, tests, chosen, seconds=1.0):
     search = a_search(held_out)
     data = search.as_data() | {"seconds": [[seconds] * len(search.lengths)] * len(search.settings)}
+    run = {**RECORD.run, "fold": fold, "seed": seed}
     return replace(
         RECORD,
+        key=digest(run),
+        run=run,
         fold=fold,
         seed=seed,
         status="completed",

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from bnnbench.reports.write.cli import main
+from tests.reports.judge.test_tuning import a_run
 from tests.reports.synthetic import keep, record, runs_of
 
 
@@ -64,6 +65,21 @@ def test_pairs_are_those_of_the_paired_test_by_shaffer(tmp_path):
     assert sorted(table.shaffer_p) == pytest.approx(np.minimum(1, multiplied).tolist())
     assert table.difference[0] == pytest.approx(rows["A"].mean() - rows["B"].mean())
     assert set(table.question) == {"new seeds"}
+
+
+def test_trials_have_a_line_for_each_length_and_test_scores_at_the_best(tmp_path):
+    run = a_run(0, 1, [[-2.0, -1.0], [-3.0, -4.0]], {0: 5.0, 1: 7.0}, 0)
+    keep(tmp_path / "r" / run.suite, [run])
+    out = tmp_path / "trials.csv"
+    assert main(["export", str(tmp_path / "r"), "--format", "trials", "--out", str(out)]) == 0
+    table = pd.read_csv(out)
+    assert table.trial.tolist() == [0, 0, 1, 1]
+    assert table.length.tolist() == [25, 50, 25, 50]
+    assert table.chosen.tolist() == [0, 1, 0, 0]
+    assert table.held_out_score.tolist() == [-2.0, -1.0, -3.0, -4.0]
+    assert table.value.fillna(0).tolist() == [0, 5.0, 7.0, 0]
+    assert set(table.metric.dropna()) == {"rmse"}
+    assert table.settings[2] == '{"rate": 0.1}'
 
 
 @pytest.mark.parametrize("text", ["rmse", "rmse=-1", "nonsense=1", "rmse=x%"])
