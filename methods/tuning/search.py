@@ -78,6 +78,8 @@ class Search:
             plain: dict[str, Any] = {n: _tuples(v) for n, v in values.items()}
             search = cls(**plain | arrays)
             shape = len(search.settings), len(search.lengths), len(search.rows)
+            if not all(isinstance(one, Mapping) for one in (*search.settings, *search.places)):
+                raise TypeError("settings and places are mappings")
             wrong = [n for n, a in arrays.items() if a.shape != shape[: a.ndim] or a.ndim < 2]
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a search: {error!r}") from error

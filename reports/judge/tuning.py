@@ -1,6 +1,7 @@
 """What searches for settings found: expected best of n trials, choices, edges of spaces, regret."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
@@ -34,7 +35,7 @@ class Choice:
     @property
     def trial(self) -> int:
         """The chosen trial."""
-        return int(self.record.diagnostics["chosen_trial"])
+        return int(self.record.diagnostics.get("chosen_trial", -1))
 
     @property
     def length(self) -> int | None:
@@ -67,12 +68,18 @@ class Choice:
 
 
 def choices(runs: Sequence[Record]) -> list[Choice]:
-    """Return the choices of completed runs that were searched for."""
-    return [
-        Choice(record, Search.from_data(record.search))
-        for record in runs
-        if record.status == "completed" and record.search is not None
-    ]
+    """Return the choices of completed runs that were searched for.
+
+    A search that cannot be read is left out; `verify --rescore` names it.
+    """
+    found = []
+    for record in runs:
+        if record.status == "completed" and record.search is not None:
+            with suppress(ValueError):
+                choice = Choice(record, Search.from_data(record.search))
+                if choice.trial in choice.search.ranking:
+                    found.append(choice)
+    return found
 
 
 def expected_best(worst_first: Sequence[float]) -> list[float]:
@@ -151,6 +158,26 @@ class Tuning:
                 gaps.append(abs(best - chosen))
         return float(np.mean(gaps)) if gaps else None
 
+    def within(self, budgets: Mapping[int, float], metric: str) -> float | None:
+        """Return the mean test score of what so many seconds of search find in each fold.
+
+        Trials are made in order until the next would exceed the fold's budget, and the preferred
+        one counts; a constant prediction stands for a method that cannot finish one. None where
+        that is not known.
+        """
+        scores = []
+        for choice in self.choices:
+            spent = np.cumsum(choice.search.seconds.sum(1))
+            made = int((spent <= budgets.get(choice.record.fold, 0.0)).sum())
+            preferred = next((t for t in choice.search.ranking if t < made), None)
+            tests = choice.record.trial_scores.get(str(preferred), {})
+            floor = self.floors.get(choice.record.fold, {})
+            score = tests.get(metric, floor.get(metric))
+            if score is None:
+                return None
+            scores.append(score)
+        return float(np.mean(scores))
+
     def _test_scores(self, choice: Choice, metric: str) -> list[float] | None:
         """Return the test score of each trial's refit, the preferred trial last."""
         scores = {
@@ -165,6 +192,14 @@ class Tuning:
         ranked = choice.search.ranking
         failed = [trial for trial in range(self.trials) if trial not in ranked]
         return [scores.get(trial, floor) for trial in (*failed, *reversed(ranked))]
+
+
+def budgets_of(tuning: Tuning) -> dict[int, float]:
+    """Return fold → seconds that a method's whole search took."""
+    folds: dict[int, list[float]] = {}
+    for choice in tuning.choices:
+        folds.setdefault(choice.record.fold, []).append(choice.seconds)
+    return {fold: float(np.mean(seconds)) for fold, seconds in folds.items()}
 
 
 def tunings(benchmark: Benchmark, methods: Sequence[str]) -> list[Tuning]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from bnnbench.methods.tuning.space import last_part
 from bnnbench.reports.figures import trials
 from bnnbench.reports.figures.canvas import Drawing
-from bnnbench.reports.judge.tuning import NARROW, Tuning, tunings
+from bnnbench.reports.judge.tuning import NARROW, Tuning, budgets_of, tunings
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section, figures
 from bnnbench.reports.style import labels
@@ -16,6 +16,9 @@ from bnnbench.reports.style.palette import Style
 
 SCORES = ("log_likelihood", "nll", "rmse", "accuracy")
 """Scores of trials; the first two that a data set has are drawn."""
+
+BASE, MULTIPLES = "AdamW", (1, 4, 16)
+"""The method whose search is the unit of equal seconds, and the multiples of it."""
 
 HEADINGS = (
     *("Method", "Trials", "On an edge", "Search", "Refit", "Not achieved"),
@@ -44,6 +47,8 @@ def sections(material: Material) -> Iterator[Section]:
             (0, 6),
         )
         choices.append(Choice(by="set", name=where, listing=listing))
+        if league := equal_seconds(found, where):
+            choices.append(Choice(by="set", name=f"{where}, equal seconds", listing=league))
         drawings += tuning_drawings(found, material.styles, name, where)
         for one in found:
             if one.is_narrow:
@@ -60,6 +65,30 @@ def sections(material: Material) -> Iterator[Section]:
             choices=tuple(choices),
             galleries=figures("Best of n trials", about, drawings),
         )
+
+
+def equal_seconds(found: list[Tuning], where: str) -> Listing | None:
+    """Return methods by what equal seconds of search find; None without the base's search."""
+    base = next((one for one in found if one.method == BASE), None)
+    metric = next((n for n in SCORES if base and base.curve(n) is not None), None)
+    if base is None or metric is None or len(found) < 2:
+        return None
+    budget = budgets_of(base)
+    rows = []
+    for one in found:
+        scores = [
+            one.within({fold: times * seconds for fold, seconds in budget.items()}, metric)
+            for times in MULTIPLES
+        ]
+        rows.append((one.method, *("" if s is None else f"{s:.3f}" for s in scores)))
+    seconds = sum(budget.values()) / len(budget)
+    return Listing(
+        f"{labels.metric(metric)} of what equal seconds of search find on {where}",
+        f"{where}-seconds",
+        ("Method", *(f"{times * seconds:.3g} s" for times in MULTIPLES)),
+        tuple(rows),
+        (0,),
+    )
 
 
 def tuning_drawings(

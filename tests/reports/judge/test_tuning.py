@@ -6,7 +6,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bnnbench.reports.judge.tuning import Choice, Tuning, band, choices, expected_best
+from bnnbench.reports.judge.tuning import (
+    Choice,
+    Tuning,
+    band,
+    budgets_of,
+    choices,
+    expected_best,
+)
 from bnnbench.suites.engine.declare.description import digest
 from tests.methods.tuning.test_parts import a_search
 from tests.suites.engine.store.test_record import RECORD
@@ -110,3 +117,26 @@ def test_seconds_are_those_of_the_search():
     (choice,) = choices([a_run(0, 0, [[-1.0, -2.0]] * 4, {}, 0, seconds=2.5)])
     assert isinstance(choice, Choice)
     assert choice.seconds == 20.0
+
+
+def test_equal_seconds_cut_trials_and_a_constant_stands_for_none():
+    held_out = [[-3.0, -3.5], [-1.0, -2.0], [-0.5, -0.6]]
+    run = a_run(0, 0, held_out, {0: 9.0, 1: 5.0, 2: 4.0}, 2, seconds=1.0)
+    tuning = a_tuning(run, floors={0: {"rmse": 20.0}})
+    assert budgets_of(tuning) == {0: 6.0}
+    found = [tuning.within({0: seconds}, "rmse") for seconds in (1.9, 2.0, 4.5, 6.0, 99.0)]
+    assert found == [20.0, 9.0, 5.0, 4.0, 4.0]
+    assert a_tuning(run).within({0: 1.0}, "rmse") is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"places": [[0.5]] * 2}, {"error": [1.0]}, {"settings": "x"}, {"rows": []}, {"lengths": [1]}],
+)
+def test_a_search_that_cannot_be_read_is_left_out(damage):
+    run = a_run(0, 0, [[-1.0, -2.0]] * 2, {}, 0)
+    assert choices([run])
+    assert choices([replace(run, search={**run.search, **damage})]) == []
+    assert choices([replace(run, diagnostics={"chosen_trial": 7.0})]) == []
+    assert choices([replace(run, diagnostics={})]) == []
+    assert choices([a_run(0, 0, [[np.nan], [-1.0]], {}, 0)]) == []
