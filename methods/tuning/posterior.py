@@ -12,7 +12,7 @@ from torch import Tensor
 from bnnbench.methods.base import InferenceDiverged, Posterior, differentiable
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.methods.tuning.noise import WithNoise
-from bnnbench.methods.tuning.search import Search, choose
+from bnnbench.methods.tuning.search import Search
 
 ATTEMPTS = 4
 """How many settings are tried in turn where the preferred ones diverge on all rows."""
@@ -53,6 +53,18 @@ class TunedPosterior:
     ) -> Float[Tensor, "points classes"]:
         """Return the log of the class probabilities, with gradient."""
         return differentiable(self.chosen).log_probs(inputs, rng)
+
+
+def choose(search: Search) -> tuple[int, int]:
+    """Return the trial and the place in `lengths` that held-out rows prefer.
+
+    Raises `InferenceDiverged` where all trials failed.
+    """
+    if not (ranking := search.ranking):
+        raise InferenceDiverged(f"each of {len(search.settings)} trials diverged on held-in rows")
+    best = search.best_lengths[ranking[0]]
+    assert best is not None
+    return ranking[0], best
 
 
 def as_chosen(

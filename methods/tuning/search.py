@@ -1,4 +1,7 @@
-"""What a search found on held-out rows, and the choice that follows from it."""
+"""What a search found on held-out rows; its ranking is the choice that follows from it.
+
+Reports read it, and import no torch.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -6,8 +9,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
-
-from bnnbench.methods.base import InferenceDiverged
 
 TIE = 1e-4
 """Scores, in nats, that are equal when rounded to a multiple of this are equal."""
@@ -89,18 +90,6 @@ class Search:
 
 
 _ARRAYS = ("log_likelihood", "error", "noise_variance", "seconds")
-
-
-def choose(search: Search) -> tuple[int, int]:
-    """Return the trial and the place in `lengths` that held-out rows prefer.
-
-    Raises `InferenceDiverged` where all trials failed.
-    """
-    if not (ranking := search.ranking):
-        raise InferenceDiverged(f"each of {len(search.settings)} trials diverged on held-in rows")
-    best = search.best_lengths[ranking[0]]
-    assert best is not None
-    return ranking[0], best
 
 
 def _rounded(scores: Float64[np.ndarray, "..."]) -> Float64[np.ndarray, "..."]:

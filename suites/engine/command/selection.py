@@ -9,6 +9,7 @@ from typing import Any
 from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.base import Method
 from bnnbench.methods.own_files import module_of
+from bnnbench.methods.tuning.method import Tuned
 from bnnbench.metrics import METRICS
 from bnnbench.suites.engine.command.arguments import Options
 from bnnbench.suites.engine.declare.case import Case
@@ -93,19 +94,38 @@ def _methods(suite: Mapping[str, Method], names: Sequence[str]) -> dict[str, Met
 
 
 def _method(suite: Mapping[str, Method], name: str) -> dict[str, Method]:
-    """Return the methods that a name stands for: a label, else a registry key, else a class."""
+    """Return the methods that a name stands for: a label, else a registry key, else a class.
+
+    Where the suite tunes its methods, one that it does not have is tuned by the same budget.
+    """
+    budget = next((method for method in suite.values() if isinstance(method, Tuned)), None)
     labels = [label for label in suite if label.casefold() == name.casefold()]
     if not labels and name.casefold() in METHODS:
         name = name.casefold()
-        labels = [label for label, method in suite.items() if name_of(type(method)) == name]
+        labels = [label for label, method in suite.items() if name_of(type(_inner(method))) == name]
         if not labels:
-            return {name: _instance(METHODS[name])}
+            return {name: _tuned(_instance(METHODS[name]), budget)}
     if not labels and ":" in name:
         class_name = name.rpartition(":")[2]
-        return {name if class_name in suite else class_name: _instance(_path(name))}
+        own = _tuned(_instance(_path(name)), budget)
+        return {name if class_name in suite else class_name: own}
     if not labels:
         raise UsageError("--methods: " + nearest(name, [*suite, *METHODS]))
     return {label: suite[label] for label in labels}
+
+
+def _inner(method: Method) -> Method:
+    return method.method if isinstance(method, Tuned) else method
+
+
+def _tuned(method: Method, budget: Tuned | None) -> Method:
+    """Return the method, with its settings searched for by a budget where there is one."""
+    if budget is None:
+        return method
+    try:
+        return replace(budget, method=method)
+    except TypeError as error:  # it declares no search space
+        raise UsageError(f"--methods: {error}") from error
 
 
 def _path(name: str) -> str:

@@ -15,8 +15,7 @@ from bnnbench.methods.checkpoints.checkpoint import checkpointing
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.tuning.method import Tuned
-from bnnbench.methods.tuning.posterior import TunedPosterior
-from bnnbench.methods.tuning.search import choose
+from bnnbench.methods.tuning.posterior import TunedPosterior, choose
 from tests.methods.problems import classification, regression, stream, streams
 from tests.methods.tuning.fakes import Parabola
 

@@ -14,8 +14,9 @@ from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.tuning.ladder import ladder
 from bnnbench.methods.tuning.noise import best_noise, log_likelihood
+from bnnbench.methods.tuning.posterior import choose
 from bnnbench.methods.tuning.rows import blocks_of, held_out
-from bnnbench.methods.tuning.search import Search, choose
+from bnnbench.methods.tuning.search import Search
 from tests.methods.problems import classification, regression
 
 LADDERS = {

@@ -4,7 +4,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.tuning.method import Tuned
+from bnnbench.suites import Entry
+from bnnbench.suites.engine.command.arguments import parse
+from bnnbench.suites.engine.command.selection import UsageError, selected
 from bnnbench.suites.engine.store.store import Store
+from tests.methods.tuning.fakes import Parabola
 from tests.suites import fakes
 from tests.suites.commands import FAST, call, rows
 from tests.suites.fakes import Mean
@@ -35,6 +41,23 @@ def test_a_registry_key_chooses_every_label_of_its_class(tmp_path, monkeypatch):
     assert {row["method"] for row in rows(tmp_path)} == {"A", "B"}
     call(tmp_path, "--methods", "slow", suite=suite)
     assert {row["method"] for row in rows(tmp_path)} == {"A", "B", "slow"}
+
+
+def test_what_joins_a_tuned_profile_is_tuned_by_its_budget():
+    quick = Tuned(AdamW(), trials=2, blocks=1, lengths=(1, 2))
+    suite = replace(FAST, methods={"AdamW": quick}, folds=1)
+
+    def chosen(names: str):
+        entry = Entry(suite.title, (suite.profile,), sampled=False)
+        options = parse("fast", entry, ["--profile", suite.profile, "--methods", names])
+        return selected(suite, options).methods
+
+    assert chosen("tests.methods.tuning.fakes:Parabola,adamw") == {
+        "Parabola": replace(quick, method=Parabola()),
+        "AdamW": quick,
+    }
+    with pytest.raises(UsageError, match=r"Mean declares no search space(.|\n)*space: ClassVar"):
+        chosen("tests.suites.fakes:Mean")
 
 
 def test_classes_of_one_name_both_take_part(tmp_path, monkeypatch):
