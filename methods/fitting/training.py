@@ -148,13 +148,13 @@ class Stack:
         own = [epochs] * len(self.rngs) if isinstance(epochs, int) else list(epochs)
         if own != sorted(own, reverse=True) or len(own) != len(self.rngs):
             raise ValueError(f"needed descending epochs of {len(self.rngs)} members; got {own}")
-        groups = optimiser.param_groups if isinstance(optimiser, torch.optim.Optimizer) else []
-        peaks = [group["lr"] for group in groups]
+        torchs = optimiser if isinstance(optimiser, torch.optim.Optimizer) else None
+        peaks = [group["lr"] for group in torchs.param_groups] if torchs else []
         for epoch in self._epochs(own[0], optimiser, after_epoch, changing):
             members = sum(number > epoch for number in own)
             self.streams = self.streams.first(members)
             factors = [learning_rate_factor(schedule, epoch, n) for n in own[:members]]
-            for group, peak in zip(groups, peaks, strict=True):
+            for group, peak in zip(torchs.param_groups if torchs else (), peaks, strict=True):
                 group["lr"] = peak * factors[0]
             if isinstance(optimiser, Moves):
                 optimiser.begin_epoch(factors)

@@ -28,10 +28,12 @@ METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("hmc", "hmc_hamiltorch", "sgld", "cyclical_sgld"), SAMPLING),
     **dict.fromkeys(("exact_linear", "linear_from_draws"), SAMPLING),
 }
-"""Registered name of a method → its family."""
+"""Registered name of a method → its family. A tuned method has that of the method it tunes."""
 
 
 def family_of(description: object) -> str:
     """Return the family of a method as a record describes it, "other" where it is unknown."""
     name = description.get("type") if isinstance(description, Mapping) else None
+    if isinstance(description, Mapping) and name == "tuned":
+        return family_of(description.get("method"))
     return METHOD_FAMILIES.get(str(name), OTHER)

@@ -98,7 +98,7 @@ def _attempts(task: Task, listener: Listener, keeper: Keeper | None) -> list[Att
     for attempt in unfinished(attempts):
         probe(attempt, device)
     for attempt in unfinished(attempts):
-        score_trials(attempt, rounds[-1][0], device)
+        score_trials(attempt, rounds[-1][:1], device)
     return attempts
 
 

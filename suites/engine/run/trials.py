@@ -1,5 +1,7 @@
 """Test scores of every trial of a search, after it has chosen: for curves, never for the choice."""
 
+from collections.abc import Sequence
+
 import torch
 
 from bnnbench.methods.tuning.posterior import TunedPosterior
@@ -12,20 +14,21 @@ from bnnbench.suites.engine.run.streams import stream
 METRICS = ("accuracy", "nll", "rmse", "log_likelihood")
 
 
-def score_trials(attempt: Attempt, evaluation: Evaluation, device: torch.device) -> None:
-    """Keep a tuned posterior's search, and score its trials as the evaluation scores the choice."""
+def score_trials(attempt: Attempt, evaluations: Sequence[Evaluation], device: torch.device) -> None:
+    """Keep a tuned posterior's search, and score its trials as the evaluations score the choice."""
     posterior = attempt.posterior
     if not isinstance(posterior, TunedPosterior):
         return
     attempt.search = posterior.search.as_data()
-    run, data, name = attempt.run, attempt.data, evaluation.condition.name
-    split = evaluation.condition.select(data)
-    names = [metric for metric in METRICS if metric in evaluation.metrics]
+    run, data = attempt.run, attempt.data
     scale = data.target and vars(data.target)
-    inputs = split.inputs.to(device)
-    with blaming(attempt), unchanged(split):
-        for trial, fit in posterior.trials.items():
-            rng = stream("predict", run.source, run.fold, run.seed, name, device=device)
-            prediction = fit.predict(inputs, rng)
-            scores = score(prediction, split.targets.to(device), names, scale)
-            attempt.trial_scores[str(trial)] = dict(scores.values)
+    for evaluation in evaluations:
+        name, split = evaluation.condition.name, evaluation.condition.select(data)
+        names = [metric for metric in METRICS if metric in evaluation.metrics]
+        inputs = split.inputs.to(device)
+        with blaming(attempt), unchanged(split):
+            for trial, fit in posterior.trials.items():
+                rng = stream("predict", run.source, run.fold, run.seed, name, device=device)
+                prediction = fit.predict(inputs, rng)
+                scores = score(prediction, split.targets.to(device), names, scale)
+                attempt.trial_scores[str(trial)] = dict(scores.values)

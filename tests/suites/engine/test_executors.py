@@ -102,11 +102,11 @@ def test_of_runs_fitted_together_the_one_to_blame_falls_alone():
 
 def test_a_run_that_takes_too_long_is_stopped_and_not_repeated():
     late, others = task(Slow(60.0)), [task(Mean(), folds=(fold,)) for fold in range(3)]
-    limits = Limits(seconds=0.5)
+    limits = Limits(seconds=3.0)  # a process of its own may take long to start beside others
     start = time.monotonic()
     found, witness = results("processes", [late, *others], limits=limits)
     assert time.monotonic() - start < 30
-    assert found[late] == Lost("ran longer than 0.5 s")
+    assert found[late] == Lost("ran longer than 3 s")
     assert [found[other][0].record.status for other in others] == ["completed"] * 3
     assert witness.starts.count(late) == 1
 
