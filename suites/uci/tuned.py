@@ -62,7 +62,7 @@ TUNED_NOISE = replace(
     profile="tuned_noise",
     cases=cases_of((Uci("boston"), Uci("energy"), Uci("yacht")), NETWORK),
     methods={
-        f"{label}, {words}": Tuned(METHODS[label], 16, noise=noise)
+        f"{label} ({words})": Tuned(METHODS[label], 16, noise=noise)
         for label in ("AdamW", "IVON", "MFVI")
         for words, noise in NOISES.items()
     },
