@@ -82,8 +82,8 @@ def load_in_words(benchmarks: Sequence[Benchmark]) -> str:
         return ""
     return (
         f"During {len(busy)} of {len(shares)} timed fits, other work took more than {BUSY:.0%} of "
-        f"the machine's processors (at most {max(busy):.0%}): seconds of the clock depend on it, "
-        "seconds of processors hardly."
+        f"the machine's processors (at most {max(busy):.0%}), other fits of the same command "
+        "included: seconds of the clock depend on that, seconds of processors hardly."
     )
 
 
