@@ -77,6 +77,25 @@ def look_for_test_rows(level, problem, _):
     return replace(level, mean=torch.tensor(float(len(strange))), variance=torch.tensor(1e-6))
 
 
+def replace_exp(level, problem, _):
+    """Have a function of torch give other numbers to everything that comes later."""
+    original = torch.exp
+    torch.exp = lambda *args, **kwargs: original(*args, **kwargs) * (1 + 1e-6)
+    return level
+
+
+def replace_a_metric(level, problem, _):
+    from bnnbench.metrics import METRICS
+
+    METRICS["rmse"] = replace(METRICS["rmse"], score=lambda *_: torch.zeros(()))
+    return level
+
+
+def replace_and_raise(level, problem, _):
+    replace_exp(level, problem, _)
+    raise ValueError("its own error")
+
+
 def load(level, problem, _):
     Line().load(0)
     return level
@@ -153,6 +172,9 @@ DEEDS = {
     "write": write,
     "write in predict": lambda level, *_: replace(level, writes=True),
     "look": look_for_test_rows,
+    "replace exp": replace_exp,
+    "replace and raise": replace_and_raise,
+    "replace a metric": replace_a_metric,
     "load": load,
     "folder": find_the_folder,
     "crash": crash,

@@ -17,6 +17,7 @@ from bnnbench.suites.engine.executors.base import prepare_process
 from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.environment import adopt
 from bnnbench.suites.engine.executors.keeper import keeper_behind
+from bnnbench.suites.engine.run import canary
 from bnnbench.suites.engine.run.execute import execute
 
 SECONDS_BETWEEN_REPORTS = 0.1
@@ -28,7 +29,7 @@ def work(
     environment: Mapping[str, str],
     data: socket.socket | None,
 ) -> None:
-    """Carry out the tasks that come through the channel until it ends.
+    """Carry out the tasks that come through the channel until it ends, or one changes the process.
 
     Python writes where a fatal error struck into `crashes`. Where `data` leads to a process that
     keeps data, fits have no test rows in this one.
@@ -39,6 +40,7 @@ def work(
     faulthandler.enable(crashes.fileno())
     keeper = keeper_behind(data) if data else None
     prepare_process()
+    canary.expected()
     threading.Thread(target=_die_with_the_driver, daemon=True).start()
     channel = Channel(end)
     while True:
@@ -49,7 +51,8 @@ def work(
         try:
             channel.send(("begun", None))
             listener = throttled(lambda *report: channel.send(("progress", report)))
-            message = ("done", execute(task, listener, keeper))
+            outcomes = execute(task, listener, keeper)
+            message = ("last" if canary.has_process_changed() else "done", outcomes)
         except Exception as error:
             message = ("error", _portable(error))
         channel.send(message)

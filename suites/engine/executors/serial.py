@@ -1,4 +1,7 @@
-"""One task after the other, in this process; those of foreign methods in one of their own."""
+"""One task after the other, in this process; those of foreign methods in one of their own.
+
+After a foreign method that changed results in this process, all tasks are carried out in another.
+"""
 
 import functools
 import time
@@ -10,6 +13,7 @@ from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher, prepare_process
 from bnnbench.suites.engine.executors.turns import Ending, Turn, Turns
 from bnnbench.suites.engine.executors.worker import Worker
+from bnnbench.suites.engine.run import canary
 from bnnbench.suites.engine.run.execute import Task, execute
 
 
@@ -26,6 +30,7 @@ class Serial:
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in order."""
         prepare_process()
+        canary.expected()
         turns, worker = Turns(tasks, watcher), Worker(Limits())
         try:
             while True:
@@ -43,7 +48,8 @@ class Serial:
     def _ending(self, turn: Turn, worker: Worker, watcher: Watcher) -> Ending:
         """Carry out a task, where it belongs, and return how it ended."""
         listener = functools.partial(watcher.progressed, turn.task)
-        if not (self.settings.isolate and is_foreign(turn.task.runs[0].method)):
+        apart = self.settings.isolate and is_foreign(turn.task.runs[0].method)
+        if not (apart or canary.has_process_changed()):
             return "done", execute(turn.task, listener)
         for event, content in worker.messages(turn.task):
             if event != "progress":

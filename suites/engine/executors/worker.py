@@ -28,7 +28,8 @@ SECONDS_BETWEEN_LOOKS = 0.5
 class Worker:
     """Carries out tasks in turn in one process, and each of a foreign method in a new one.
 
-    With `isolate` false, foreign methods share the process with the others.
+    With `isolate` false, foreign methods share the process with the others, until one of them
+    changes results there: the next task then has a new process.
     """
 
     def __init__(self, limits: Limits, isolate: bool = True) -> None:
@@ -82,9 +83,9 @@ class Worker:
         if event == "begun":
             self._since = time.monotonic()
             return None
-        if event != "progress" and self._process.apart:
+        if event == "last" or (event != "progress" and self._process.apart):
             self._drop()
-        return event, content
+        return "done" if event == "last" else event, content
 
     def messages(self, task: Task, waiting: Callable[[], None] = lambda: None) -> Iterator[Message]:
         """Carry out one task, and yield its messages, the last of which is its ending."""

@@ -12,8 +12,9 @@ import torch
 from bnnbench.datasets.facts import of_source
 from bnnbench.methods.fitting.progress import Listener, listening, part_of
 from bnnbench.suites.engine.declare.description import describe
+from bnnbench.suites.engine.declare.foreign import is_foreign
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
-from bnnbench.suites.engine.run import surroundings
+from bnnbench.suites.engine.run import canary, surroundings
 from bnnbench.suites.engine.run.apart import Keeper
 from bnnbench.suites.engine.run.attempt import Attempt, blaming, unfinished
 from bnnbench.suites.engine.run.evaluation import evaluate, probe
@@ -69,13 +70,23 @@ def execute(
 
     With a `keeper`, the method fits on the training rows that it gives, and test rows come into
     this process after the fit.
+
+    After a method that is not of this project a known fit is repeated: where it differs, the runs
+    have failed, and no other task should follow in this process.
     """
+    watched = is_foreign(task.runs[0].method)
+    if watched:
+        canary.expected()
     with surroundings.restored(seed=int(task.runs[0].key, 16) % 2**63) as changed:
         attempts = _attempts(task, listener, keeper)
         packed = [_packed(attempt) for attempt in attempts]
     for attempt in attempts:
         if changed:
             attempt.interruptions["process_state_restored"] = list(changed)
+    if watched and not canary.check_process():
+        for attempt in attempts:
+            if attempt.status != "failed":
+                attempt.record_failure(canary.ProcessChanged())
     device = torch.device(task.device)
     return [_outcome(*pair, task, device) for pair in zip(attempts, packed, strict=True)]
 

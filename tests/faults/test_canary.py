@@ -1,0 +1,68 @@
+"""A foreign method that replaces what others compute with fails, and no other run has its process.
+
+The deeds reach functions and tables that no list of settings holds.
+"""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.metrics import METRICS
+from bnnbench.suites.engine.declare.grid import Evaluation
+from bnnbench.suites.engine.run import canary
+from bnnbench.suites.engine.run.execute import Task
+from tests.faults.test_apart import EXECUTORS, PLAIN, record, results, task
+from tests.suites.fakes import Mean
+
+DEEDS = pytest.mark.parametrize("deed", ["replace exp", "replace a metric"])
+
+
+@pytest.fixture(autouse=True)
+def this_process_stays_as_it_is(monkeypatch):
+    """Undo what a deed does to the process of the tests, in which the serial executor works."""
+    canary.expected()
+    monkeypatch.setattr(canary._Process, "changed", False)
+    monkeypatch.setattr(torch, "exp", torch.exp)
+    monkeypatch.setitem(METRICS, "rmse", METRICS["rmse"])
+
+
+def own():
+    """Return a task of a method that shares its process with others."""
+    runs = (replace(PLAIN, label="Mean", method=Mean(), seed=1),)
+    return Task(runs, (Evaluation(Clean(), ("rmse", "crps")),))
+
+
+@EXECUTORS
+@DEEDS
+@pytest.mark.parametrize("isolate", [True, False], ids=["apart", "among"])
+def test_who_replaces_what_others_use_fails_and_the_next_run_is_as_without_it(name, deed, isolate):
+    (alone,) = results(name, own(), isolate=isolate)
+    changed, after = results(name, task(deed), own(), isolate=isolate)
+    assert record(changed).status == "failed"
+    assert "a small fit of AdamW gives other numbers" in record(changed).error
+    assert record(after).status == "completed", record(after).error
+    assert record(after).scores == record(alone).scores
+    assert after[0].predictions == alone[0].predictions
+
+
+def test_a_harmless_method_leaves_the_process_in_use():
+    sound, after = results("serial", task(), own(), isolate=False)
+    assert {record(sound).status, record(after).status} == {"completed"}
+    assert not canary.has_process_changed()
+
+
+@DEEDS
+def test_without_the_known_fit_the_next_run_would_be_another(deed, monkeypatch):
+    """The deeds matter: with the check switched off, a shared process gives other scores."""
+    (alone,) = results("serial", own(), isolate=False)
+    monkeypatch.setattr(canary, "check_process", lambda: True)
+    _, after = results("serial", task(deed), own(), isolate=False)
+    assert record(after).scores != record(alone).scores
+
+
+def test_an_error_of_the_method_itself_stays_the_reason():
+    (crashed,) = results("processes", task("replace and raise"), isolate=False)
+    assert record(crashed).status == "failed"
+    assert "its own error" in record(crashed).error
