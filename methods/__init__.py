@@ -9,6 +9,7 @@ METHODS: Mapping[str, str] = {
     "marginal": "bnnbench.methods.marginal:Marginal",
     "adamw": "bnnbench.methods.adamw:AdamW",
     "sgd": "bnnbench.methods.sgd:Sgd",
+    "label_smoothing": "bnnbench.methods.label_smoothing:LabelSmoothing",
     "mc_dropout": "bnnbench.methods.mc_dropout:McDropout",
     "ensemble": "bnnbench.methods.ensemble:Ensemble",
     "mfvi": "bnnbench.methods.mfvi:Mfvi",
@@ -44,6 +45,9 @@ METHODS: Mapping[str, str] = {
     "deep_kernel": "bnnbench.methods.gp.deep_kernel:DeepKernel",
     "orthogonal_gp": "bnnbench.methods.gp.orthogonal:OrthogonalGp",
     "deep_gp": "bnnbench.methods.gp.deep:DeepGp",
+    "gaussian_process": "bnnbench.methods.gp.exact:GaussianProcess",
+    "tempered": "bnnbench.methods.post_hoc.tempered:Tempered",
+    "conformal": "bnnbench.methods.post_hoc.conformal:Conformal",
     "tuned": "bnnbench.methods.tuning.method:Tuned",
 }
 

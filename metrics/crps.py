@@ -12,8 +12,8 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import HasCdf, HasQuantiles, require
+from bnnbench.methods.predictions.inversion import quantile
 from bnnbench.methods.predictions.predictive import GaussianPredictive
-from bnnbench.metrics.coverage import quantile
 from bnnbench.metrics.quantiles import crps_of_quantiles
 
 CHUNK_VALUES = 2**18

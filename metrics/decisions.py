@@ -12,7 +12,7 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import CannotAnswer, HasProbabilities
-from bnnbench.metrics.coverage import quantile
+from bnnbench.methods.predictions.inversion import quantile
 
 REJECTION = 0.2
 """Cost of leaving a point to someone else, where a wrong class costs 1."""

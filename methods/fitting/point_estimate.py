@@ -35,13 +35,14 @@ def descend(
     *,
     architecture: Architecture | None = None,
     times_noise_variance: bool = False,
+    label_smoothing: float = 0.0,
 ) -> Stack:
     """Return the stack after gradient descent on the negative log likelihood.
 
     Each problem has a variant of one method's settings, those with most epochs first.
     """
     first = variants[0]
-    stack = Stack(problems, rngs, first.batch_size, architecture)
+    stack = Stack(problems, rngs, first.batch_size, architecture, label_smoothing=label_smoothing)
     optimiser = first.optimiser(variants, stack.weights)
 
     def step(inputs: Tensor, targets: Tensor) -> Tensor:

@@ -58,6 +58,7 @@ class Stack:
     No member's numbers depend on the others: a stack equals its members trained alone. Members with
     the same generator draw the same numbers from it. A `heteroscedastic` stack gives a regression
     of unknown noise a variance that depends on the input, and changes nothing for other problems.
+    `label_smoothing` is the share of a training label that goes to all classes in equal parts.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Stack:
         *,
         heteroscedastic: bool = False,
         initialisation: Initialisation = "torch",
+        label_smoothing: float = 0.0,
     ) -> None:
         first = problems[0]
         require_output_per_target(first)
@@ -78,6 +80,7 @@ class Stack:
         """Those of the members that are still training."""
         self.steps = 0
         """Number of batches that `run` has processed."""
+        self.label_smoothing = label_smoothing
         self.likelihood = first.likelihood
         self.heteroscedastic = heteroscedastic and first.likelihood == Gaussian(None)
         network_type = HeteroscedasticNetwork if self.heteroscedastic else TorchNetwork
@@ -107,6 +110,8 @@ class Stack:
     ) -> Float[Tensor, " members"]:
         """Return each member's mean negative log likelihood of the batch, in nats.
 
+        With smoothed labels it is the cross-entropy relative to them.
+
         The members are those that are still training, the first of the stack.
         """
         buffers, streams = self.buffers[: len(inputs)], self.streams
@@ -117,7 +122,10 @@ class Stack:
             return gaussian_losses(outputs, targets).mean(1)
         if self.noise is None:
             flat = functional.cross_entropy(
-                outputs.flatten(0, 1), targets.flatten(), reduction="none"
+                outputs.flatten(0, 1),
+                targets.flatten(),
+                reduction="none",
+                label_smoothing=self.label_smoothing,
             )
             return flat.view(targets.shape).mean(1)
         mean_squares = (outputs - targets).square().flatten(1).mean(1)

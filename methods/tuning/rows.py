@@ -39,7 +39,11 @@ class HeldOut:
     @property
     def inputs(self) -> Tensor:
         """The block's inputs, as `problem` is standardised."""
-        return (self.block.inputs - self.shift) / self.scale
+        return self.standardised(self.block.inputs)
+
+    def standardised(self, inputs: Tensor) -> Tensor:
+        """Return inputs of the whole problem as `problem` is standardised."""
+        return (inputs - self.shift) / self.scale
 
     def in_units_of_all(self, prediction: Predictive) -> Predictive:
         """Return a prediction of this problem's posterior in the units of the whole problem."""

@@ -16,24 +16,28 @@ FAMILIES = (
 
 METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("marginal", "adamw", "sgd", "backprop", "sgd_last_iterate"), POINT),
+    "label_smoothing": POINT,
     **dict.fromkeys(("mc_dropout", "ensemble"), ENSEMBLE),
     **dict.fromkeys(("swa", "swag", "pca_slices", "pca_vi", "ciber", "ciber_of_hmc"), TRAJECTORY),
     **dict.fromkeys(("laplace", "laplace_diagonal", "neural_linear"), LAPLACE),
     **dict.fromkeys(("mfvi", "dvi", "vsd", "ivon", "graves_vi", "weight_space"), VARIATIONAL),
     "function_space": FUNCTION,
-    **dict.fromkeys(("deep_kernel", "orthogonal_gp", "deep_gp"), PROCESSES),
+    **dict.fromkeys(("deep_kernel", "orthogonal_gp", "deep_gp", "gaussian_process"), PROCESSES),
     **dict.fromkeys(("pbp", "message_passing"), MESSAGES),
     **dict.fromkeys(("moment_propagation", "moment_prediction"), MOMENTS),
     **dict.fromkeys(("moment_approximation", "untrained_network"), MOMENTS),
     **dict.fromkeys(("hmc", "hmc_hamiltorch", "sgld", "cyclical_sgld"), SAMPLING),
     **dict.fromkeys(("exact_linear", "linear_from_draws"), SAMPLING),
 }
-"""Registered name of a method → its family. A tuned method has that of the method it tunes."""
+"""Registered name of a method → its family."""
+
+WRAPPERS = ("tuned", "tempered", "conformal")
+"""Methods that have the family of the method inside."""
 
 
 def family_of(description: object) -> str:
     """Return the family of a method as a record describes it, "other" where it is unknown."""
     name = description.get("type") if isinstance(description, Mapping) else None
-    if isinstance(description, Mapping) and name == "tuned":
+    if isinstance(description, Mapping) and name in WRAPPERS:
         return family_of(description.get("method"))
     return METHOD_FAMILIES.get(str(name), OTHER)

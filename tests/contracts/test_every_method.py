@@ -44,6 +44,7 @@ from bnnbench.methods.predictions.predictive import (
     GaussianPredictive,
     Predictive,
 )
+from bnnbench.methods.predictions.sets import IntervalPredictive, SetPredictive
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.engine.declare import names
 from bnnbench.suites.engine.declare.description import canonical_json, describe
@@ -87,6 +88,8 @@ COVERED: dict[str, tuple[str, ...]] = {
         ("mlp regression", "linear regression"),
     ),
     "deep_kernel": ("mlp regression",),
+    "gaussian_process": ("mlp regression", "linear regression"),
+    **dict.fromkeys(("tempered", "label_smoothing"), ("mlp classification", "cnn classification")),
     **dict.fromkeys(
         ("neural_linear", "Ciber of the second layer"), ("mlp regression", "cnn regression")
     ),
@@ -104,7 +107,7 @@ COVERED: dict[str, tuple[str, ...]] = {
 """Method → the problems that it covers; a method that is not named here covers all of them."""
 WITHOUT_GRADIENT = {
     *("hmc", "hmc_hamiltorch", "pbp", "message_passing", "moment_approximation"),
-    *("untrained_network", "laplace_diagonal", "toy"),
+    *("untrained_network", "laplace_diagonal", "conformal", "toy"),
 }
 """Methods whose posterior of a classifier has no gradient with respect to the inputs."""
 PACKAGES = {"hmc_hamiltorch": "hamiltorch"}
@@ -113,7 +116,7 @@ MISSING = {name for name, package in PACKAGES.items() if not importlib.util.find
 NAMES = [name for name in [*PATHS, *VARIANTS] if name not in MISSING]
 SMALL = {"evidence_updates": 3, "epochs": 2, "trials": 2, "batch_size": 8, "draws": 3, "size": 2}
 SMALL |= {"chains": 3, "warmup": 24, "leapfrog_steps": 3, "iterations": (1, 2), "start": 0.0}
-SMALL |= {"schedule": Coupled(4), "lengths": (1, 2)}
+SMALL |= {"schedule": Coupled(4), "lengths": (1, 2), "level": 0.5}
 
 
 def small(method: Any, settings: Mapping[str, Any] = SMALL) -> Any:
@@ -254,8 +257,20 @@ def assert_close(one: Predictive, other: Predictive) -> None:
 def joined(one: Predictive, other: Predictive) -> Predictive:
     others = vars_of(other)
     return type(one).unpack(
-        {name: torch.cat([tensor, others[name]], dim=1) for name, tensor in vars_of(one).items()}
+        {
+            name: tensor if axis is None else torch.cat([tensor, others[name]], dim=axis)
+            for name, tensor, axis in by_point(one)
+        }
     )
+
+
+def by_point(prediction: Predictive) -> list[tuple[str, Tensor, int | None]]:
+    """Return each tensor with its axis of points; None where there is no such axis."""
+    axis = 0 if isinstance(prediction, IntervalPredictive | SetPredictive) else 1
+    return [
+        (name, tensor, axis if tensor.ndim > axis else None)
+        for name, tensor in vars_of(prediction).items()
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name in COVERED])
@@ -304,7 +319,10 @@ def test_permuting_points_permutes_predictions(posterior, problem):
     inputs = problem.train.inputs
     order = torch.randperm(len(inputs), generator=stream(3))
     straight = posterior.predict(inputs, stream(2))
-    permuted = {name: t[:, order] for name, t in vars_of(straight).items()}
+    permuted = {
+        name: tensor if axis is None else tensor.index_select(axis, order)
+        for name, tensor, axis in by_point(straight)
+    }
     assert_close(type(straight).unpack(permuted), posterior.predict(inputs[order], stream(2)))
 
 
@@ -324,10 +342,10 @@ def test_predictions_have_a_row_for_every_point_and_are_finite(posterior, proble
         width = problem.likelihood.classes if categorical else 1
         check_fields(prediction)
         check(prediction, count, width)
-        for tensor in vars_of(prediction).values():
+        for _, tensor, axis in by_point(prediction):
             if isinstance(prediction, CategoricalPredictive | GaussianPredictive):
                 assert tensor.shape[1:] == (count, width)
-            assert tensor.shape[1] == count
+            assert axis is None or tensor.shape[axis] == count
             assert tensor.isfinite().all()
             assert not tensor.requires_grad
 
@@ -337,7 +355,7 @@ def test_class_probabilities_sum_to_one_and_variances_are_positive(posterior, pr
     if isinstance(prediction, CategoricalPredictive):
         sums = prediction.log_probs.double().exp().sum(-1)
         torch.testing.assert_close(sums, torch.ones_like(sums), rtol=0, atol=1e-5)
-    else:
+    elif not isinstance(prediction, IntervalPredictive | SetPredictive):
         gaussian = isinstance(prediction, GaussianPredictive)
         variance = prediction.variances if gaussian else prediction.variance
         assert (variance > 0).all()

@@ -9,15 +9,14 @@ from hypothesis import strategies as some
 from scipy import optimize, stats
 from torch import Tensor
 
+from bnnbench.methods.predictions.inversion import central_interval, quantile
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.coverage import (
     calibration_curve,
     calibration_error,
-    central_interval,
     interval_coverage,
     interval_width,
     mean_absolute_calibration_error,
-    quantile,
     root_sharpness,
     sharpness,
 )

@@ -11,7 +11,7 @@ import struct
 import torch
 
 from bnnbench.datasets.base import Gaussian, Split
-from bnnbench.methods.adamw import AdamW
+from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.base import Problem
 from bnnbench.methods.fitting.progress import listening
 from bnnbench.methods.networks.catalogue import mlp
@@ -19,7 +19,6 @@ from bnnbench.metrics import REGRESSION
 from bnnbench.suites.engine.run.score import score
 from bnnbench.suites.engine.run.surroundings import restored
 
-METHOD = AdamW(learning_rate=1e-2, epochs=2, batch_size=16)
 ROWS, FEATURES = 32, 3
 
 
@@ -69,7 +68,8 @@ def _digest() -> str:
         train = Split(rows, (3 * rows).sin().sum(1, keepdim=True))
         problem = Problem(train, Gaussian(), mlp([8], outputs=1))
         rng = torch.Generator().manual_seed(0)
-        prediction = METHOD.fit(problem, rng).predict(rows, rng)
+        method = method_type(METHODS["adamw"])(learning_rate=1e-2, epochs=2, batch_size=16)
+        prediction = method.fit(problem, rng).predict(rows, rng)
         scores = score(prediction, train.targets, REGRESSION).values
         numbers = prediction.mean.flatten().tolist() + list(scores.values())
     return hashlib.sha256(struct.pack(f"{len(numbers)}d", *numbers)).hexdigest()

@@ -6,9 +6,9 @@ import scipy.stats
 import torch
 from scipy.integrate import quad
 
+from bnnbench.methods.predictions.inversion import quantile
 from bnnbench.methods.predictions.predictive import RealPredictive
 from bnnbench.methods.predictions.student import StudentPredictive
-from bnnbench.metrics.coverage import quantile
 from tests.methods.problems import stream
 
 

@@ -1,0 +1,145 @@
+"""Exact Gaussian process regression, with the kernel that makes the targets most likely.
+
+Source: Rasmussen and Williams (2006), "Gaussian Processes for Machine Learning", algorithm 2.1 and
+section 5.4; by scikit-learn.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, WhiteKernel
+from torch import Tensor
+
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting.settings import require_count
+from bnnbench.methods.gp.training import require_single_target
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.tuning.space import Space
+
+SMOOTHNESS: Mapping[str, float] = {"matern32": 1.5, "matern52": 2.5}
+LENGTHS, VARIANCES, NOISES = (1e-2, 1e3), (1e-3, 1e3), (1e-6, 1e1)
+"""Bounds of length scales, in standardised inputs, and of variances, in standardised targets."""
+POINTS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class ExactGpPosterior:
+    """A Gaussian process given all training rows."""
+
+    process: Any
+    """A fitted `GaussianProcessRegressor` without noise in its predictions."""
+    noise_variance: float
+    """In squared standardised target units."""
+    diagnostics: Mapping[str, float]
+
+    def predict(
+        self, inputs: Float[Tensor, "points features"], rng: torch.Generator
+    ) -> GaussianPredictive:
+        """Return one Gaussian per point, noise included."""
+        means, variances = [], []
+        for points in inputs.cpu().double().split(POINTS_AT_ONCE):
+            mean, std = self.process.predict(points.numpy(), return_std=True)
+            means.append(mean)
+            variances.append(std**2 + self.noise_variance)
+        pair = (torch.from_numpy(np.concatenate(values)) for values in (means, variances))
+        return GaussianPredictive(*(values.reshape(1, -1, 1).to(inputs.device) for values in pair))
+
+
+@dataclass(frozen=True)
+class GaussianProcess:
+    """A Gaussian process with a length scale for each feature and Gaussian noise.
+
+    Time grows with the cube of rows, memory with the square.
+    """
+
+    kernels: tuple[str, ...] = ("rbf", "matern52")
+    """Of these, the one with the greatest marginal likelihood predicts."""
+    restarts: int = 1
+    """Searches for the settings of a kernel from random places, after one from a fixed place."""
+    rows_for_kernel: int = 500
+    """Random rows by whose marginal likelihood kernels are chosen; all are conditioned on."""
+    most_rows: int = 10_000
+
+    space = Space()
+
+    def __post_init__(self) -> None:
+        require_count(self, "restarts", least=0)
+        require_count(self, "rows_for_kernel", "most_rows")
+        if not self.kernels or {*self.kernels} - {"rbf", *SMOOTHNESS}:
+            choices = ", ".join(("rbf", *SMOOTHNESS))
+            raise ValueError(f"GaussianProcess needs kernels out of {choices}; got {self.kernels}")
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `Unsupported` for more than `most_rows` rows."""
+        noise_std = require_single_target(problem, self)
+        train = problem.train
+        if len(train) > self.most_rows:
+            raise Unsupported(
+                f"GaussianProcess needed at most {self.most_rows:,} rows, whose covariances fit "
+                f"into memory; got {len(train):,}. A larger most_rows allows more"
+            )
+        inputs, targets = train.inputs.cpu().double().numpy(), train.targets.cpu().double().numpy()
+        seed = int(torch.randint(2**31, (1,), generator=rng, device=rng.device))
+        some = np.random.default_rng(seed).permutation(len(train))[: self.rows_for_kernel]
+        learned = [
+            self._learned(kernel, number, inputs[some], targets[some, 0], noise_std, seed)
+            for number, kernel in enumerate(self.kernels)
+        ]
+        best = int(np.argmax([each.log_marginal_likelihood_value_ for each in learned]))
+        signal, noise = learned[best].kernel_.k1, float(learned[best].kernel_.k2.noise_level)
+        process = GaussianProcessRegressor(signal, alpha=noise, optimizer=None)
+        try:
+            process.fit(inputs, targets[:, 0])
+        except np.linalg.LinAlgError as failure:
+            raise InferenceDiverged(f"covariances are not positive definite: {failure}") from None
+        diagnostics = {
+            "log_marginal_likelihood_per_row": float(process.log_marginal_likelihood_value_)
+            / len(train),
+            "noise_std": noise**0.5,
+            "kernel": float(best),
+        }
+        return ExactGpPosterior(process, noise, diagnostics)
+
+    def _learned(
+        self,
+        kernel: str,
+        number: int,
+        inputs: np.ndarray,
+        targets: np.ndarray,
+        noise_std: float | None,
+        seed: int,
+    ) -> Any:
+        """Return a process whose kernel has the greatest marginal likelihood of some rows."""
+        noise = (
+            WhiteKernel(0.1, NOISES) if noise_std is None else WhiteKernel(noise_std**2, "fixed")
+        )
+        lengths = np.full(inputs.shape[1], inputs.shape[1] ** 0.5)
+        process = GaussianProcessRegressor(
+            ConstantKernel(1.0, VARIANCES) * _correlation(kernel, lengths) + noise,
+            alpha=0.0,
+            n_restarts_optimizer=self.restarts,
+            random_state=seed,
+        )
+        with warnings.catch_warnings():
+            # A length scale on its bound is a feature without influence.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                process.fit(inputs, targets)
+            except np.linalg.LinAlgError as failure:
+                raise InferenceDiverged(f"a {kernel} kernel is singular: {failure}") from None
+        progress.report(number + 1, len(self.kernels), -process.log_marginal_likelihood_value_)
+        return process
+
+
+def _correlation(name: str, lengths: np.ndarray) -> Kernel:
+    if name == "rbf":
+        return RBF(lengths, LENGTHS)
+    return Matern(lengths, LENGTHS, nu=SMOOTHNESS[name])

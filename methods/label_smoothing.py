@@ -1,0 +1,45 @@
+"""Label smoothing: a classifier trained to keep a share of belief for all classes.
+
+Source: Szegedy, Vanhoucke, Ioffe, Shlens and Wojna (2016), "Rethinking the Inception Architecture
+for Computer Vision", section 7.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.fitting.point_estimate import descend
+from bnnbench.methods.fitting.settings import require_between
+from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.tuning.space import Log, Space, compose
+
+
+@dataclass(frozen=True)
+class LabelSmoothing(Stacked):
+    """A point estimate from labels of which a `share` is spread over all classes equally."""
+
+    share: float = 0.05
+    training: AdamW | Sgd = field(default_factory=AdamW)
+
+    def __post_init__(self) -> None:
+        require_between(self, 0.0, 1.0, "share")
+
+    @property
+    def space(self) -> Space:
+        """The search space, that of the wrapped training first."""
+        return compose("training", self.training.space, Space({"share": Log(1e-3, 0.3)}))
+
+    def fit_stack(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the point estimate of each problem; raises `Unsupported` for a regression."""
+        if not isinstance(problems[0].likelihood, Categorical):
+            raise Unsupported(f"LabelSmoothing needed classes; got {problems[0].likelihood}")
+        settings = [self.training] * len(problems)
+        stack = descend(settings, problems, rngs, label_smoothing=self.share)
+        return stack.outcomes([stack.posterior(m) for m in range(len(problems))])

@@ -1,0 +1,130 @@
+"""Split conformal prediction: sets or intervals that hold a stated share of new targets.
+
+The method is fitted to four fifths of the training rows. Scores of the last fifth, which say how
+badly a target fits its prediction, give the threshold up to which targets belong to a set. If rows
+are exchangeable, a set holds the next target with at least the stated probability, whatever the
+method believes. Source: Vovk, Gammerman and Shafer (2005), "Algorithmic Learning in a Random
+World"; for the scores see `scores.py`.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem
+from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.settings import require_between, require_choice, require_positive
+from bnnbench.methods.post_hoc import scores
+from bnnbench.methods.predictions.base import Predictive
+from bnnbench.methods.predictions.sets import IntervalPredictive, SetPredictive
+from bnnbench.methods.tuning.fits import fit_all
+from bnnbench.methods.tuning.rows import HeldOut, checksum, held_out, stream
+from bnnbench.methods.tuning.space import Space, compose, space_of
+
+
+@dataclass(frozen=True)
+class ConformalPosterior:
+    """A posterior, and the score up to which targets belong to a set or interval."""
+
+    posterior: Posterior
+    case: HeldOut
+    method: "Conformal"
+    threshold: Float64[Tensor, " outputs"]
+    """One number for classes."""
+
+    @property
+    def diagnostics(self) -> Mapping[str, float]:
+        """Diagnostics of the fit, and the thresholds' mean."""
+        return dict(self.posterior.diagnostics) | {"threshold": float(self.threshold.mean())}
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> IntervalPredictive | SetPredictive:
+        """Return an interval per point and output, or a set of classes per point."""
+        prediction = predicted(self.posterior, self.case, inputs, rng)
+        level = self.method.level
+        if prediction.of_classes:
+            return SetPredictive(
+                level, scores.of_classes(self.method.classes, prediction) <= self.threshold
+            )
+        ends = scores.interval(self.method.intervals, prediction, level, self.threshold)
+        return IntervalPredictive(level, *ends)
+
+
+@dataclass(frozen=True)
+class Conformal(Batched):
+    """A method whose sets or intervals hold a share `level` of targets."""
+
+    method: Method = field(default_factory=AdamW)
+    level: float = 0.9
+    classes: scores.ClassScore = "aps"
+    """aps: add classes from the likeliest down (Romano, Sesia and Candès, 2020), without the random
+    number that makes coverage exact. probability: all classes above one probability (Sadinle, Lei
+    and Wasserman, 2019)."""
+    intervals: scores.IntervalScore = "quantiles"
+    """quantiles: widen the method's own central interval equally on both sides (Romano, Patterson
+    and Candès, 2019). residuals: around the mean, in units of the predictive deviation."""
+
+    def __post_init__(self) -> None:
+        require_between(self, 0.0, 1.0, "level")
+        require_positive(self, "level")
+        require_choice(self, "classes", scores.CLASS_SCORES)
+        require_choice(self, "intervals", scores.INTERVAL_SCORES)
+
+    @property
+    def space(self) -> Space:
+        """The search space of the method."""
+        return compose("method", space_of(self.method))
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem."""
+        cases = [held_out(problem, 1)[0] for problem in problems]
+        methods = [self.method] * len(problems)
+        fitted = fit_all(methods, [case.problem for case in cases], rngs).results
+        return [
+            result
+            if isinstance(result, InferenceDiverged)
+            else ConformalPosterior(result, case, self, self._threshold(problem, case, result))
+            for problem, case, result in zip(problems, cases, fitted, strict=True)
+        ]
+
+    def _threshold(
+        self, problem: Problem, case: HeldOut, posterior: Posterior
+    ) -> Float64[Tensor, " outputs"]:
+        draws = stream("conformal", checksum(problem.train))
+        prediction = predicted(posterior, case, case.block.inputs, draws)
+        targets = case.block.targets
+        if isinstance(problem.likelihood, Categorical):
+            by_class = scores.of_classes(self.classes, prediction)
+            found = by_class.gather(1, targets.long()[:, None])
+        else:
+            found = scores.of_targets(self.intervals, prediction, targets, self.level)
+        return quantile_of_scores(found, self.level)
+
+
+def predicted(
+    posterior: Posterior,
+    case: HeldOut,
+    inputs: Float[Tensor, "points *features"],
+    rng: torch.Generator,
+) -> Predictive:
+    """Return predictions of inputs and targets in units of all rows, by a fit to a part of them."""
+    return case.in_units_of_all(posterior.predict(case.standardised(inputs), rng))
+
+
+def quantile_of_scores(
+    found: Float64[Tensor, "rows outputs"], level: float
+) -> Float64[Tensor, " outputs"]:
+    """Return the ⌈(rows + 1) level⌉-th smallest score of each output; ∞ if there are too few."""
+    rank = math.ceil((len(found) + 1) * level)
+    if rank > len(found):
+        return torch.full_like(found[0], math.inf)
+    return found.sort(0).values[rank - 1]
