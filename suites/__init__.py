@@ -40,6 +40,7 @@ SUITES: Mapping[str, Entry] = {
             "ablation",
             "analytic_dropout",
             "analytic_dropout_quick",
+            "tuned_quick",
         ),
     ),
     "cifar10_shift": Entry(
@@ -52,7 +53,7 @@ SUITES: Mapping[str, Entry] = {
     ),
     "mnist": Entry(
         "MNIST: a perceptron and a LeNet learn from few and from many images",
-        ("quick", "paper", "schedules"),
+        ("quick", "paper", "tuned_quick", "schedules"),
     ),
     "moment_accuracy": Entry(
         "Moments propagated through trained networks, beside samples",

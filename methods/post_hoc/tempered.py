@@ -1,65 +1,23 @@
-"""Temperature scaling: class probabilities raised to a power that held-out rows choose.
+"""A classifier whose probabilities are sharpened or flattened by one number."""
 
-Source: Guo, Pleiss, Sun and Weinberger (2017), "On Calibration of Modern Neural Networks". The
-probabilities of a mixture are averaged first (Rahaman and Thiery, 2021, "Uncertainty Quantification
-and Deep Ensembles").
-"""
-
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float, Int
-from scipy.optimize import minimize_scalar
-from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import (
-    InferenceDiverged,
-    Method,
-    Posterior,
-    Problem,
-    Unsupported,
-    differentiable,
-)
+from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem, Unsupported
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
-from bnnbench.methods.predictions.base import require
-from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.methods.tuning.fits import fit_all
 from bnnbench.methods.tuning.rows import checksum, held_out, stream
 from bnnbench.methods.tuning.space import Space, compose, space_of
-
-WIDEST = 20.0
-"""Temperatures are sought between 1/20 and 20."""
-
-
-@dataclass(frozen=True)
-class TemperedPosterior:
-    """A posterior whose class probabilities p become p^(1/temperature), normalised."""
-
-    posterior: Posterior
-    temperature: float
-
-    @property
-    def diagnostics(self) -> Mapping[str, float]:
-        """Diagnostics of the fit to all rows, and the temperature."""
-        return dict(self.posterior.diagnostics) | {"temperature": self.temperature}
-
-    def predict(
-        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
-    ) -> CategoricalPredictive:
-        """Return one categorical per point, whatever the number of draws behind it."""
-        log_probs = mixture_log_probs(self.posterior, inputs, rng)
-        return CategoricalPredictive(tempered(log_probs, self.temperature)[None])
-
-    def log_probs(
-        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
-    ) -> Float[Tensor, "points classes"]:
-        """Return the log of the class probabilities, with gradient."""
-        return tempered(differentiable(self.posterior).log_probs(inputs, rng), self.temperature)
+from bnnbench.methods.tuning.temperature import (
+    TemperedPosterior,
+    best_temperature,
+    mixture_log_probs,
+)
 
 
 @dataclass(frozen=True)
@@ -102,40 +60,3 @@ class Tempered(Batched):
                 temperature = best_temperature(log_probs, case.block.targets)
                 fitted.append(TemperedPosterior(posterior, temperature))
         return fitted
-
-
-def mixture_log_probs(
-    posterior: Posterior, inputs: Float[Tensor, "points *features"], rng: torch.Generator
-) -> Float[Tensor, "points classes"]:
-    """Return the log of the mean probabilities of a posterior's draws, in float64."""
-    prediction = posterior.predict(inputs, rng)
-    require(prediction, "mixture_log_probs")
-    return prediction.mixture_log_probs.double()  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def tempered(
-    log_probs: Float[Tensor, "points classes"], temperature: float
-) -> Float[Tensor, "points classes"]:
-    """Return log p^(1/temperature), normalised."""
-    return (log_probs / temperature).log_softmax(-1)
-
-
-def best_temperature(
-    log_probs: Float[Tensor, "rows classes"], targets: Int[Tensor, " rows"]
-) -> float:
-    """Return the temperature with the least log loss of these rows.
-
-    Rows whose class has probability 0 are infinitely wrong at any temperature, and left out.
-    """
-    rows = torch.arange(len(targets), device=targets.device)
-    possible = log_probs[rows, targets.long()] > -math.inf
-    if not possible.any():
-        return 1.0
-    log_probs, targets, rows = log_probs[possible], targets[possible].long(), rows[: possible.sum()]
-
-    def loss(log_temperature: float) -> float:
-        return -float(tempered(log_probs, math.exp(log_temperature))[rows, targets].mean())
-
-    widest = math.log(WIDEST)
-    found = minimize_scalar(loss, bounds=(-widest, widest), method="bounded")
-    return math.exp(float(found.x))

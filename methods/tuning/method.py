@@ -4,13 +4,13 @@ The same number of trials, drawn by the same rule, for every method. Each is fit
 to the rows without a block, several blocks held out in turn; the choice is refitted to all rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import torch
 
-from bnnbench.datasets.base import Gaussian
+from bnnbench.datasets.base import Categorical, Gaussian
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem
 from bnnbench.methods.checkpoints import checkpoint
@@ -20,7 +20,7 @@ from bnnbench.methods.fitting.settings import require_between, require_choice, r
 from bnnbench.methods.tuning import trials
 from bnnbench.methods.tuning.fits import fit_all, together
 from bnnbench.methods.tuning.plan import Plan, lengths
-from bnnbench.methods.tuning.posterior import as_chosen
+from bnnbench.methods.tuning.posterior import ATTEMPTS, as_chosen
 from bnnbench.methods.tuning.rows import PARTS, blocks_of, checksum
 from bnnbench.methods.tuning.search import Search
 from bnnbench.methods.tuning.space import Space, space_of
@@ -49,7 +49,8 @@ class Tuned(Batched):
     """About the most gradient steps of the longest fit on the ladder."""
     noise: Noise = "held_out"
     """Where a regression's noise is one number: as learned in training, or as held-out rows have
-    it."""
+    it. Probabilities of classes: as they are, or with the temperature that held-out rows prefer.
+    """
     halving: bool = False
     """Fit fewer trials for longer lengths: the better half each time."""
 
@@ -89,6 +90,7 @@ class Tuned(Batched):
             self.noise == "held_out"
             and space.learned_noise
             and problem.likelihood == Gaussian(None),
+            self.noise == "held_out" and isinstance(problem.likelihood, Categorical),
             self.halving,
         )
 
@@ -120,26 +122,47 @@ def refitted(
     rngs: Sequence[torch.Generator],
     searches: Sequence[Search | None],
 ) -> list[Posterior | InferenceDiverged]:
-    """Return the posterior of each problem: all trials at their best lengths, one chosen."""
-    members = [
-        (number, trial, rung)
-        for number, search in enumerate(searches)
-        for trial, rung in enumerate(search.best_lengths if search else [0])
-        if rung is not None
-    ]
-    with progress.part(_steps(plan), _steps(plan) + 1):
-        fits = fit_all(
-            [plan.variant(trial, rung) for _, trial, rung in members],
-            [problems[number] for number, _, _ in members],
-            [rngs[number] for number, _, _ in members],
-        )
+    """Return the posterior of each problem at its chosen trial and length.
+
+    All trials are fitted at their best lengths, for curves; in a search by halving, which has no
+    such curves, the preferred one alone, or the next where it diverges.
+    """
     fitted: list[dict[int, Posterior | InferenceDiverged]] = [{} for _ in problems]
-    for (number, trial, _), result in zip(members, fits.results, strict=True):
-        fitted[number][trial] = result
+    for attempt in range(ATTEMPTS if plan.halving else 1):
+        members = [
+            (number, trial, rung)
+            for number, search in enumerate(searches)
+            for trial, rung in _to_refit(search, plan.halving, attempt, fitted[number])
+        ]
+        with progress.part(_steps(plan), _steps(plan) + 1):
+            fits = fit_all(
+                [plan.variant(trial, rung) for _, trial, rung in members],
+                [problems[number] for number, _, _ in members],
+                [rngs[number] for number, _, _ in members],
+            )
+        for (number, trial, _), result in zip(members, fits.results, strict=True):
+            fitted[number][trial] = result
     return [
         as_chosen(search, refits) if search else refits[0]
         for search, refits in zip(searches, fitted, strict=True)
     ]
+
+
+def _to_refit(
+    search: Search | None,
+    halving: bool,
+    attempt: int,
+    before: Mapping[int, Posterior | InferenceDiverged],
+) -> list[tuple[int, int]]:
+    """Return the trials to be fitted to all rows, each with the place of its best length."""
+    if search is None:
+        return [] if before else [(0, 0)]
+    best = [(trial, rung) for trial, rung in enumerate(search.best_lengths) if rung is not None]
+    if not halving:
+        return best
+    if not all(isinstance(result, InferenceDiverged) for result in before.values()):
+        return []
+    return [(trial, dict(best)[trial]) for trial in search.ranking[attempt : attempt + 1]]
 
 
 def _steps(plan: Plan) -> int:

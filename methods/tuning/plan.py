@@ -21,7 +21,9 @@ class Plan:
     blocks: int
     """How many of the five blocks are held out."""
     held_out_noise: bool
-    """True if predictions have the noise of held-out rows."""
+    """True if predictions of a regression have the noise of held-out rows."""
+    held_out_temperature: bool
+    """True if class probabilities have the temperature that held-out rows prefer."""
     halving: bool
 
     @property
@@ -32,7 +34,7 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """True if there is nothing to choose."""
-        return self.space.is_empty and not self.held_out_noise
+        return self.space.is_empty and not (self.held_out_noise or self.held_out_temperature)
 
     def variant(self, trial: int, rung: int) -> Method:
         """Return the method of a trial, at the length of this place in `lengths`."""

@@ -13,6 +13,7 @@ from bnnbench.methods.base import InferenceDiverged, Posterior, differentiable
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.methods.tuning.noise import WithNoise
 from bnnbench.methods.tuning.search import Search
+from bnnbench.methods.tuning.temperature import TemperedPosterior
 
 ATTEMPTS = 4
 """How many settings are tried in turn where the preferred ones diverge on all rows."""
@@ -77,7 +78,7 @@ def as_chosen(
         return failure
     ranking, best = search.ranking, search.best_lengths
     kept = {
-        trial: _with_noise(fit, float(search.noise_variance[trial, best[trial]]))
+        trial: _corrected(fit, search, (trial, best[trial]))
         for trial, fit in refits.items()
         if not isinstance(fit, InferenceDiverged)
     }
@@ -91,8 +92,12 @@ def as_chosen(
     )
 
 
-def _with_noise(posterior: Posterior, variance: float) -> Posterior:
-    return posterior if math.isnan(variance) else WithNoise(posterior, variance)
+def _corrected(posterior: Posterior, search: Search, cell: tuple[int, int | None]) -> Posterior:
+    """Return the posterior with the noise or the temperature of held-out rows, if there is one."""
+    variance, temperature = float(search.noise_variance[cell]), float(search.temperature[cell])
+    if not math.isnan(variance):
+        return WithNoise(posterior, variance)
+    return posterior if math.isnan(temperature) else TemperedPosterior(posterior, temperature)
 
 
 def _is_number(value: object) -> TypeGuard[float]:

@@ -34,11 +34,14 @@ class Search:
     rows: tuple[int, ...]
     """Number of rows in each block that is held out."""
     log_likelihood: Float64[np.ndarray, "trials lengths blocks"]
-    """Mean log density or probability of a block's rows, in nats, with the noise below."""
+    """Mean log density or probability of a block's rows, in nats, with the noise or temperature
+    below."""
     error: Float64[np.ndarray, "trials lengths blocks"]
     """Mean squared error of a block's rows, or share of wrong labels."""
     noise_variance: Float64[np.ndarray, "trials lengths"]
     """Noise of held-out rows, in squared target units; NaN where the method's own is used."""
+    temperature: Float64[np.ndarray, "trials lengths"]
+    """That of class probabilities; NaN where they are the method's own."""
     seconds: Float64[np.ndarray, "trials lengths"]
     """Wall seconds of the fits to all but each block."""
 
@@ -74,6 +77,10 @@ class Search:
     def from_data(cls, data: Mapping[str, object]) -> "Search":
         """Return the search of which these are the data; raises ValueError for any other data."""
         try:
+            if "temperature" not in data:  # stored before there was one
+                data = dict(data) | {
+                    "temperature": np.full_like(np.array(data["noise_variance"], float), np.nan)
+                }
             values = {field.name: data[field.name] for field in fields(cls)}
             arrays: dict[str, Any] = {n: np.array(values[n], dtype=float) for n in _ARRAYS}
             plain: dict[str, Any] = {n: _tuples(v) for n, v in values.items()}
@@ -89,7 +96,7 @@ class Search:
         return search
 
 
-_ARRAYS = ("log_likelihood", "error", "noise_variance", "seconds")
+_ARRAYS = ("log_likelihood", "error", "noise_variance", "temperature", "seconds")
 
 
 def _rounded(scores: Float64[np.ndarray, "..."]) -> Float64[np.ndarray, "..."]:

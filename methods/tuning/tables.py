@@ -15,6 +15,7 @@ from bnnbench.methods.tuning.noise import best_noise, densities
 from bnnbench.methods.tuning.plan import Plan
 from bnnbench.methods.tuning.rows import checksum, held_out, stream
 from bnnbench.methods.tuning.search import Search
+from bnnbench.methods.tuning.temperature import best_temperature, tempered
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class _BlockScores:
     log_likelihood: Sequence[float]
     error: Sequence[float]
     noise_variance: float = float("nan")
+    temperature: float = float("nan")
 
 
 class Tables:
@@ -35,12 +37,14 @@ class Tables:
         self.log_likelihood = np.full((*cells, plan.blocks), np.nan)
         self.error = np.full((*cells, plan.blocks), np.nan)
         self.noise_variance = np.full(cells, np.nan)
+        self.temperature = np.full(cells, np.nan)
         self.seconds = np.zeros(cells)
 
     @property
     def arrays(self) -> list[np.ndarray]:
         """The arrays that fill, for checkpoints."""
-        return [self.log_likelihood, self.error, self.noise_variance, self.seconds]
+        corrections = (self.noise_variance, self.temperature)
+        return [self.log_likelihood, self.error, *corrections, self.seconds]
 
     def stream(self, use: str, block: int) -> torch.Generator:
         """Return the stream of a block, which is the same for all trials and lengths."""
@@ -76,6 +80,7 @@ class Tables:
         self.log_likelihood[trial, rung] = scores.log_likelihood
         self.error[trial, rung] = scores.error
         self.noise_variance[trial, rung] = scores.noise_variance
+        self.temperature[trial, rung] = scores.temperature
 
     def search(self) -> Search:
         """Return what was found so far, as records hold it."""
@@ -99,6 +104,8 @@ class Tables:
         errors = [_error(p, y) for p, y in zip(predictions, targets, strict=True)]
         if self.plan.held_out_noise:
             return _with_held_out_noise(predictions, targets, errors)
+        if self.plan.held_out_temperature:
+            return _with_held_out_temperature(predictions, targets, errors)
         log_likelihoods = []
         for prediction, target in zip(predictions, targets, strict=True):
             assert isinstance(prediction, HasLogProb)
@@ -113,6 +120,23 @@ def _error(prediction: object, targets: Tensor) -> float:
         return float((labels != targets).double().mean())
     assert isinstance(prediction, HasMean)
     return float((prediction.mean - targets).square().mean())
+
+
+def _with_held_out_temperature(
+    predictions: Sequence[object], targets: Sequence[Tensor], errors: Sequence[float]
+) -> _BlockScores:
+    """Return scores with one temperature, that under which all held-out rows are most likely."""
+    log_probs = []
+    for prediction in predictions:
+        assert isinstance(prediction, HasProbabilities)
+        log_probs.append(prediction.mixture_log_probs.double())
+    temperature = best_temperature(torch.cat(log_probs), torch.cat(list(targets)))
+    chosen = [tempered(block, temperature) for block in log_probs]
+    means = [
+        float(block.gather(1, labels.long()[:, None]).mean())
+        for block, labels in zip(chosen, targets, strict=True)
+    ]
+    return _BlockScores(means, errors, temperature=temperature)
 
 
 def _with_held_out_noise(

@@ -56,6 +56,15 @@ class Choice:
         return [*found, *(["length"] if at_end else [])]
 
     @property
+    def is_halved(self) -> bool:
+        """True if the search fitted fewer trials for longer lengths, and refitted the choice alone.
+
+        What other trials would have scored is then not known.
+        """
+        method = self.record.run.get("method")
+        return isinstance(method, Mapping) and method.get("halving") is True
+
+    @property
     def seconds(self) -> float:
         """Wall seconds of the fits of the search."""
         return float(self.search.seconds.sum())
@@ -150,7 +159,7 @@ class Tuning:
     def regret(self, metric: str) -> float | None:
         """Return how much better the best of all refits is than the chosen one: not achievable."""
         gaps = []
-        for choice in self.choices:
+        for choice in [choice for choice in self.choices if not choice.is_halved]:
             scores = [one[metric] for one in choice.record.trial_scores.values() if metric in one]
             chosen = choice.record.trial_scores.get(str(choice.trial), {}).get(metric)
             if chosen is not None:
@@ -173,7 +182,7 @@ class Tuning:
             tests = choice.record.trial_scores.get(str(preferred), {})
             floor = self.floors.get(choice.record.fold, {})
             score = tests.get(metric, floor.get(metric))
-            if score is None:
+            if score is None or choice.is_halved:
                 return None
             scores.append(score)
         return float(np.mean(scores))
@@ -185,7 +194,7 @@ class Tuning:
             for trial, one in choice.record.trial_scores.items()
             if metric in one
         }
-        if not scores:
+        if not scores or choice.is_halved:
             return None
         worst = min if METRICS[metric].higher_is_better else max
         floor = self.floors.get(choice.record.fold, {}).get(metric, worst(scores.values()))

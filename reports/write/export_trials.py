@@ -9,7 +9,8 @@ from bnnbench.suites.engine.store.tables import csv_text
 
 TRIAL_COLUMNS = (
     *("suite", "profile", "dataset", "method", "fold", "seed", "trial", "chosen", "settings"),
-    *("length", "held_out_score", "held_out_error", "held_out_noise_variance", "seconds"),
+    *("length", "held_out_score", "held_out_error"),
+    *("held_out_noise_variance", "held_out_temperature", "seconds"),
     *("metric", "value"),
 )
 
@@ -36,6 +37,7 @@ def _rows(choice: Choice) -> Iterator[tuple[object, ...]]:
                 *("" if length is None else length, _number(search.scores[trial, rung])),
                 _number(search.error[trial, rung].mean()),
                 _number(search.noise_variance[trial, rung]),
+                _number(search.temperature[trial, rung]),
                 _number(search.seconds[trial, rung]),
             )
             tested = record.trial_scores.get(str(trial), {}) if is_best else {}

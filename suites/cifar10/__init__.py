@@ -9,9 +9,11 @@ from bnnbench.suites.cifar10.paper_002 import (
     PAPER_002_WIDERESNET,
 )
 from bnnbench.suites.cifar10.quick import QUICK
+from bnnbench.suites.cifar10.tuned import TUNED_QUICK
 
 SUITES = {
     "quick": QUICK,
+    "tuned_quick": TUNED_QUICK,
     "paper": PAPER,
     "paper_002_vgg16": PAPER_002_VGG,
     "paper_002_preresnet164": PAPER_002_PRERESNET,

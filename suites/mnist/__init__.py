@@ -2,5 +2,6 @@
 
 from bnnbench.suites.mnist.schedules import BY_SCHEDULE
 from bnnbench.suites.mnist.training_sizes import PAPER, QUICK
+from bnnbench.suites.mnist.tuned import TUNED_QUICK
 
-SUITES = {"quick": QUICK, "paper": PAPER, "schedules": BY_SCHEDULE}
+SUITES = {"quick": QUICK, "paper": PAPER, "tuned_quick": TUNED_QUICK, "schedules": BY_SCHEDULE}

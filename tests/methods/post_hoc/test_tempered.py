@@ -11,15 +11,15 @@ from sklearn.linear_model import LogisticRegression
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Unsupported
 from bnnbench.methods.ensemble import Ensemble
-from bnnbench.methods.post_hoc.tempered import (
-    Tempered,
+from bnnbench.methods.post_hoc.tempered import Tempered
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
+from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.tuning.temperature import (
     TemperedPosterior,
     best_temperature,
     mixture_log_probs,
     tempered,
 )
-from bnnbench.methods.predictions.predictive import CategoricalPredictive
-from bnnbench.methods.tuning.method import Tuned
 from tests.methods.problems import classification, regression, stream
 
 QUICK = AdamW(epochs=3, batch_size=8)

@@ -40,6 +40,8 @@ class Parabola(Batched):
     epochs: int = 25
     noise: float = 0.0
     diverges_above: float = float("inf")
+    diverges_with_rows: int = 0
+    """On so many rows it diverges within a decade of the best rate."""
 
     def fit_many(self, problems, rngs):
         return [self._fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
@@ -48,6 +50,8 @@ class Parabola(Batched):
         if self.rate > self.diverges_above:
             return InferenceDiverged("too fast")
         decades = abs(torch.tensor(self.rate / 0.1).log10())
+        if len(problem.train) == self.diverges_with_rows and decades < 1:
+            return InferenceDiverged("too many rows")
         octaves = abs(torch.tensor(self.width / 8.0).log2())
         length = abs(self.epochs - 50) / 50
         luck = self.noise * torch.randn((), generator=rng)

@@ -16,6 +16,7 @@ from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.methods.tuning.posterior import TunedPosterior, choose
+from bnnbench.methods.tuning.tables import Tables
 from tests.methods.problems import classification, regression, stream, streams
 from tests.methods.tuning.fakes import Parabola
 
@@ -47,6 +48,22 @@ def test_halving_finds_it_too_with_fewer_fits():
     assert halved.trial == full.trial
     best_before = sorted(np.argsort(-full.search.scores[:, 0], kind="stable")[:8])
     assert np.flatnonzero(made[:, 1]).tolist() == best_before
+
+
+def test_halving_refits_the_choice_alone_or_the_next_where_it_diverges():
+    problem = regression(rows=40)
+    halved = Tuned(Parabola(), halving=True).fit(problem, stream(0))
+    assert isinstance(halved, TunedPosterior)
+    assert set(halved.trials) == {halved.trial} == {halved.search.ranking[0]}
+    fragile = Tuned(Parabola(diverges_with_rows=40), halving=True)
+    with pytest.raises(InferenceDiverged, match="the 4 best of 16 trials diverged"):
+        fragile.fit(problem, stream(0))
+    few = Tuned(Parabola(diverges_with_rows=40), trials=4, halving=True).fit(problem, stream(0))
+    assert isinstance(few, TunedPosterior)
+    rates = [few.search.settings[trial]["rate"] for trial in few.search.ranking]
+    survivor = next(n for n, rate in enumerate(rates) if abs(math.log10(rate / 0.1)) >= 1)
+    assert few.skipped == survivor > 0
+    assert few.trial == few.search.ranking[survivor]
 
 
 def test_trials_that_diverge_lose_and_if_all_do_the_fit_does():
@@ -122,6 +139,48 @@ def test_the_refit_is_the_chosen_method_on_all_rows():
     theirs = plain.fit(problem, stream(5)).predict(problem.train.inputs, stream(0))
     assert torch.equal(ours.means, theirs.means)  # pyright: ignore[reportAttributeAccessIssue]
     assert torch.equal(ours.variances, theirs.variances)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_held_out_temperature_is_that_of_the_held_out_rows():
+    problem = classification(rows=60)
+    tuned = replace(QUICK, trials=4)
+    hot, own = (
+        replace(tuned, noise=noise).fit(problem, stream(0)) for noise in ("held_out", "own")
+    )
+    assert isinstance(hot, TunedPosterior)
+    assert isinstance(own, TunedPosterior)
+    assert np.isnan(own.search.temperature).all()
+    assert np.isfinite(hot.search.temperature).all()
+    assert (hot.search.scores >= own.search.scores - 1e-9).all()
+    np.testing.assert_array_equal(hot.search.error, own.search.error)
+    for trial, fit in hot.trials.items():
+        temperature = hot.search.temperature[trial, hot.search.best_lengths[trial]]
+        assert fit.diagnostics["temperature"] == pytest.approx(temperature)
+
+
+def test_the_temperature_of_a_cell_is_the_best_for_all_its_blocks():
+    """By a grid over temperatures of the fits that the search made."""
+    problem = classification(rows=60)
+    method = AdamW(epochs=3, batch_size=8)
+    posterior = Tuned(method, trials=1, blocks=2, lengths=(3,)).fit(problem, stream(0))
+    assert isinstance(posterior, TunedPosterior)
+    plan = Tuned(method, trials=1, blocks=2, lengths=(3,))._plan(problem)
+    table, losses = Tables(plan, problem), []
+    fits = [
+        (case, plan.variant(0, 0).fit(case.problem, table.stream("fit", block)))
+        for block, case in enumerate(table.cases)
+    ]
+    grid = np.exp(np.linspace(-2, 2, 4001))
+    log_probs, labels = [], []
+    for case, fit in fits:
+        log_probs.append(fit.predict(case.inputs, stream(0)).mixture_log_probs)
+        labels.append(case.block.targets)
+    joined, targets = torch.cat(log_probs), torch.cat(labels)
+    for temperature in grid:
+        scaled = (joined / temperature).log_softmax(1)
+        losses.append(-float(scaled[torch.arange(len(targets)), targets].mean()))
+    assert posterior.search.temperature[0, 0] == pytest.approx(grid[np.argmin(losses)], rel=2e-3)
+    assert -posterior.search.scores[0, 0] == pytest.approx(min(losses), abs=1e-6)
 
 
 def test_held_out_noise_is_that_of_the_held_out_residuals():

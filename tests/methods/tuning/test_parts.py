@@ -141,6 +141,7 @@ def a_search(scores, rows=(10, 10)) -> Search:
         cells,
         -cells,
         np.full((trials, lengths), np.nan),
+        np.full((trials, lengths), np.nan),
         np.ones((trials, lengths)),
     )
 
@@ -189,6 +190,8 @@ def test_a_search_survives_json_and_damage_is_found():
     again = Search.from_data(data)
     assert again.as_data() == data
     assert choose(again) == choose(search)
+    before = {name: value for name, value in data.items() if name != "temperature"}
+    assert Search.from_data(before).as_data() == data
     for damage in ({"rows": (1, 2, 3)}, {"error": [[1.0]]}, {"lengths": None}):
         with pytest.raises(ValueError, match="not a search"):
             Search.from_data(data | damage)

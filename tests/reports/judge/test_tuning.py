@@ -76,6 +76,18 @@ def test_curves_average_seeds_and_then_show_each_fold():
     assert a_tuning(*runs).curve("nll") is None
 
 
+def test_a_search_by_halving_has_no_curve_and_no_regret():
+    run = a_run(0, 0, [[-1.0], [-2.0]], {0: 1.0}, 0)
+    whole, halved = (
+        a_tuning(replace(run, run={"method": {"halving": halving}})) for halving in (False, True)
+    )
+    assert whole.curve("rmse") is not None
+    assert whole.regret("rmse") == 0.0
+    assert halved.curve("rmse") is None
+    assert halved.regret("rmse") is None
+    assert halved.within({0: 100.0}, "rmse") is None
+
+
 def test_a_trial_that_diverged_has_the_floor():
     runs = [a_run(0, 0, [[np.nan], [-1.0]], {1: 3.0}, 1)]
     with_floor = a_tuning(*runs, floors={0: {"rmse": 9.0}}).curve("rmse")

@@ -1,0 +1,85 @@
+"""The power of class probabilities that held-out rows choose: temperature scaling.
+
+Source: Guo, Pleiss, Sun and Weinberger (2017), "On Calibration of Modern Neural Networks". The
+probabilities of a mixture are averaged first (Rahaman and Thiery, 2021, "Uncertainty Quantification
+and Deep Ensembles").
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from scipy.optimize import minimize_scalar
+from torch import Tensor
+
+from bnnbench.methods.base import Posterior, differentiable
+from bnnbench.methods.predictions.base import HasProbabilities
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
+
+WIDEST = 20.0
+"""Temperatures are sought between 1/20 and 20."""
+
+
+@dataclass(frozen=True)
+class TemperedPosterior:
+    """A posterior whose class probabilities p become p^(1/temperature), normalised."""
+
+    posterior: Posterior
+    temperature: float
+
+    @property
+    def diagnostics(self) -> Mapping[str, float]:
+        """Diagnostics of the fit to all rows, and the temperature."""
+        return dict(self.posterior.diagnostics) | {"temperature": self.temperature}
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> CategoricalPredictive:
+        """Return one categorical per point, whatever the number of draws behind it."""
+        log_probs = mixture_log_probs(self.posterior, inputs, rng)
+        return CategoricalPredictive(tempered(log_probs, self.temperature)[None])
+
+    def log_probs(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Float[Tensor, "points classes"]:
+        """Return the log of the class probabilities, with gradient."""
+        return tempered(differentiable(self.posterior).log_probs(inputs, rng), self.temperature)
+
+
+def mixture_log_probs(
+    posterior: Posterior, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+) -> Float[Tensor, "points classes"]:
+    """Return the log of the mean probabilities of a posterior's draws, in float64."""
+    prediction = posterior.predict(inputs, rng)
+    assert isinstance(prediction, HasProbabilities)
+    return prediction.mixture_log_probs.double()
+
+
+def tempered(
+    log_probs: Float[Tensor, "points classes"], temperature: float
+) -> Float[Tensor, "points classes"]:
+    """Return log p^(1/temperature), normalised."""
+    return (log_probs / temperature).log_softmax(-1)
+
+
+def best_temperature(
+    log_probs: Float[Tensor, "rows classes"], targets: Int[Tensor, " rows"]
+) -> float:
+    """Return the temperature with the least log loss of these rows.
+
+    Rows whose class has probability 0 are infinitely wrong at any temperature, and left out.
+    """
+    rows = torch.arange(len(targets), device=targets.device)
+    possible = log_probs[rows, targets.long()] > -math.inf
+    if not possible.any():
+        return 1.0
+    log_probs, targets, rows = log_probs[possible], targets[possible].long(), rows[: possible.sum()]
+
+    def loss(log_temperature: float) -> float:
+        return -float(tempered(log_probs, math.exp(log_temperature))[rows, targets].mean())
+
+    widest = math.log(WIDEST)
+    found = minimize_scalar(loss, bounds=(-widest, widest), method="bounded")
+    return math.exp(float(found.x))

@@ -1,0 +1,36 @@
+"""Profile tuned_quick: settings and length chosen on held-out training images, by equal budgets."""
+
+from dataclasses import replace
+
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.label_smoothing import LabelSmoothing
+from bnnbench.methods.tuning.method import Tuned
+from bnnbench.suites.cifar10.quick import QUICK
+from bnnbench.suites.cifar10.settings import ADAMW
+
+# All but message passing, whose fits take minutes, and methods that tune themselves.
+LABELS = (
+    *("Class frequency", "AdamW", "SGD", "MC dropout", "MFVI", "IVON@mean", "IVON"),
+    *("SWA", "SWAG", "SGLD", "KFAC"),
+)
+
+# Eight settings at a quarter of the longest fit, the best four at half of it, the best two whole.
+HALVED = Tuned(trials=8, blocks=1, lengths=(6, 12, 24), noise="own", halving=True)
+
+# Probabilities of a point estimate also with the temperature of held-out images. The ensemble has
+# a quarter of the trials, each of which is five fits.
+TUNED_QUICK = replace(
+    QUICK,
+    profile="tuned_quick",
+    title="CIFAR-10 with equal tuning: accuracy, calibration and out-of-distribution detection",
+    methods={label: replace(HALVED, method=QUICK.methods[label]) for label in LABELS}
+    | {
+        "Label smoothing": replace(HALVED, method=LabelSmoothing(training=ADAMW)),
+        "AdamW (tempered)": replace(HALVED, method=ADAMW, noise="held_out"),
+        "SGD (tempered)": replace(HALVED, method=QUICK.methods["SGD"], noise="held_out"),
+        "Ensemble (tempered)": replace(
+            HALVED, method=Ensemble(size=5, member=ADAMW), trials=2, noise="held_out"
+        ),
+    },
+    fitted_together=3,
+)
