@@ -23,6 +23,7 @@ SECTIONS = (
     "distances",
     "agreement",
     "tuning",
+    "literature",
     "costs",
 )
 """Modules in this folder, in the order of a page."""

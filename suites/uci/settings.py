@@ -7,6 +7,7 @@ from bnnbench.methods.ciber.method import Ciber
 from bnnbench.methods.dvi.method import Dvi
 from bnnbench.methods.dvi.prior import InverseGamma
 from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.gp.exact import GaussianProcess
 from bnnbench.methods.ivon import Ivon
 from bnnbench.methods.laplace.kfac import Kfac
 from bnnbench.methods.laplace.method import Laplace
@@ -59,6 +60,7 @@ CURVATURES = {
 DVI = Dvi(hyperprior=InverseGamma(1.0, 100.0), initial_std=0.003, epochs=300, batch_size=32)
 METHODS = {
     "Training mean": Marginal(),
+    "GP": GaussianProcess(),
     "AdamW": ADAMW,
     "SGD": Sgd(learning_rate=1e-2, weight_decay=5e-5, epochs=40, batch_size=32),
     "MC dropout": McDropout(
@@ -71,6 +73,8 @@ METHODS = {
     "IVON@mean": replace(IVON, draws=0),
     "IVON": IVON,
     "SGD heteroscedastic": LastIterate(TRAJECTORY),
+    # Lakshminarayanan et al. (2017): members that learn mean and variance.
+    "Ensemble heteroscedastic": Ensemble(size=5, member=LastIterate(TRAJECTORY)),
     "SWA": Swa(TRAJECTORY),
     "SWAG": Swag(TRAJECTORY),
     "PCA+ESS": PcaSlices(TRAJECTORY),

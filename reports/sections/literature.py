@@ -1,0 +1,109 @@
+"""Our methods beside the best results of others on the same folds, fold by fold."""
+
+from collections.abc import Iterator, Sequence
+from statistics import mean
+
+from bnnbench.metrics import METRICS
+from bnnbench.reports.judge.intervals import Interval, standard_error, t_interval
+from bnnbench.reports.judge.overlap import holdout_ratio
+from bnnbench.reports.papers.literature import SOURCES, Source
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Choice, Listing, Material, Section, where_of
+from bnnbench.reports.style import labels
+from bnnbench.suites.engine.store.record import Record
+
+HEADINGS = ("Method", "Metric", "Ours", "Theirs", "Ours less theirs", "Folds", "Ours is")
+SUITE = "uci"
+FEWEST_FOLDS = 2
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Yield a section on the data sets whose folds a publication has scores of."""
+    choices, used = [], []
+    for benchmark in material.benchmarks:
+        for source in SOURCES:
+            if rows := comparison(benchmark, source, material.methods):
+                where = where_of(benchmark, benchmark.origin)
+                listing = Listing(
+                    f"{where}: ours and {source.name}", where, HEADINGS, tuple(rows), (0, 1, 6)
+                )
+                choices.append(Choice(by="set", name=where, listing=listing))
+                used.append(source)
+    if choices:
+        yield Section("Beside the literature", note(used), choices=tuple(choices), last=True)
+
+
+def note(used: Sequence[Source]) -> str:
+    """Return what the sources are, and how differences are tested."""
+    about = " ".join(
+        f"{source.name}: {source.publication} ({source.repository}); {source.settings}."
+        for source in dict.fromkeys(used)
+    )
+    return (
+        f"Published scores of every fold, beside ours on the same folds. {about} Differences are "
+        "means over folds with 95 % intervals that allow for the overlap of training sets; a "
+        "verdict is given where the interval does not hold 0."
+    )
+
+
+def comparison(
+    benchmark: Benchmark, source: Source, methods: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """Return a row for each method and metric, the greatest lead over the source first."""
+    if benchmark.origin not in source.origins or not _is_ours(benchmark):
+        return []
+    rows: list[tuple[float, tuple[str, ...]]] = []
+    for metric in ("log_likelihood", "rmse"):
+        theirs = source.scores.get((benchmark.dataset, metric), {})
+        sign = 1 if METRICS[metric].higher_is_better else -1
+        by_lead = []
+        for method in methods:
+            runs = benchmark.runs.get(method, ())
+            ours = fold_means(runs, benchmark.main, metric)
+            folds = sorted(ours.keys() & theirs.keys())
+            if len(folds) < FEWEST_FOLDS:
+                continue
+            gaps = [ours[fold] - theirs[fold] for fold in folds]
+            interval = t_interval(gaps, holdout_ratio(runs) or 0.0)
+            cells = (
+                *(method, labels.metric(metric)),
+                *(_mean([scores[fold] for fold in folds]) for scores in (ours, theirs)),
+                *(_difference(interval), str(len(folds)), verdict(interval, sign)),
+            )
+            by_lead.append((-sign * mean(gaps), cells))
+        rows += sorted(by_lead)
+    return [cells for _, cells in rows]
+
+
+def fold_means(runs: Sequence[Record], condition: str, metric: str) -> dict[int, float]:
+    """Return fold → mean score over seeds, for folds whose runs are all complete."""
+    scores: dict[int, list[float | None]] = {}
+    for run in runs:
+        done = run.scores.get(condition, {}) if run.status == "completed" else {}
+        scores.setdefault(run.fold, []).append(done.get(metric))
+    whole = {fold: [s for s in of_fold if s is not None] for fold, of_fold in scores.items()}
+    return {fold: mean(of) for fold, of in whole.items() if len(of) == len(scores[fold])}
+
+
+def verdict(interval: Interval | None, sign: int) -> str:
+    """Return "better", "worse" or "undecided"; "" where there is no interval."""
+    if interval is None:
+        return ""
+    if interval.low <= 0 <= interval.high:
+        return "undecided"
+    return "better" if sign * interval.mean > 0 else "worse"
+
+
+def _is_ours(benchmark: Benchmark) -> bool:
+    """Return whether the folds are those of the suite, in full."""
+    sources = [record.run.get("source") for record in benchmark.records[:1]]
+    return all(isinstance(source, dict) and source.get("type") == SUITE for source in sources)
+
+
+def _mean(values: Sequence[float]) -> str:
+    error = standard_error(values)
+    return f"{mean(values):.3f}" + ("" if error is None else f" ± {error:.3f}")
+
+
+def _difference(interval: Interval | None) -> str:
+    return "" if interval is None else f"{interval.mean:+.3f} ± {interval.half_width:.3f}"
