@@ -29,6 +29,7 @@ KINDS: Mapping[str, str] = {
     "augmented": "bnnbench.datasets.cuts.augmented:Augmented",
     "deduplicated": "bnnbench.datasets.cuts.deduplicated:Deduplicated",
     "gap": "bnnbench.datasets.cuts.gap:Gap",
+    "disjoint": "bnnbench.datasets.cuts.disjoint:Disjoint",
     "held_out": "bnnbench.datasets.cuts.held_out:HeldOut",
     "limited": "bnnbench.datasets.cuts.limited:Limited",
     "active_pool": "bnnbench.datasets.cuts.pool:ActivePool",

@@ -20,6 +20,7 @@ METHODS: Mapping[str, str] = {
     "hmc_hamiltorch": "bnnbench.methods.hmc.hamiltorch:HmcHamiltorch",
     "pbp": "bnnbench.methods.pbp.method:Pbp",
     "message_passing": "bnnbench.methods.message_passing.method:MessagePassing",
+    "message_passing_crossed": "bnnbench.methods.message_passing.crossed:CrossFitted",
     "moment_propagation": "bnnbench.methods.moment_propagation.method:MomentPropagation",
     "moment_prediction": "bnnbench.methods.moment_propagation.predictive:MomentPrediction",
     "moment_approximation": ("bnnbench.methods.moment_propagation.approximation:Approximation"),

@@ -56,6 +56,7 @@ SETTINGS: Mapping[str, str] = {
     "full_curvature": "bnnbench.methods.laplace.structures:Full",
     "subnetwork": "bnnbench.methods.laplace.structures:Subnetwork",
     "message_accuracy": "bnnbench.methods.message_passing.network:MessageAccuracy",
+    "informed_prior": "bnnbench.methods.message_passing.informed:InformedPrior",
     "spectral_prior": "bnnbench.methods.message_passing.priors:SpectralPrior",
     "sequential": "bnnbench.methods.message_passing.schedule:Sequential",
     "group_sequential": "bnnbench.methods.message_passing.schedule:GroupSequential",

@@ -33,6 +33,7 @@ SUITES: Mapping[str, Entry] = {
         "CIFAR-10: accuracy, calibration and out-of-distribution detection",
         (
             "quick",
+            "tuned_quick",
             "paper",
             "paper_002_vgg16",
             "paper_002_preresnet164",
@@ -40,7 +41,6 @@ SUITES: Mapping[str, Entry] = {
             "ablation",
             "analytic_dropout",
             "analytic_dropout_quick",
-            "tuned_quick",
         ),
     ),
     "cifar10_shift": Entry(
@@ -53,7 +53,7 @@ SUITES: Mapping[str, Entry] = {
     ),
     "mnist": Entry(
         "MNIST: a perceptron and a LeNet learn from few and from many images",
-        ("quick", "paper", "tuned_quick", "schedules"),
+        ("quick", "paper", "tuned_quick", "disjoint", "schedules"),
     ),
     "moment_accuracy": Entry(
         "Moments propagated through trained networks, beside samples",

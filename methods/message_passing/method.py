@@ -25,6 +25,7 @@ from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.fitting.validation_search import held_out
 from bnnbench.methods.message_passing.gaussian import Gaussian as Message
 from bnnbench.methods.message_passing.heads import Classification, Head, Noise, Regression
+from bnnbench.methods.message_passing.informed import InformedPrior, KnownMeans, joined
 from bnnbench.methods.message_passing.layers.weighted import Weights
 from bnnbench.methods.message_passing.network import MessageAccuracy, Network, all_proper
 from bnnbench.methods.message_passing.priors import SpectralPrior
@@ -35,7 +36,7 @@ from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.predictions.predictive import Predictive
-from bnnbench.methods.tuning.space import Log, Space
+from bnnbench.methods.tuning.space import Choice, Log, Space
 
 Backend = Literal["compiled", "reference"]
 KERNELS = {
@@ -48,6 +49,8 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 POINTS_AT_ONCE = 500
 HELD_OUT = 0.2
 """The share of training rows on which the noise is chosen."""
+FEW_ROUNDS = ((1, 1), (1, 1, 2, 2), (1, 1, 2, 2, 3, 3))
+"""Rounds by epoch that a search tries after informed prior means."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,13 @@ class MessagePassingPosterior:
     backend: Backend
     draws: int
     diagnostics: Mapping[str, float]
+
+    def predicting_with(self, variance: float) -> "MessagePassingPosterior":
+        """Return the posterior of a classifier whose argmax predicts with another variance."""
+        assert isinstance(self.head, Classification)
+        diagnostics = dict(self.diagnostics) | {"predictive_variance": variance}
+        head = replace(self.head, predictive_variance=variance)
+        return replace(self, head=head, diagnostics=diagnostics)
 
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
@@ -116,7 +126,7 @@ class MessagePassing(Stacked):
     batch_size: int = 128
     schedule: Schedule = field(default_factory=Coupled)
     accuracy: MessageAccuracy = field(default_factory=MessageAccuracy)
-    prior: SpectralPrior = field(default_factory=SpectralPrior)
+    prior: SpectralPrior | InformedPrior = field(default_factory=SpectralPrior)
     head: Literal["argmax", "softmax"] = "argmax"
     argmax_variance: float = 0.3
     """The variance of the noise on each difference of outputs."""
@@ -130,6 +140,8 @@ class MessagePassing(Stacked):
     largest output."""
     predictive_variance: float | None = None
     """The variance that replaces `argmax_variance` in predictions; None: the same, as published."""
+    predictive_variances: Sequence[float] = field(default=(), metadata={"later": True})
+    """Candidates, of which the best on a fifth of the training rows predicts after a fit to all."""
     noise_stds: Sequence[float] = ()
     """Candidates in standardised target units; empty: the Gamma."""
     noise_shape: float = 6.0
@@ -144,7 +156,7 @@ class MessagePassing(Stacked):
     """`compiled` needs a C compiler, or CuPy for data on a GPU; `reference` is plain PyTorch."""
 
     def __post_init__(self) -> None:
-        for name in ("iterations", "noise_stds"):
+        for name in ("iterations", "noise_stds", "predictive_variances"):
             object.__setattr__(self, name, tuple(getattr(self, name)))  # one spelling, one hash
         counts = self.iterations
         if not counts or any(
@@ -162,23 +174,31 @@ class MessagePassing(Stacked):
             require_positive(self, "target_variance")
         if self.predictive_variance is not None:
             require_positive(self, "predictive_variance")
-            if self.head == "softmax":
-                raise ValueError(
-                    "MessagePassing needs predictive_variance=None where head='softmax', which "
-                    f"has no such noise; got {self.predictive_variance!r}"
-                )
+        if self.head == "softmax" and (self.predictive_variance or self.predictive_variances):
+            raise ValueError(
+                "MessagePassing needs no predictive variance where head='softmax', which has no "
+                f"such noise; got {self.predictive_variance or self.predictive_variances!r}"
+            )
         if self.schedule.joint_precisions and self.accuracy.cavity == "example":
             raise ValueError(
                 "MessagePassing needs cavities of rows where precisions are joint, which are no "
                 "sums over examples: MessageAccuracy(cavity='row'); got 'example'"
             )
-        if not all(0 < std < math.inf for std in self.noise_stds):
-            raise ValueError(f"MessagePassing needs noise_stds > 0; got {self.noise_stds!r}")
+        for name in ("noise_stds", "predictive_variances"):
+            if not all(0 < value < math.inf for value in getattr(self, name)):
+                raise ValueError(f"MessagePassing needs {name} > 0; got {getattr(self, name)!r}")
 
     @property
     def space(self) -> Space:
-        """The search space; a schedule one group at a time has no damping."""
+        """The search space; a schedule one group at a time has no damping.
+
+        With informed means it is that of several epochs, or of one batch in many rounds.
+        """
         fields = {"prior.scale": Log(0.1, 10.0), "prior.mean_scale": Log(0.5, 3.0)}
+        if isinstance(self.prior, InformedPrior):
+            fields = {"prior.scale": Log(0.1, 10.0), "prior.training.epochs": Choice((3, 6, 12))}
+            if len(self.iterations) > 1:
+                return Space(fields | {"iterations": Choice(FEW_ROUNDS)})
         if not isinstance(self.schedule, Sequential):
             fields["schedule.damping"] = Log(0.25, 1.0)
         return Space(fields, length="iterations", lengths=(6, 12, 25, 50, 100))
@@ -186,7 +206,7 @@ class MessagePassing(Stacked):
     def warm_up(self, problem: Problem) -> None:
         """Compile the kernels: in C all at once, in CUDA those that one batch needs."""
         if self.backend == "compiled":
-            short = replace(self, iterations=(1,), noise_stds=())
+            short = replace(self, iterations=(1,), noise_stds=(), predictive_variances=())
             fit_first_rows(short, problem, self.batch_size)
 
     @torch.no_grad()
@@ -198,15 +218,64 @@ class MessagePassing(Stacked):
         require_unaugmented(problems, self)
         if self.noise_stds and problems[0].likelihood == Gaussian(None):
             return self._with_chosen_noise(problems, rngs)
-        trainer = self._trainer(problems, rngs)
+        if self.predictive_variances and isinstance(problems[0].likelihood, Categorical):
+            return self._with_chosen_predictive_variance(problems, rngs)
+        if not isinstance(self.prior, InformedPrior):
+            return self._passed(problems, rngs, self.prior)
+        pairs = [self.prior.parts(*each) for each in zip(problems, rngs, strict=True)]
+        sources, own = zip(*pairs, strict=True)
+        return self.fit_informed(own, sources, rngs)
+
+    @torch.no_grad()
+    def fit_informed(
+        self,
+        problems: Sequence[Problem],
+        sources: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem, with prior means by the rows of its source."""
+        assert isinstance(self.prior, InformedPrior)
+        with torch.enable_grad():
+            priors = self.prior.means(sources, rngs)
+        known = [(k, prior) for k, prior in enumerate(priors) if isinstance(prior, KnownMeans)]
+        results: list[Posterior | InferenceDiverged] = [
+            prior for prior in priors if isinstance(prior, InferenceDiverged)
+        ]
+        if not known:
+            return results
+        passed = self._passed(
+            [problems[k] for k, _ in known],
+            [rngs[k] for k, _ in known],
+            joined([prior for _, prior in known]),
+            1.0 if self.prior.rows == "shared" and problems[0] is sources[0] else 0.0,
+        )
+        by_member = dict(zip((k for k, _ in known), passed, strict=True))
+        failed = iter(results)
+        return [by_member[k] if k in by_member else next(failed) for k in range(len(problems))]
+
+    def _passed(
+        self,
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
+        prior: SpectralPrior | KnownMeans,
+        rows_shared: float | None = None,
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the posterior of each problem under a prior."""
+        trainer = self._trainer(problems, rngs, prior)
         epochs = len(self.iterations)
         for epoch in checkpoint.epochs(epochs, trainer, *rngs):
             loss = trainer.epoch(epoch + 1, self.iterations[epoch], rngs)
             progress.report(epoch + 1, epochs, loss)
         trainer.drop_hopeless()
-        return [self._posterior(trainer, problem, k) for k, problem in enumerate(problems)]
+        shared = {} if rows_shared is None else {"prior_rows_shared": rows_shared}
+        return [self._posterior(trainer, problem, k, shared) for k, problem in enumerate(problems)]
 
-    def _trainer(self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]) -> Trainer:
+    def _trainer(
+        self,
+        problems: Sequence[Problem],
+        rngs: Sequence[torch.Generator],
+        prior: SpectralPrior | KnownMeans,
+    ) -> Trainer:
         """Return the members before their first epoch, each with its rows in random batches."""
         first = problems[0]
         rows = Rows(problems)
@@ -218,11 +287,10 @@ class MessagePassing(Stacked):
         if self.schedule.joint_precisions and accuracy.cavity == "by_fan_in":
             accuracy = replace(accuracy, cavity="row")
         network = Network(first.architecture, first.input_shape, kernels, accuracy)
-        prior = self.prior.draw(network.weighted, rngs, rows.inputs)
         return Trainer(
             network,
             self._head(problems, rows.inputs),
-            prior,
+            prior.draw(network.weighted, rngs, rows.inputs),
             rows.inputs,
             rows.targets,
             rows.first + order,
@@ -250,7 +318,7 @@ class MessagePassing(Stacked):
         return Regression(None, gamma.expand(len(problems), outputs, 2).clone())
 
     def _posterior(
-        self, trainer: Trainer, problem: Problem, member: int
+        self, trainer: Trainer, problem: Problem, member: int, shared: Mapping[str, float]
     ) -> MessagePassingPosterior | InferenceDiverged:
         index = torch.tensor([member], device=trainer.inputs.device)
         weights = tuple(layer.of_members(index) for layer in trainer.marginal)
@@ -267,7 +335,7 @@ class MessagePassing(Stacked):
             None if trainer.noise is None else trainer.noise[index],
             self.backend,
             self.predictive_draws,
-            trainer.diagnostics(member) | known_noise,
+            trainer.diagnostics(member) | known_noise | shared,
         )
 
     def _with_chosen_noise(
@@ -301,10 +369,31 @@ class MessagePassing(Stacked):
             for outcome, usable in zip(outcomes, scores.isfinite().any(1).tolist(), strict=True)
         ]
 
+    def _with_chosen_predictive_variance(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return fits that predict with the variance that a fifth of the training rows prefers."""
+        plain = replace(self, predictive_variances=())
+        parts = [
+            held_out(problem.train, HELD_OUT, rng)
+            for problem, rng in zip(problems, rngs, strict=True)
+        ]
+        trials = [
+            replace(problem, train=rest) for problem, (rest, _) in zip(problems, parts, strict=True)
+        ]
+        with progress.part(0, 2):
+            fitted = plain._side_by_side(trials, [spawn(rng, 1)[0] for rng in rngs])
+        with progress.part(1, 2):
+            outcomes = plain._side_by_side(problems, rngs)
+        return [
+            _predicting_best(fit, outcome, validation, self.predictive_variances)
+            for fit, outcome, (_, validation) in zip(fitted, outcomes, parts, strict=True)
+        ]
+
     def _side_by_side(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the fit of each problem, whose known noise may differ."""
+        """Return the fit of each problem, whose known noise may differ; images one by one."""
         if not convolves(problems[0].architecture):
             return self.fit_stack(problems, rngs)
         return [
@@ -318,6 +407,23 @@ class MessagePassing(Stacked):
     ) -> list[Posterior | InferenceDiverged]:
         with progress.part(number, count):
             return self.fit_stack([problem], [rng])
+
+
+def _predicting_best(
+    trial: Posterior | InferenceDiverged,
+    outcome: Posterior | InferenceDiverged,
+    validation: Split,
+    variances: Sequence[float],
+) -> Posterior | InferenceDiverged:
+    """Return the outcome with the variance by which the trial predicts other rows best."""
+    if isinstance(outcome, InferenceDiverged):
+        return outcome
+    if isinstance(trial, InferenceDiverged):
+        return InferenceDiverged(f"without a fifth of the rows: {trial}")
+    assert isinstance(trial, MessagePassingPosterior)
+    assert isinstance(outcome, MessagePassingPosterior)
+    scores = [_score(trial.predicting_with(variance), validation) for variance in variances]
+    return outcome.predicting_with(variances[scores.index(max(scores))])
 
 
 def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float:

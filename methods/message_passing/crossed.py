@@ -1,0 +1,70 @@
+"""Two fits of messages, each with prior means from the other half of the rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.ensemble import EnsemblePosterior
+from bnnbench.methods.fitting.batched import Batched
+from bnnbench.methods.fitting.network_posterior import convolves
+from bnnbench.methods.fitting.randomness import spawn
+from bnnbench.methods.message_passing.informed import InformedPrior, halves
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.tuning.space import Space, compose
+
+
+@dataclass(frozen=True)
+class CrossFitted(Batched):
+    """The equal mixture of two fits by message passing, of both halves of the rows.
+
+    Each is an approximate posterior of its own half under a prior from the other one.
+    """
+
+    method: MessagePassing = field(default_factory=lambda: MessagePassing(prior=InformedPrior()))
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.method.prior, InformedPrior):
+            raise ValueError(
+                "CrossFitted needs MessagePassing(prior=InformedPrior(...)), whose means come from "
+                f"a fit; got {self.method.prior}"
+            )
+
+    @property
+    def space(self) -> Space:
+        """The search space of the method."""
+        return compose("method", self.method.space)
+
+    def fit_many(
+        self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return the mixture of each problem, or the failure of one of its halves."""
+        pairs = [halves(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
+        streams = [spawn(rng, 2) for rng in rngs]
+        fitted = [
+            self._of_halves([pair[::step] for pair in pairs], [both[k] for both in streams])
+            for k, step in enumerate((1, -1))
+        ]
+        return [_mixture(*both) for both in zip(*fitted, strict=True)]
+
+    def _of_halves(
+        self, pairs: Sequence[tuple[Problem, Problem]], rngs: Sequence[torch.Generator]
+    ) -> list[Posterior | InferenceDiverged]:
+        """Return fits to the second of each pair, with means by the first; images one by one."""
+        at_once = 1 if convolves(pairs[0][0].architecture) else len(pairs)
+        fitted: list[Posterior | InferenceDiverged] = []
+        for start in range(0, len(pairs), at_once):
+            part = slice(start, start + at_once)
+            sources, own = zip(*pairs[part], strict=True)
+            fitted += self.method.fit_informed(own, sources, rngs[part])
+        return fitted
+
+
+def _mixture(*halves: Posterior | InferenceDiverged) -> Posterior | InferenceDiverged:
+    members: list[Posterior] = []
+    for half in halves:
+        if isinstance(half, InferenceDiverged):
+            return half
+        members.append(half)
+    return EnsemblePosterior(tuple(members))

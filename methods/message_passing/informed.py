@@ -1,0 +1,129 @@
+"""Priors whose means are the weights of a short fit by gradients.
+
+With random prior means the messages of the first visits hardly tell units apart. Means found by
+gradients put the fit near one mode. Where they come from the rows that messages see, too, those
+rows count twice, so that the result is empirical Bayes and no posterior: its variances are too
+small by an unknown amount.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.fitting.randomness import spawn
+from bnnbench.methods.fitting.settings import require_choice, require_positive
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.priors import SpectralPrior
+from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.tuning.fits import fit_all
+
+if TYPE_CHECKING:
+    from bnnbench.methods.message_passing.layers.weighted import WeightedLayer, Weights
+
+Rows = Literal["shared", "half"]
+MEANS = AdamW(learning_rate=1e-2, weight_decay=1e-1, epochs=6, batch_size=64)
+
+
+@dataclass(frozen=True)
+class InformedPrior:
+    """Prior means are the weights of a point estimate; variances are those of a spectral prior."""
+
+    training: AdamW | Sgd = MEANS
+    scale: float = 1.0
+    """A factor of all variances. The better the point estimate fits, the larger it should be."""
+    rows: Rows = "shared"
+    """shared: both fits see all rows. half: the point estimate sees one half of them, messages the
+    other."""
+    base: SpectralPrior = field(default_factory=SpectralPrior)
+    """The source of the variances; its means are not used."""
+
+    def __post_init__(self) -> None:
+        require_positive(self, "scale")
+        require_choice(self, "rows", get_args(Rows))
+
+    def parts(self, problem: Problem, rng: Generator) -> tuple[Problem, Problem]:
+        """Return the problem of the point estimate and that of the messages."""
+        return (problem, problem) if self.rows == "shared" else halves(problem, rng)
+
+    def means(
+        self, problems: Sequence[Problem], rngs: Sequence[Generator]
+    ) -> "list[KnownMeans | InferenceDiverged]":
+        """Return the prior of each problem, drawn with a child of its stream."""
+        streams = [spawn(rng, 1)[0] for rng in rngs]
+        fitted = fit_all([self.training] * len(problems), problems, streams).results
+        return [
+            InferenceDiverged(f"prior means: {fit}")
+            if isinstance(fit, InferenceDiverged)
+            else KnownMeans((_weights(fit),), self)
+            for fit in fitted
+        ]
+
+
+@dataclass(frozen=True)
+class KnownMeans:
+    """The prior of some members, given their means."""
+
+    vectors: tuple[Float[Tensor, " parameters"], ...]
+    """One for each member: layers in order, weights before biases."""
+    prior: InformedPrior
+
+    def draw(
+        self, layers: "Sequence[WeightedLayer]", rngs: Sequence[Generator], inputs: Tensor
+    ) -> "list[Weights]":
+        """Return the prior of every layer; nothing is drawn."""
+        drawn = replace(self.prior.base, means="normal").draw(layers, _spare(rngs), inputs)
+        vectors = torch.stack(self.vectors).to(inputs)
+        found, start = [], 0
+        for weights in drawn:
+            parts = []
+            for part in weights.parts():
+                stop = start + part.rho[0].numel()
+                mean = vectors[:, start:stop].view(part.shape)
+                parts.append(Gaussian.of(mean, self.prior.scale * part.variance))
+                start = stop
+            found.append(type(weights)(*parts, *[None] * (2 - len(parts))))
+        if start != vectors.shape[1]:
+            raise Unsupported(
+                f"InformedPrior needed dense or convolutional layers with {start} weights in all; "
+                f"got a network with {vectors.shape[1]}"
+            )
+        return found
+
+
+def joined(priors: Sequence[KnownMeans]) -> KnownMeans:
+    """Return the prior of all members together."""
+    return KnownMeans(tuple(v for prior in priors for v in prior.vectors), priors[0].prior)
+
+
+def halves(problem: Problem, rng: Generator) -> tuple[Problem, Problem]:
+    """Return two problems with disjoint halves of the rows, the second the larger by at most one.
+
+    Raises `Unsupported` for a single row.
+    """
+    train = problem.train
+    if len(train) < 2:
+        raise Unsupported(f"needed at least 2 training rows, to halve them; got {len(train)}")
+    (child,) = spawn(rng, 1)
+    order = torch.randperm(len(train), generator=child, device=child.device)
+    order = order.to(train.inputs.device)
+    cut = len(train) // 2
+    return tuple(  # pyright: ignore[reportReturnType]
+        replace(problem, train=train.rows(rows)) for rows in (order[:cut], order[cut:])
+    )
+
+
+def _weights(posterior: object) -> Float[Tensor, " parameters"]:
+    assert isinstance(posterior, NetworkPosterior)
+    return posterior.weights[0]
+
+
+def _spare(rngs: Sequence[Generator]) -> list[Generator]:
+    """Return streams whose numbers nobody uses, so that those of members stay where they are."""
+    return [torch.Generator(rng.device).manual_seed(0) for rng in rngs]

@@ -1,0 +1,75 @@
+"""Profile disjoint: ten training sets without a common image, every method tuned by one budget."""
+
+from dataclasses import replace
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
+from bnnbench.datasets.conditions.rotated import Rotated
+from bnnbench.datasets.cuts.disjoint import Disjoint
+from bnnbench.datasets.cuts.limited import Limited
+from bnnbench.datasets.official.fashion_mnist import FashionMnist
+from bnnbench.datasets.official.mnist import Mnist
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.laplace.kfac import Kfac
+from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.laplace.structures import Full
+from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.message_passing.crossed import CrossFitted
+from bnnbench.methods.message_passing.informed import InformedPrior
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled
+from bnnbench.methods.post_hoc.tempered import Tempered
+from bnnbench.methods.tuning.method import Tuned
+from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
+from bnnbench.suites.engine.declare.case import Case
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
+from bnnbench.suites.mnist.settings import ADAMW, MLP, MP
+from bnnbench.suites.mnist.training_sizes import IVON, METHODS
+
+# Eight settings at a quarter of the longest fit, the best four at half of it, the best two whole.
+# Methods without a length have eight settings. One temperature on held-out images for every method.
+HALVED = Tuned(trials=8, blocks=1, lengths=(10, 20, 40), noise="held_out", halving=True)
+INFORMED = MessagePassing(
+    iterations=(1, 1, 2, 2),
+    schedule=Coupled(64),
+    prior=InformedPrior(),
+    predictive_variance=1.0,
+)
+
+DISJOINT = Suite(
+    name="mnist",
+    title="MNIST from ten disjoint training sets: every method tuned and tempered alike",
+    profile="disjoint",
+    cases=tuple(
+        Case(
+            Disjoint(Mnist(), train=size),
+            MLP,
+            f"mnist-{size}-disjoint",
+            f"MNIST, ten disjoint sets of {size:,} images",
+        )
+        for size in (640, 1280, 320, 2560)
+    ),
+    methods={
+        "Class frequency": Marginal(),
+        "MP informed x3": replace(HALVED, method=Ensemble(3, INFORMED)),
+        "Ensemble of 8": replace(HALVED, method=Ensemble(8, ADAMW)),
+        "AdamW": replace(HALVED, method=ADAMW),
+        "MP informed": replace(HALVED, method=INFORMED),
+        "MP cross-fitted": replace(HALVED, method=CrossFitted(INFORMED)),
+        "MP": Tempered(MP),
+        "MC dropout": replace(HALVED, method=METHODS["MC dropout"]),
+        "MC dropout x4": replace(HALVED, method=Ensemble(4, METHODS["MC dropout"])),
+        "IVON": replace(HALVED, method=IVON),
+        "MFVI": replace(HALVED, method=METHODS["MFVI"]),
+        "KFAC": replace(HALVED, method=Laplace(ADAMW, Kfac(), (300.0,), "mc", draws=32)),
+        "Laplace last layer": replace(HALVED, method=Laplace(ADAMW, Full("last"))),
+    },
+    evaluations=(
+        Evaluation(Clean(), CLASSIFICATION),
+        Evaluation(Rotated(30), CLASSIFICATION),
+        Evaluation(Rotated(60), CLASSIFICATION),
+        Evaluation(OutOfDistribution(Limited(FashionMnist(), test=2000)), OUT_OF_DISTRIBUTION),
+    ),
+    folds=10,
+    fitted_together=10,
+)
