@@ -27,7 +27,12 @@ from bnnbench.methods.message_passing.gaussian import Gaussian as Message
 from bnnbench.methods.message_passing.heads import Classification, Head, Noise, Regression
 from bnnbench.methods.message_passing.informed import InformedPrior, KnownMeans, joined
 from bnnbench.methods.message_passing.layers.weighted import Weights
-from bnnbench.methods.message_passing.network import MessageAccuracy, Network, all_proper
+from bnnbench.methods.message_passing.network import (
+    MaxPooling,
+    MessageAccuracy,
+    Network,
+    all_proper,
+)
 from bnnbench.methods.message_passing.priors import SpectralPrior
 from bnnbench.methods.message_passing.schedule import Coupled, Schedule, Sequential, ramp
 from bnnbench.methods.message_passing.state import Storage
@@ -69,6 +74,7 @@ class MessagePassingPosterior:
     learned: Noise | None
     backend: Backend
     draws: int
+    max_pool: MaxPooling
     diagnostics: Mapping[str, float]
 
     def predicting_with(self, variance: float) -> "MessagePassingPosterior":
@@ -87,7 +93,8 @@ class MessagePassingPosterior:
 
     def _analytic(self, inputs: Tensor) -> Predictive:
         device = inputs.device
-        network = Network(self.architecture, self.input_shape, kernels_for(self.backend, device))
+        kernels = kernels_for(self.backend, device)
+        network = Network(self.architecture, self.input_shape, kernels, max_pool=self.max_pool)
         network.start_from(self.weights)
         dtype = self.weights[0].weight.rho.dtype
         z = [network.predict(points.to(dtype)[None]) for points in inputs.split(POINTS_AT_ONCE)]
@@ -142,6 +149,8 @@ class MessagePassing(Stacked):
     """The variance that replaces `argmax_variance` in predictions; None: the same, as published."""
     predictive_variances: Sequence[float] = field(default=(), metadata={"later": True})
     """Candidates, of which the best on a fifth of the training rows predicts after a fit to all."""
+    max_pool: MaxPooling = field(default="published", metadata={"later": True})
+    """clark: the moments of a maximum, and a linear message back (factors/clark_pool.py)."""
     noise_stds: Sequence[float] = ()
     """Candidates in standardised target units; empty: the Gamma."""
     noise_shape: float = 6.0
@@ -167,6 +176,7 @@ class MessagePassing(Stacked):
         require_count(self, "predictive_draws", least=0)
         require_choice(self, "head", ("argmax", "softmax"))
         require_choice(self, "class_probabilities", ("pairs", "largest"))
+        require_choice(self, "max_pool", get_args(MaxPooling))
         require_choice(self, "storage", ("as_data", *DTYPES))
         require_choice(self, "backend", get_args(Backend))
         require_positive(self, "argmax_variance", "noise_rate", "noise_shape")
@@ -286,7 +296,7 @@ class MessagePassing(Stacked):
         accuracy = self.accuracy
         if self.schedule.joint_precisions and accuracy.cavity == "by_fan_in":
             accuracy = replace(accuracy, cavity="row")
-        network = Network(first.architecture, first.input_shape, kernels, accuracy)
+        network = Network(first.architecture, first.input_shape, kernels, accuracy, self.max_pool)
         return Trainer(
             network,
             self._head(problems, rows.inputs),
@@ -335,6 +345,7 @@ class MessagePassing(Stacked):
             None if trainer.noise is None else trainer.noise[index],
             self.backend,
             self.predictive_draws,
+            self.max_pool,
             trainer.diagnostics(member) | known_noise | shared,
         )
 

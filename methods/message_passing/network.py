@@ -17,7 +17,7 @@ from bnnbench.methods.message_passing.layers.base import Layer, Visit
 from bnnbench.methods.message_passing.layers.elementwise import Activation, Flatten, MaxPool
 from bnnbench.methods.message_passing.layers.first import FirstLayer, FirstLayerOfExamples
 from bnnbench.methods.message_passing.layers.later import LaterLayer
-from bnnbench.methods.message_passing.layers.pooling import AveragePool
+from bnnbench.methods.message_passing.layers.pooling import AveragePool, ClarkMaxPool
 from bnnbench.methods.message_passing.layers.residual import Residual
 from bnnbench.methods.message_passing.layers.weighted import WeightedLayer, Weights
 from bnnbench.methods.message_passing.maps.base import Dense
@@ -26,6 +26,8 @@ from bnnbench.methods.message_passing.maps.sums import Order
 from bnnbench.methods.networks import architectures
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.shapes import output_shape
+
+MaxPooling = Literal["published", "clark"]
 
 LARGE_FAN_IN = 64
 """From this fan-in on, a message's own share of a pre-activation's variance is neglected."""
@@ -66,8 +68,9 @@ class Network:
         input_shape: tuple[int, ...],
         kernels: ModuleType,
         accuracy: MessageAccuracy = MessageAccuracy(),
+        max_pool: MaxPooling = "published",
     ) -> None:
-        self.kernels, self.accuracy = kernels, accuracy
+        self.kernels, self.accuracy, self.max_pool = kernels, accuracy, max_pool
         self.weighted: list[WeightedLayer] = []
         self.layers = self._layers(architecture, input_shape, observed=True)
         if not self.weighted:
@@ -98,6 +101,8 @@ class Network:
                 return Activation(slope, self.kernels)
             case architectures.ReLU():
                 return Activation(0.0, self.kernels)
+            case architectures.MaxPool2d(size) if self.max_pool == "clark":
+                return ClarkMaxPool(size)
             case architectures.MaxPool2d(size):
                 return MaxPool(size, self.kernels)
             case architectures.AvgPool2d(size):

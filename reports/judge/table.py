@@ -95,6 +95,8 @@ class Table:
     unsteady: tuple[str, ...] = ()
     """Methods whose predictions of a row depend on the other rows, or on the call; a line for
     each."""
+    rows_counted_twice: tuple[str, ...] = ()
+    """Methods whose prior comes from the rows that they were fitted to."""
     unanswered: tuple[str, ...] = ()
     """The reasons why a completed method is "not scored" by a metric, a line for each."""
 

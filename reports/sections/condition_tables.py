@@ -16,6 +16,7 @@ from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Column, Entry, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
+from bnnbench.suites.engine.store.record import Record
 
 
 def condition_table(
@@ -97,7 +98,15 @@ def overview(
     after = f", {min(rounds)}" if rounds and first.kind == "score" else ""
     unsteady = dict.fromkeys(line for _, table, _ in picked for line in table.unsteady)
     title = first.heading + after
-    return Table(title, tuple(columns), tuple(rows), origin, unsteady=tuple(unsteady))
+    twice = dict.fromkeys(m for _, table, _ in picked for m in table.rows_counted_twice)
+    return Table(
+        title,
+        tuple(columns),
+        tuple(rows),
+        origin,
+        unsteady=tuple(unsteady),
+        rows_counted_twice=tuple(twice),
+    )
 
 
 def table_of(
@@ -116,7 +125,20 @@ def table_of(
         rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed, asked))
     columns = tuple(column for column, _ in pairs)
     own_networks = tuple(f"{m} ({networks[m]})" for m in methods if m in networks)
-    return Table(title, columns, tuple(rows), origin, own_networks, unsteady_lines(benchmark))
+    return Table(
+        title,
+        columns,
+        tuple(rows),
+        origin,
+        own_networks,
+        unsteady_lines(benchmark),
+        tuple(m for m in methods if counts_rows_twice(benchmark.runs.get(m, ()))),
+    )
+
+
+def counts_rows_twice(runs: Sequence[Record]) -> bool:
+    """Return whether some run says that its prior comes from the rows that it was fitted to."""
+    return any(run.diagnostics.get("prior_rows_shared", 0.0) > 0 for run in runs)
 
 
 def unsteady_lines(benchmark: Benchmark) -> tuple[str, ...]:

@@ -158,6 +158,11 @@ def _notes(table: Table) -> list[str]:
     notes += [f"† Runs that did not converge: {'; '.join(lines)}."] if lines else []
     if table.unsteady:
         notes.append(f"Not predicted row by row: {'; '.join(table.unsteady)}.")
+    if table.rows_counted_twice:
+        notes.append(
+            "Prior means by the rows that were fitted, which so count twice (empirical Bayes, no "
+            f"posterior): {'; '.join(table.rows_counted_twice)}."
+        )
     if table.own_networks:
         notes.append(f"Networks of their own: {'; '.join(table.own_networks)}.")
     return notes + [f"Not scored: {line}." for line in table.unanswered]

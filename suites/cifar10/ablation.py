@@ -26,6 +26,7 @@ ABLATION = replace(
     methods={
         "MP": MP,
         "MP (published)": replace(PUBLISHED_MP, iterations=(1,) * 6),
+        "MP maxima by moments": replace(MP, max_pool="clark"),
         "MP published prior": replace(MP, prior=SpectralPrior()),
         "MP corrected prior": replace(MP, prior=SpectralPrior("corrected", mean_scale=1.5)),
         "MP target variance 0.1": replace(MP, target_variance=0.1),
