@@ -9,7 +9,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.nn import functional
 
-from bnnbench.datasets.base import Gaussian
+from bnnbench.datasets.base import Categorical, Gaussian
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.checkpoints.parts import Attributes, Part
@@ -30,6 +30,11 @@ Schedule = Literal["constant", "cosine", "exponential", "steps"]
 """Decay of the learning rate from its peak, epoch by epoch: none, half a cosine to 0, a factor of
 0.96 each, or a factor of 0.1 after half and again after three quarters of the epochs.
 """
+
+
+HOPELESS = 30.0
+"""A classifier whose training loss ends at this many times that of equal probabilities has
+diverged, though its numbers are finite."""
 
 
 class ObservationNoise:
@@ -95,6 +100,8 @@ class Stack:
             self.weights, [problem.train.inputs for problem in problems]
         )
         self.batches = Minibatches(problems, rngs, batch_size)
+        self.log_loss = self.weights.new_zeros(len(self.weights))
+        """Of a classifier: the sum of each member's batch losses in its latest epoch, in nats."""
         self.noise = (
             ObservationNoise(first.likelihood, self.batches, self.weights)
             if isinstance(first.likelihood, Gaussian) and not self.heteroscedastic
@@ -127,7 +134,9 @@ class Stack:
                 reduction="none",
                 label_smoothing=self.label_smoothing,
             )
-            return flat.view(targets.shape).mean(1)
+            losses = flat.view(targets.shape).mean(1)
+            self.log_loss[: len(inputs)] += losses.detach()
+            return losses
         mean_squares = (outputs - targets).square().flatten(1).mean(1)
         self.noise.update(mean_squares.detach(), targets.shape[1])
         variance = self.noise.variance[: len(inputs)]
@@ -167,6 +176,7 @@ class Stack:
             if isinstance(optimiser, Moves):
                 optimiser.begin_epoch(factors)
             total = self.weights.new_zeros(members)
+            self.log_loss[:members] = 0.0
             for inputs, targets in self.batches.epoch(members):
                 total += step(inputs, targets)
                 self.steps += 1
@@ -184,7 +194,7 @@ class Stack:
         """Return the remaining epochs, with checkpoints where all changing parts are known."""
         if changing is None and (optimiser is None or after_epoch):
             return range(epochs)
-        parts: list[Part] = [self.weights, self.buffers, *self.streams.distinct]
+        parts: list[Part] = [self.weights, self.buffers, self.log_loss, *self.streams.distinct]
         parts += [Attributes(self, "steps")]
         parts += [self.noise.variance] if self.noise else []
         if isinstance(optimiser, Moves):
@@ -210,17 +220,26 @@ class Stack:
         posteriors: Sequence[Posterior | InferenceDiverged],
         *states: Float[Tensor, "members numbers"],
     ) -> list[Posterior | InferenceDiverged]:
-        """Return the posteriors, but `InferenceDiverged` for members that are not finite.
+        """Return the posteriors, but `InferenceDiverged` for members that are astray.
 
-        `states` are the tensors of a member besides weights, batch statistics and noise.
+        These are not finite, or classify the rows of their latest epoch far worse than by knowing
+        nothing. `states` are the tensors of a member besides weights, batch statistics and noise.
         """
         tensors = [self.weights, self.buffers, *states]
         if self.noise:
             tensors.append(self.noise.variance[:, None])
         finite = torch.cat(tensors, dim=1).isfinite().all(dim=1).tolist()
+        limit = math.inf
+        if isinstance(self.likelihood, Categorical):
+            limit = HOPELESS * math.log(self.likelihood.classes) * len(self.batches)
+        hopeless = (self.log_loss > limit).tolist()
         return [
-            posterior if sound else InferenceDiverged("the fit is no longer of finite numbers")
-            for posterior, sound in zip(posteriors, finite, strict=True)
+            InferenceDiverged("the fit is no longer of finite numbers")
+            if not sound
+            else InferenceDiverged(f"training ended {HOPELESS:.0f} times worse than by chance")
+            if lost
+            else posterior
+            for posterior, sound, lost in zip(posteriors, finite, hopeless, strict=True)
         ]
 
 

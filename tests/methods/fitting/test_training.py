@@ -162,3 +162,13 @@ def test_steps_fall_to_a_tenth_at_half_and_at_three_quarters_of_the_epochs():
 
     factors = [learning_rate_factor("steps", epoch, 200) for epoch in range(200)]
     assert factors == pytest.approx([1.0] * 100 + [0.1] * 50 + [0.01] * 50)
+
+
+def test_a_classifier_that_ends_far_worse_than_by_chance_has_diverged():
+    """Of two members side by side the second steps too far; both stay finite."""
+    problems = [classification(seed) for seed in (0, 1)]
+    variants = [Sgd(0.01, epochs=3, schedule="constant"), Sgd(300.0, epochs=3, schedule="constant")]
+    sound, wild = Sgd.fit_side_by_side(variants, problems, [stream(0), stream(1)])
+    assert not isinstance(sound, InferenceDiverged)
+    assert isinstance(wild, InferenceDiverged)
+    assert str(wild) == "training ended 30 times worse than by chance"
