@@ -30,6 +30,7 @@ KINDS: Mapping[str, str] = {
     "deduplicated": "bnnbench.datasets.cuts.deduplicated:Deduplicated",
     "gap": "bnnbench.datasets.cuts.gap:Gap",
     "held_out": "bnnbench.datasets.cuts.held_out:HeldOut",
+    "known_noise": "bnnbench.datasets.cuts.known_noise:KnownNoise",
     "limited": "bnnbench.datasets.cuts.limited:Limited",
     "active_pool": "bnnbench.datasets.cuts.pool:ActivePool",
     "signed": "bnnbench.datasets.cuts.signed:Signed",
