@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-from bnnbench.datasets.base import Dataset, Gaussian
+from bnnbench.datasets.base import Dataset, Gaussian, Table
 from bnnbench.datasets.cuts.derived import Derived, require_table
 from bnnbench.datasets.reading.cache import cached
 
@@ -21,6 +21,11 @@ class KnownNoise(Derived):
         require_table(self.source)
         if not (math.isfinite(self.noise_std) and self.noise_std > 0):
             raise ValueError(f"needed a noise_std above 0; got {self.noise_std}")
+
+    def table(self, fold: int) -> Table:
+        """Return the source's rows; their noise is in original units of the target."""
+        table = self._table_source.table(fold)
+        return replace(table, noise_std=self.noise_std * float(table.train_targets.std()))
 
     @cached(4)
     def load(self, fold: int) -> Dataset:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Int, UInt8
 
 from bnnbench.datasets.references.errors import Refused
 
@@ -13,7 +13,8 @@ LARGEST_CODE = 65_535
 LEAST_DRAWS = 400
 KEPT_DRAWS = 1000
 """Number of draws that are kept, evenly of all chains."""
-ARRAYS = ("codes", "low", "high", "chain", "noise_std")
+GROUPS, GROUP_SIZE, DIRECTIONS = 100, 5, 64
+ARRAYS = ("codes", "low", "high", "chain", "noise_std", "groups", "directions")
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,10 @@ class FunctionDraws:
     f: Float[np.ndarray, "draws points"]
     chain: UInt8[np.ndarray, " draws"]
     noise_std: float
+    groups: Int[np.ndarray, "groups size"]
+    """Test rows that joint scores take together, drawn once."""
+    directions: Float[np.ndarray, "directions points"]
+    """Unit vectors along which whole functions are compared, drawn once."""
 
     @property
     def by_chain(self) -> Float[np.ndarray, "chains draws_of_one points"]:
@@ -41,16 +46,24 @@ def thinned(
 ) -> FunctionDraws:
     """Return `keep` draws, evenly of all chains and of every chain's iterations.
 
+    Groups of test rows and directions are drawn by a seed, and kept with the draws.
+
     Raises ValueError where chains cannot give equally many.
     """
-    chains, count = f.shape[:2]
+    chains, count, points = f.shape
     each = keep // chains
     if keep % chains or each > count:
         raise ValueError(f"needed {keep} draws, equally many of {chains} chains of {count}")
     step = count // each
     kept_iterations = step * np.arange(1, each + 1) - 1
     chain = np.repeat(np.arange(chains, dtype=np.uint8), each)
-    return FunctionDraws(f[:, kept_iterations].reshape(keep, -1), chain, noise_std)
+    rng = np.random.default_rng(0)
+    size = min(GROUP_SIZE, points)
+    groups = np.stack([rng.choice(points, size, replace=False) for _ in range(GROUPS)])
+    directions = rng.normal(size=(DIRECTIONS, points))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    kept = f[:, kept_iterations].reshape(keep, points)
+    return FunctionDraws(kept, chain, noise_std, groups, directions.astype(np.float32))
 
 
 def pack(draws: FunctionDraws) -> bytes:
@@ -59,8 +72,16 @@ def pack(draws: FunctionDraws) -> bytes:
     low, high = draws.f.min(0), draws.f.max(0)
     codes = np.rint((draws.f - low) / (high - low) * LARGEST_CODE).astype(np.uint16)
     buffer = io.BytesIO()
-    arrays = {"codes": codes, "low": low, "high": high, "chain": draws.chain}
-    np.savez_compressed(buffer, **arrays, noise_std=np.array([draws.noise_std]))
+    arrays = {
+        "codes": codes,
+        "low": low,
+        "high": high,
+        "chain": draws.chain,
+        "noise_std": np.array([draws.noise_std]),
+        "groups": draws.groups.astype(np.uint16),
+        "directions": draws.directions.astype(np.float32),
+    }
+    np.savez_compressed(buffer, **arrays)
     return buffer.getvalue()
 
 
@@ -78,7 +99,13 @@ def unpack(content: bytes) -> FunctionDraws:
     low, high = arrays["low"], arrays["high"]
     f = decoded(arrays["codes"], low, high)
     _check(f)
-    return FunctionDraws(f, arrays["chain"], float(arrays["noise_std"][0]))
+    return FunctionDraws(
+        f,
+        arrays["chain"],
+        float(arrays["noise_std"][0]),
+        arrays["groups"].astype(np.int64),
+        arrays["directions"],
+    )
 
 
 def decoded(codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -99,10 +126,20 @@ def _check_arrays(arrays: Mapping[str, np.ndarray]) -> None:
         array = arrays[name]
         if array.shape != shape or array.dtype != np.float64:
             raise Refused(f"draws.npz, {name}: needed float64 of shape {shape}; got {array.shape}")
+        if not np.isfinite(array).all():
+            raise Refused(f"draws.npz, {name}: its values are not finite")
     if chain.shape != codes.shape[:1] or chain.dtype != np.uint8:
         raise Refused(f"draws.npz, chain: needed uint8 of {len(codes)} draws; got {chain.shape}")
-    if not (np.isfinite(arrays["noise_std"]).all() and arrays["noise_std"][0] > 0):
+    if not arrays["noise_std"][0] > 0:
         raise Refused(f"draws.npz, noise_std: needed a number above 0; got {arrays['noise_std']}")
+    groups, directions = arrays["groups"], arrays["directions"]
+    if groups.dtype != np.uint16 or groups.ndim != 2 or (groups >= codes.shape[1]).any():
+        raise Refused(f"draws.npz, groups: needed test rows 0 to {codes.shape[1] - 1}, as uint16")
+    if directions.dtype != np.float32 or directions.shape[1:] != codes.shape[1:]:
+        raise Refused(
+            f"draws.npz, directions: needed float32 vectors over {codes.shape[1]} test rows; got "
+            f"{directions.shape}"
+        )
 
 
 def _check(f: np.ndarray) -> None:
