@@ -20,17 +20,8 @@ from bnnbench.datasets.base import Dataset, DataSource, Gaussian, Split
 from bnnbench.methods.base import Problem
 from bnnbench.methods.networks.architectures import Architecture, Linear, ReLU, Tanh
 from bnnbench.methods.networks.perceptron import as_perceptron
+from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.suites.engine.declare.description import describe, digest
-
-
-@dataclass(frozen=True)
-class FixedPrecision:
-    """A prior of known precision λ, the same for all scaled weights."""
-
-    precision: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require_positive("precision", self.precision)
 
 
 @dataclass(frozen=True)
@@ -40,7 +31,8 @@ class FixedNoise:
     std: float
 
     def __post_init__(self) -> None:
-        _require_positive("noise std", self.std)
+        if not (math.isfinite(self.std) and self.std > 0):
+            raise ValueError(f"needed a noise std above 0; got {self.std}")
 
 
 @dataclass(frozen=True)
@@ -105,8 +97,3 @@ def checksum(array: Tensor) -> str:
     """Return the SHA-256 of an array's bytes as C-contiguous little-endian float64."""
     values = np.ascontiguousarray(array.cpu().numpy(), dtype="<f8")
     return hashlib.sha256(values.tobytes()).hexdigest()
-
-
-def _require_positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"needed a {name} above 0; got {value}")

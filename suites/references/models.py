@@ -7,7 +7,8 @@ from bnnbench.datasets.official.uci import Uci
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.architectures import Tanh
 from bnnbench.methods.networks.catalogue import mlp
-from bnnbench.suites.references.model import FixedNoise, FixedPrecision, Model
+from bnnbench.methods.networks.priors import FixedPrecision
+from bnnbench.suites.references.model import FixedNoise, Model
 from bnnbench.suites.references.recipe import Recipe
 
 # Masses and lengths were chosen by convergence alone, and no choice depends on a test target.

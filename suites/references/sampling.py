@@ -41,7 +41,7 @@ class Traces:
 
     @property
     def quantities(self) -> Mapping[str, Float[np.ndarray, "chains draws quantities"]]:
-        """The quantities of a certificate, none of which changes when hidden units change places."""
+        """The quantities of a certificate; none changes when hidden units change places."""
         scalars = ("loss", "sum_of_squares", "log_density")
         return {
             "f_test": self.f_test,

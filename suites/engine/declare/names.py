@@ -23,7 +23,6 @@ ENGINE: Mapping[str, str] = {
     "few_samples": "bnnbench.suites.probes.few_samples:FewSamples",
     "moment_accuracy": "bnnbench.suites.probes.moment_accuracy:MomentAccuracy",
     "reference_model": "bnnbench.suites.references.model:Model",
-    "fixed_precision": "bnnbench.suites.references.model:FixedPrecision",
     "fixed_noise": "bnnbench.suites.references.model:FixedNoise",
     "reference_recipe": "bnnbench.suites.references.recipe:Recipe",
 }

@@ -11,8 +11,9 @@ from bnnbench.datasets.references import calibration, reading
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.suites.references.certifying import certified
-from bnnbench.suites.references.model import FixedNoise, FixedPrecision, Model
+from bnnbench.suites.references.model import FixedNoise, Model
 from bnnbench.suites.references.recipe import Recipe
 from bnnbench.suites.references.sampling import Traces
 

@@ -12,11 +12,12 @@ from bnnbench.datasets.references import calibration
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.architectures import Linear, Sigmoid, Tanh
 from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.store.rebuilding import rebuilt
 from bnnbench.suites.references.__main__ import main
 from bnnbench.suites.references.calibrating import Simulation
-from bnnbench.suites.references.model import FixedNoise, FixedPrecision, Model
+from bnnbench.suites.references.model import FixedNoise, Model
 from bnnbench.suites.references.models import RECIPES
 from bnnbench.suites.references.prior import function, log_joint
 from bnnbench.suites.references.sampling import kept_run, require_sampler, sample

@@ -73,7 +73,7 @@ def test_a_missing_key_is_named(references, edit, path):
 
 def test_a_missing_number_is_named(references, edit):
     edit(lambda stated: stated["quantities"]["loss"].pop("ess_tail"))
-    with pytest.raises(Refused, match="quantities.loss.ess_tail"):
+    with pytest.raises(Refused, match=r"quantities\.loss\.ess_tail"):
         verified(references / "known")
 
 
@@ -104,7 +104,7 @@ def test_one_byte_of_the_draws_is_noticed(references):
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    with pytest.raises(Refused, match="known: draws.npz: SHA-256"):
+    with pytest.raises(Refused, match=r"known: draws\.npz: SHA-256"):
         verified(references / "known")
 
 
