@@ -45,7 +45,8 @@ def test_a_method_that_takes_the_prior_has_its_posterior(linear, name):
     if name == "mfvi":  # has the exact means, and the variances of the diagonal of the precision
         variance = (rows.square() / precision.diagonal()).sum(1)
     found = predicted.variance[:, 0] - 0.25
-    assert (found / variance).log().abs().mean() < 0.1
+    # Without the prior the variances would be 1.6 times as large: 0.47.
+    assert (found / variance).log().abs().mean() < 0.2
 
 
 def test_pbp_knows_the_precision_to_a_thousandth(linear):
