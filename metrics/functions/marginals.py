@@ -112,7 +112,7 @@ def energy_of_draws(
     first: Float64[Tensor, "some points"], second: Float64[Tensor, "others points"]
 ) -> Points:
     r"""Return the energy distance of two empirical distributions, $2 \int (F - G)^2 dx$."""
-    ordered = [x.T.sort(1).values for x in (first, second)]
+    ordered = [x.T.contiguous().sort(1).values.contiguous() for x in (first, second)]
     x = torch.cat(ordered, 1).sort(1).values
     low = x[:, :-1].contiguous()
     cdfs = [torch.searchsorted(y, low, right=True).double() / y.shape[1] for y in ordered]
