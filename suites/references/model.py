@@ -7,16 +7,13 @@ for layers of V_l units, biases in the last column of each W_l, inputs and targe
 the training rows. This is the scale of `methods.hmc.scaled_networks`.
 """
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-from torch import Tensor
-
 from bnnbench.datasets.base import Dataset, DataSource, Gaussian, Split
+from bnnbench.datasets.references.checksums import checksums
 from bnnbench.methods.base import Problem
 from bnnbench.methods.networks.architectures import Architecture, Linear, ReLU, Tanh
 from bnnbench.methods.networks.perceptron import as_perceptron
@@ -82,18 +79,5 @@ class Model:
 
     @property
     def checksums(self) -> Mapping[str, object]:
-        """SHA-256 of the standardised arrays as little-endian float64, and their sizes."""
-        train, test = self.data.train, self.data.test
-        arrays = {
-            "train_inputs": train.inputs,
-            "train_targets": train.targets,
-            "test_inputs": test.inputs,
-        }
-        sizes = {"rows": len(train), "test_rows": len(test), "features": train.inputs.shape[1]}
-        return {name: checksum(array) for name, array in arrays.items()} | sizes
-
-
-def checksum(array: Tensor) -> str:
-    """Return the SHA-256 of an array's bytes as C-contiguous little-endian float64."""
-    values = np.ascontiguousarray(array.cpu().numpy(), dtype="<f8")
-    return hashlib.sha256(values.tobytes()).hexdigest()
+        """SHA-256 of the standardised arrays, and their sizes."""
+        return checksums(self.data)

@@ -105,6 +105,14 @@ class Reproduces:
     """False for a short profile, whose fewer or smaller runs do not compare with printed scores."""
 
 
+@dataclass(frozen=True)
+class Certified:
+    """Certified posteriors as the truth: each case is compared with the one of its own name."""
+
+    folder: str = ""
+    """Folder of references; "" for those of this project."""
+
+
 Networks = Architecture | Mapping[str, Architecture]
 """One network for all, or networks by the name of a case, with "default" for the rest."""
 
@@ -149,9 +157,9 @@ class Suite:
     """Active learning: suffix of a method's label → rule by which rows are acquired. Every method
     takes part once with each; the sources are pools.
     """
-    reference: str | None = None
-    """The label of a method that serves as the truth: the distance of every other method's
-    predictions to its predictions is a score.
+    reference: str | Certified | None = None
+    """The label of a method that serves as the truth, or certified posteriors: the distances of
+    all other predictions to it are scores.
     """
     probes: tuple[Probe, ...] = ()
     """Measurements of every posterior after its last fit, beside `evaluations`."""
