@@ -3,8 +3,9 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import read_regular, write_whole
@@ -26,7 +27,7 @@ ABOUT = """\
 make    run the sampler twice on each model; write certificate and draws if every condition is met
 verify  check files, data and draws in seconds; --rerun also runs the sampler again
 sbc     simulation-based calibration of the sampler on a family of models
-list    print certified references, and models that failed with their reasons
+list    print certified references, models that failed with their reasons, and those not made
 
 Exit codes: 0 all is sound. 1 a reference or calibration fails. 2 usage.
 """
@@ -98,7 +99,11 @@ def _make(options: argparse.Namespace) -> int:
             print(f"{name}: rejected: {'; '.join(stated['failed'])}")
             code = UNSOUND
         else:
-            reading.write(folder, stated, draws)
+            # A model that is certified at a later attempt says what failed before.
+            earlier = options.references / REJECTED / f"{name}.json"
+            before = reading.rejected(options.references).get(name, [])
+            reading.write(folder, stated | {"rejected_before": before}, draws)
+            earlier.unlink(missing_ok=True)
             print(f"{name}: certified: {_worst(stated)}")
     return code
 
@@ -156,21 +161,26 @@ def _sbc(options: argparse.Namespace) -> int:
 
 def _families() -> dict[str, Recipe]:
     """Return each family's first recipe, whose inputs its calibration uses."""
-    return {recipe.model.family: recipe for recipe in reversed(RECIPES.values())}
+    return {recipe.model.family: recipe for recipe in reversed(list(RECIPES.values()))}
 
 
 def _list(options: argparse.Namespace) -> int:
-    for name in reading.names(options.references):
+    certified_names = reading.names(options.references)
+    for name in certified_names:
         try:
             print(f"{name}: {_worst(reading.read(options.references / name).certificate)}")
         except Refused as reason:
             print(f"refused: {reason}")
-    for name, reasons in reading.rejected(options.references).items():
+    failed = reading.rejected(options.references)
+    for name, reasons in failed.items():
         print(f"{name}: rejected: {'; '.join(reasons)}")
+    for name in RECIPES:
+        if name not in (*certified_names, *failed):
+            print(f"{name}: not made")
     return SOUND
 
 
-def _worst(stated: dict) -> str:
+def _worst(stated: Mapping[str, Any]) -> str:
     """Return the worst numbers of a certificate in words."""
     quantities = stated["quantities"].values()
     return (

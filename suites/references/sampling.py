@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -124,5 +125,5 @@ def kept_run(model: Model, sampler: Hmc, seed: int, folder: Path) -> Traces:
     return traces
 
 
-def _plain(array: np.ndarray):
+def _plain(array: Any) -> Any:
     return array if array.ndim else array.item()
