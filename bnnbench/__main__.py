@@ -10,6 +10,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("bnnbench.reports.write.cli", "write the report of a folder of results"),
     "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),
     "corruptions": ("bnnbench.datasets.corruptions.__main__", "make CIFAR-10-C and CIFAR-100-C"),
+    "references": (
+        "bnnbench.suites.references.__main__",
+        "make, verify and list reference posteriors",
+    ),
     "store": ("bnnbench.suites.engine.command.stores", "check, clean, list and merge results"),
     "reproduce": ("bnnbench.suites.engine.command.reproduce", "repeat a run and compare"),
 }

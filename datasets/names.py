@@ -31,6 +31,7 @@ KINDS: Mapping[str, str] = {
     "gap": "bnnbench.datasets.cuts.gap:Gap",
     "disjoint": "bnnbench.datasets.cuts.disjoint:Disjoint",
     "held_out": "bnnbench.datasets.cuts.held_out:HeldOut",
+    "known_noise": "bnnbench.datasets.cuts.known_noise:KnownNoise",
     "limited": "bnnbench.datasets.cuts.limited:Limited",
     "active_pool": "bnnbench.datasets.cuts.pool:ActivePool",
     "signed": "bnnbench.datasets.cuts.signed:Signed",

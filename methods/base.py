@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -10,7 +10,12 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood, Split
 from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.methods.predictions.predictive import Predictive
+
+PriorUse = Literal["given", "own", "none"]
+"""`given`: the method aims at the posterior of the problem's prior, where there is one. `own`: at
+that of another prior. `none`: at no posterior, such as a point estimate or an ensemble."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +25,22 @@ class Problem:
     train: Split
     likelihood: Likelihood
     architecture: Architecture
+    prior: FixedPrecision | None = None
+    """The prior of the weights, where the posterior to aim at is stated. A method whose
+    `prior_use` is "given" takes it in place of its own settings.
+    """
 
     @property
     def input_shape(self) -> tuple[int, ...]:
         """The shape of one input: `(features,)` or `(channels, height, width)`."""
         return tuple(self.train.inputs.shape[1:])
+
+    @property
+    def prior_stds(self) -> Float[Tensor, " parameters"] | None:
+        """The prior's standard deviation of every weight; None where no prior is stated."""
+        if self.prior is None:
+            return None
+        return self.prior.stds(self.architecture, self.input_shape).to(self.train.inputs)
 
 
 @runtime_checkable
@@ -121,6 +137,14 @@ class NotDifferentiable(Unsupported):
 
 class PackageMissing(ImportError):
     """The method needs an optional package; the message names the command that installs it."""
+
+
+def prior_use(method: Method) -> PriorUse | None:
+    """Return what a method does with a problem's prior; None for a class that does not say.
+
+    A method says so by an attribute or property `prior_use` of its class.
+    """
+    return getattr(method, "prior_use", None)
 
 
 def differentiable(posterior: Posterior) -> Differentiable:

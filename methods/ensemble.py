@@ -7,6 +7,7 @@ Uncertainty Estimation using Deep Ensembles".
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -17,6 +18,7 @@ from bnnbench.methods.base import (
     BatchedMethod,
     InferenceDiverged,
     Posterior,
+    PriorUse,
     Problem,
     differentiable,
 )
@@ -67,6 +69,8 @@ class EnsemblePosterior:
 @dataclass(frozen=True)
 class Ensemble(Batched):
     """`size` fits of one method that differ in initialisation and order of the data."""
+
+    prior_use: ClassVar[PriorUse] = "none"
 
     size: int = 5
     member: BatchedMethod = field(default_factory=AdamW)

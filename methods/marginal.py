@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
-from bnnbench.methods.base import NotDifferentiable, Posterior, Problem
+from bnnbench.methods.base import NotDifferentiable, Posterior, PriorUse, Problem
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     GaussianPredictive,
@@ -52,6 +52,7 @@ class MarginalPosterior:
 class Marginal:
     """Class frequencies with Laplace's rule of succession, or the targets' mean and variance."""
 
+    prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space()
 
     def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:

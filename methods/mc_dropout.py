@@ -5,13 +5,14 @@ Source: Gal and Ghahramani (2016), "Dropout as a Bayesian Approximation".
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.point_estimate import descend
@@ -58,6 +59,8 @@ class McDropoutPosterior:
 @dataclass(frozen=True)
 class McDropout(Stacked):
     """A point estimate with dropout in front of every linear layer, in prediction too."""
+
+    prior_use: ClassVar[PriorUse] = "none"
 
     rate: float = 0.1
     draws: int = 32

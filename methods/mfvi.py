@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Variants
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
 from bnnbench.methods.fitting.optimisers import Adam, column
@@ -70,6 +70,11 @@ class Mfvi(Variants):
         require_between(self, 0.0, math.inf, "kl_weight")
         require_count(self, "draws", least=0)
 
+    @property
+    def prior_use(self) -> PriorUse:
+        """The problem's prior, unless the posterior is a cold one."""
+        return "given" if self.kl_weight == 1 else "own"
+
     @classmethod
     def fit_side_by_side(
         cls,
@@ -83,6 +88,8 @@ class Mfvi(Variants):
         mean = stack.weights
         log_std = column([math.log(v.initial_std) for v in variants], mean).expand_as(mean).clone()
         prior_std = column([variant.prior_std for variant in variants], mean)
+        if (stds := problems[0].prior_stds) is not None:
+            prior_std = stds.expand_as(mean)
         optimiser = Adam([mean, log_std], [variant.learning_rate for variant in variants])
         kl_scale = first.kl_weight / stack.batches.rows
 
@@ -115,9 +122,11 @@ class Mfvi(Variants):
 def kl_to_prior(
     mean: Float[Tensor, "members parameters"],
     std: Float[Tensor, "members parameters"],
-    prior_std: float | Float[Tensor, "members 1"],
+    prior_std: float | Float[Tensor, "members #parameters"],
 ) -> Float[Tensor, " members"]:
-    r"""Return KL[N(m, s²) || N(0, p²)] summed over weights, in nats; p may differ by member.
+    r"""Return KL[N(m, s²) || N(0, p²)] summed over weights, in nats.
+
+    p may differ by member and by weight.
 
     $$ \sum \log(p / s) + (s^2 + m^2) / (2 p^2) - 1/2 $$
     """

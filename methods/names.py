@@ -51,6 +51,7 @@ SETTINGS: Mapping[str, str] = {
     "radial_model": "bnnbench.methods.function_space.radial:Radial",
     "rank1_model": "bnnbench.methods.function_space.rank1:Rank1",
     "gp_training": "bnnbench.methods.gp.training:GpTraining",
+    "fixed_precision": "bnnbench.methods.networks.priors:FixedPrecision",
     "kfac": "bnnbench.methods.laplace.kfac:Kfac",
     "diagonal_curvature": "bnnbench.methods.laplace.structures:Diagonal",
     "full_curvature": "bnnbench.methods.laplace.structures:Full",

@@ -19,6 +19,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -29,7 +30,14 @@ from torch.nn import functional
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.base import (
+    BatchedMethod,
+    InferenceDiverged,
+    Posterior,
+    PriorUse,
+    Problem,
+    Unsupported,
+)
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior, outputs
 from bnnbench.methods.fitting.settings import require_positive
@@ -213,6 +221,8 @@ class NeuralLinear(Batched):
     Every output has noise of its own. Riquelme et al. have noise of shape and rate 6 and
     weights of precision 1/4; in standardised units that is as much noise as there is signal.
     """
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     training: BatchedMethod = field(default_factory=AdamW)
     prior_precision: float | None = None

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting import optimisers
 from bnnbench.methods.fitting.batched import Variants
 from bnnbench.methods.fitting.point_estimate import fit_point
@@ -25,6 +25,7 @@ class Sgd(Variants):
     error: otherwise steps would grow without bound as the noise is learned to be small.
     """
 
+    prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
         {"learning_rate": Log(1e-3, 1.0), "weight_decay": Log(1e-6, 1e-2)},
         length="epochs",

@@ -11,6 +11,7 @@ from bnnbench.metrics.base import Margin, Metric, value
 
 __all__ = [
     "ATTACKED",
+    "CERTIFIED",
     "CIFAR10_COSTS",
     "CLASSIFICATION",
     "DIGIT_COSTS",
@@ -439,6 +440,27 @@ DISTANCES: Mapping[str, Metric] = {metric.name: metric for metric in _DISTANCES}
 targets.
 """
 
+_CERTIFIED = (
+    Metric("kl_from_truth", _at("functions.marginals:kl_from_truth"), "nats", None),
+    Metric("w2_relative", _at("functions.marginals:w2_relative"), "reference_std", None),
+    Metric("mean_error", _at("functions.marginals:mean_error"), "reference_std", None),
+    Metric("std_ratio", _at("functions.marginals:std_ratio"), "ratio_to_reference_std", None),
+    Metric("joint_kl_5", _at("functions.joints:joint_kl"), "nats", None),
+    Metric("correlation_error", _at("functions.joints:correlation_error"), "correlation", None),
+    Metric("sliced_w2", _at("functions.joints:sliced_w2"), "reference_std", None),
+    Metric("energy_relative", _at("functions.marginals:energy_relative"), "reference_std", None),
+    Metric(
+        "total_variation_from_truth", _at("functions.marginals:total_variation"), "fraction", None
+    ),
+)
+CERTIFIED: Mapping[str, Metric] = {metric.name: metric for metric in _CERTIFIED}
+"""Scores of `FunctionValues` against the `Truth` of a certified reference, not against targets.
+
+In standardised target units; `std_ratio` and the joint scores are numbers, the others one a point.
+Less is nearer, and 1 is exact for `std_ratio`; but methods that aim at other posteriors are not
+ranked together, so that no direction is declared here.
+"""
+
 _PROBED = (
     Metric("eps_mu", _at("moments:eps_mu"), "reference_std", False),
     Metric("eps_sigma", _at("moments:eps_sigma"), "ratio_to_reference_std", None),  # 1 is exact
@@ -463,7 +485,7 @@ _ATTACKED = (Metric("zero_gradient", _at("robustness:zero_gradient"), "fraction"
 ATTACKED: Mapping[str, Metric] = {metric.name: metric for metric in _ATTACKED}
 """Scores of the gradient that an attack followed."""
 
-LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES, **PROBED, **ATTACKED}
+LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES, **CERTIFIED, **PROBED, **ATTACKED}
 """All metrics that may be a column of a table."""
 
 # A terminal shows the first four of each.

@@ -76,6 +76,9 @@ SUITES: Mapping[str, Entry] = {
         "Noisy cubics: distance to the posterior predictive of HMC",
         ("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),
     ),
+    "truth": Entry(
+        "Distance to certified posteriors of networks on real data", ("quick", "full", "tanh")
+    ),
     "two_moons": Entry("Two moons: priors on functions and on weights", ("quick", "paper")),
     "uci": Entry(
         "UCI regression: error, likelihood and intervals of small networks",

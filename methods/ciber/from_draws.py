@@ -10,7 +10,7 @@ from typing import ClassVar, get_args
 import torch
 
 from bnnbench.datasets.base import Gaussian
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.ciber.boxes import Bounds, sides
 from bnnbench.methods.ciber.classes import ClassWeights
 from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer
@@ -32,6 +32,7 @@ class CiberOfHmc:
     Each draw keeps the noise that came with it. Densities have a bounded support and no floor.
     """
 
+    prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     sampler: Hmc = field(default_factory=Hmc)

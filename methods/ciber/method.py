@@ -9,13 +9,13 @@ Source: seed paper 002, and its public code where that differs (`reference`).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Split
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.ciber.boxes import Bounds, sides
 from bnnbench.methods.ciber.classes import ClassWeights, require_few_classes
 from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer, collapsed
@@ -52,6 +52,8 @@ class Ciber(Stacked):
     with `floor_range` "scored", over the targets that are scored: the code of the paper does
     that, and so tells the prediction their range.
     """
+
+    prior_use: ClassVar[PriorUse] = "none"
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
     samples: int | None = 40

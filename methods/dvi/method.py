@@ -22,7 +22,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Gaussian
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.dvi.likelihood import MeanAndLogVariance, expected_losses, expected_squares
 from bnnbench.methods.dvi.posterior import DviPosterior
@@ -45,6 +45,7 @@ class Dvi(Stacked):
     noise variance is learned, the expected squared residual. Known noise is not changed.
     """
 
+    prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space(
         {
             "learning_rate": Log(1e-3, 5e-2),

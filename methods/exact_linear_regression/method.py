@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.methods.base import Problem
+from bnnbench.methods.base import PriorUse, Problem
 from bnnbench.methods.exact_linear_regression.integrals import Collapsed, Integral, MonteCarlo, Real
 from bnnbench.methods.exact_linear_regression.posterior import LinearPosterior, exact_posterior
 from bnnbench.methods.fitting.settings import require_count, require_positive
@@ -19,6 +19,7 @@ from bnnbench.methods.tuning.space import Space
 class ExactLinear:
     """The conjugate posterior of a linear model of known noise."""
 
+    prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     prior_std: float = 1.0
@@ -54,6 +55,7 @@ class DrawsPosterior:
 class LinearFromDraws:
     """Some draws from the exact posterior of a linear model, and an integral over them."""
 
+    prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     integral: Integral = field(default_factory=MonteCarlo)

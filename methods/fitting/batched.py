@@ -139,7 +139,7 @@ def in_stacks(
     `fit_stack` returns one posterior per problem, or `InferenceDiverged` in its place. Raises
     ValueError for problems that differ in more than their rows.
     """
-    kinds = {(p.architecture, p.likelihood, p.input_shape) for p in problems}
+    kinds = {(p.architecture, p.likelihood, p.prior, p.input_shape) for p in problems}
     if len(kinds) != 1:
         raise ValueError(f"needed problems that differ in their rows alone; got {kinds}")
     size = 1 if convolves(problems[0].architecture) else len(problems)

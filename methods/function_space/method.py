@@ -6,12 +6,13 @@ Source: seed paper 003, whose name for the former is fVI.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_between
 from bnnbench.methods.function_space.base import Model
@@ -34,6 +35,8 @@ class FunctionSpace(Stacked):
     `prior` has a concentration for every class, all 1 if None. The divergence weighs
     `kl_weight` / batch size beside the mean loss of a batch.
     """
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     model: Model = field(default_factory=Map)
     index: tuple[IndexSet, ...] = (TrainingData(),)
@@ -74,6 +77,8 @@ class WeightSpace(Stacked):
     The twin of `FunctionSpace`. A model without a prior on weights is fitted by its likelihood
     alone, and the weight decay of `training`.
     """
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     model: Model = field(default_factory=Radial)
     kl_weight: float = 1.0

@@ -6,10 +6,11 @@ Deep Gaussian Processes".
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 
-from bnnbench.methods.base import Posterior, Problem
+from bnnbench.methods.base import Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.package import import_models, lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
@@ -22,6 +23,8 @@ class DeepGp:
 
     There are as many hidden processes as inputs, at most `width`.
     """
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     inducing: int = 100
     width: int = 30

@@ -6,10 +6,11 @@ inducing points of Hensman, Matthews and Ghahramani (2015), which are places in 
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 
-from bnnbench.methods.base import Posterior, Problem, Unsupported
+from bnnbench.methods.base import Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.package import import_models, lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
@@ -21,6 +22,8 @@ from bnnbench.methods.tuning.space import Choice, Space, compose
 @dataclass(frozen=True)
 class DeepKernel:
     """DKL with `inducing` points, or all training rows where there are fewer."""
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     inducing: int = 128
     training: GpTraining = field(default_factory=GpTraining)

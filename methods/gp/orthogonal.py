@@ -6,10 +6,11 @@ Decoupled Variational Gaussian Processes".
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 
-from bnnbench.methods.base import Posterior, Problem
+from bnnbench.methods.base import Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.package import import_models, lacking
 from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
@@ -19,6 +20,8 @@ from bnnbench.methods.tuning.space import Choice, Space, compose
 @dataclass(frozen=True)
 class OrthogonalGp:
     """OrthVGP with these numbers of inducing points, or all training rows where there are fewer."""
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     inducing: int = 64
     """Number of inducing points of the covariance."""

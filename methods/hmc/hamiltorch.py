@@ -21,7 +21,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood
-from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.targets import require_output_per_target
@@ -43,6 +43,7 @@ class HmcHamiltorch:
     forgetting it.
     """
 
+    prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     draws: int = 500

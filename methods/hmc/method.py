@@ -17,8 +17,8 @@ from typing import ClassVar, get_args
 
 import torch
 
-from bnnbench.datasets.base import Categorical, Likelihood
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.datasets.base import Categorical
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Stacked
@@ -47,6 +47,7 @@ class Hmc(Stacked):
     iterations after `warmup` ones. Diagnostics follow every iteration.
     """
 
+    prior_use: ClassVar[PriorUse] = "given"
     space: ClassVar[Space] = Space()
 
     draws: int = 500
@@ -66,7 +67,7 @@ class Hmc(Stacked):
     noise_shape: float = 6.0
     noise_rate: float = 6.0
     prior_precision: float | None = None
-    """Fixed value of λ."""
+    """Fixed value of λ, which a problem's prior fixes too."""
     noise_precision: float | None = None
     """Fixed value of γ, which a likelihood of known noise fixes too."""
 
@@ -92,7 +93,7 @@ class Hmc(Stacked):
         first = problems[0]
         require_unaugmented(problems, self)
         network = scaled_network(first)
-        prior, noise = self._priors(first.likelihood)
+        prior, noise = self._priors(first)
         iterations = self.warmup + self.draws // self.chains * self.thinning
         chains = Chains(network, problems, rngs, self.chains, iterations, prior, noise)
         warmup = Warmup(chains, network.groups, self.warmup, self.target_acceptance, self.mass)
@@ -111,15 +112,16 @@ class Hmc(Stacked):
             progress.report(iteration + 1, iterations, float(chains.losses.mean()))
         return traces.outcomes(network, first.likelihood, warmup.step_size)
 
-    def _priors(self, likelihood: Likelihood) -> tuple[GammaPrior, GammaPrior]:
+    def _priors(self, problem: Problem) -> tuple[GammaPrior, GammaPrior]:
         """Return the priors of the precisions of weights and noise."""
-        fixed = self.noise_precision
+        fixed, likelihood = self.noise_precision, problem.likelihood
+        known = problem.prior.precision if problem.prior else self.prior_precision
         if isinstance(likelihood, Categorical):
             fixed = 1.0  # multiplies the log likelihood
         elif likelihood.noise_std is not None:
             fixed = likelihood.noise_std**-2
         return (
-            GammaPrior(self.prior_shape, self.prior_rate, self.prior_precision),
+            GammaPrior(self.prior_shape, self.prior_rate, known),
             GammaPrior(self.noise_shape, self.noise_rate, fixed),
         )
 

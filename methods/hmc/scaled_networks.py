@@ -21,13 +21,13 @@ from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.fitting.network_posterior import outputs
 from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
-    Architecture,
     BatchNorm,
     Dropout,
     GaussianNoise,
     LogisticBernoulli,
 )
-from bnnbench.methods.networks.shapes import parameter_slices, walk
+from bnnbench.methods.networks.priors import scales
+from bnnbench.methods.networks.shapes import walk
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 STATE_MULTIPLE = 32
@@ -185,19 +185,6 @@ def log_loss(
     """Return the negative log likelihood of all points, in nats and float64."""
     of_targets = logits.log_softmax(-1).gather(-1, targets.long().unsqueeze(-1))
     return -of_targets.double().flatten(1).sum(1)
-
-
-def scales(architecture: Architecture, input_shape: tuple[int, ...]) -> Float[Tensor, " weights"]:
-    """Return 1 / √(fan_in + 1) for every weight, or 1 / √fan_in without a bias, in float64."""
-    slices = parameter_slices(architecture, input_shape)
-    biased = {part.owner for part in slices if part.name == "bias"}
-    factors = ((part.fan_in + (part.owner in biased)) ** -0.5 for part in slices)
-    return torch.cat(
-        [
-            torch.full((part.size,), factor, dtype=torch.float64)
-            for part, factor in zip(slices, factors, strict=True)
-        ]
-    )
 
 
 def padded(count: int, multiple: int) -> int:

@@ -11,13 +11,20 @@ et al. (2021), "Laplace Redux: Effortless Bayesian Deep Learning".
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import BatchedMethod, InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.base import (
+    BatchedMethod,
+    InferenceDiverged,
+    Posterior,
+    PriorUse,
+    Problem,
+    Unsupported,
+)
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior, outputs
 from bnnbench.methods.fitting.randomness import normal
@@ -50,6 +57,8 @@ class Laplace(Batched):
     Scales and offsets of norms stay at the point estimate; draws of a network with BatchNorm
     have running statistics of their own.
     """
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     training: BatchedMethod = field(default_factory=AdamW)
     structure: Structure = Kfac()

@@ -5,14 +5,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Literal, cast, get_args
+from typing import ClassVar, Literal, cast, get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood, Split
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress
@@ -128,6 +128,8 @@ class MessagePassing(Stacked):
     outputs. Regression noise that is not known has a Gamma over each output's precision, or is
     the best of `noise_stds` on a fifth of the training rows.
     """
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     iterations: Sequence[int] = ramp(6)
     batch_size: int = 128

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.memo import Memo, content
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
 from bnnbench.methods.fitting.settings import require_choice
@@ -121,6 +121,7 @@ class Approximation:
     train a network once: the fit of the first takes all the time.
     """
 
+    prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
         {"training.learning_rate": Log(1e-4, 1e-1)}, length="training.epochs"
     )

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.randomness import normal
@@ -37,6 +37,7 @@ Mode = Literal["ap2", "sample", "ap1"]
 class MomentPropagation(Stacked):
     """One weight vector by Adam; for regression, with learned noise variance."""
 
+    prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
         {"learning_rate": Log(1e-4, 1e-1), "dropout": Log(1e-2, 0.5)}, length="epochs"
     )

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import torch
 
-from bnnbench.methods.base import Compiled, InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import Compiled, InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
@@ -24,6 +25,8 @@ class MomentPrediction(Batched):
     The prediction is deterministic; dependence between units, such as by common weights, is
     neglected.
     """
+
+    prior_use: ClassVar[PriorUse] = "none"
 
     method: Mfvi | Ivon | GravesVi = field(default_factory=Mfvi)
     formulas: Formulas = Formulas()

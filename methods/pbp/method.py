@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
-from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, PriorUse, Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress
@@ -92,6 +92,10 @@ class PbpPosterior:
         return GaussianPredictive(mean[None].to(inputs.device), variance[None].to(inputs.device))
 
 
+KNOWN = 1e6
+"""Shape of the Gamma of a precision that is known: its deviation is a thousandth of its mean."""
+
+
 @dataclass(frozen=True)
 class Pbp(Batched):
     """Assumed-density filtering of one row after another, with refined prior factors.
@@ -104,6 +108,7 @@ class Pbp(Batched):
     Classification is an extension of ours (multinomial.py). Source of the defaults: paper 004.
     """
 
+    prior_use: ClassVar[PriorUse] = "given"
     space: ClassVar[Space] = Space(length="epochs", lengths=(5, 10, 20, 40, 80))
 
     epochs: int = 40
@@ -158,6 +163,8 @@ class _Member:
         layout = Layout(_widths(problem))
         noise = _initial_noise(method, problem.likelihood, layout.widths[-1])
         prior = (method.prior_shape, method.prior_rate)
+        if problem.prior:
+            prior = (KNOWN, KNOWN / problem.prior.precision)
         learns_noise = problem.likelihood == Gaussian(None)
         self.state = initial(layout, prior, noise, learns_noise, rng)
         inputs, targets = with_bias(problem.train.inputs.flatten(1)), problem.train.targets.cpu()

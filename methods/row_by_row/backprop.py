@@ -17,7 +17,7 @@ from typing import ClassVar
 import torch
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
@@ -52,6 +52,7 @@ class Backprop(Batched):
     descends on its cross-entropy.
     """
 
+    prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space()
 
     epochs: int = 40

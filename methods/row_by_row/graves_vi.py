@@ -31,7 +31,7 @@ import torch
 from jaxtyping import Float
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
@@ -53,6 +53,7 @@ class GravesVi(Batched):
     `draws` weight vectors are averaged when predicting.
     """
 
+    prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     epochs: int = 40

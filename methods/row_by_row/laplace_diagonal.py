@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
@@ -80,6 +80,7 @@ class LaplacePosterior:
 class LaplaceDiagonal(Batched):
     """Full-batch training by L-BFGS between evidence updates; ReLU and tanh perceptrons."""
 
+    prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space()
 
     evidence_updates: int = 100

@@ -19,11 +19,11 @@ from typing import ClassVar
 
 import torch
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.training import Stack
-from bnnbench.methods.trajectory.langevin import Rate, chains, evenly, outcomes
+from bnnbench.methods.trajectory.langevin import Rate, chains, evenly, outcomes, prior_stds
 from bnnbench.methods.tuning.space import Log, Space
 
 
@@ -58,13 +58,19 @@ class CyclicalSgld(Stacked):
         require_between(self, 0.0, 1.0, "explore")
         require_count(self, "cycles", "epochs", "batch_size", "draws_per_cycle")
 
+    @property
+    def prior_use(self) -> PriorUse:
+        """The problem's prior, unless the posterior is a cold one."""
+        return "given" if self.temperature == 1 else "own"
+
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
         stack = Stack(problems, rngs, self.batch_size, heteroscedastic=self.heteroscedastic)
         rate, kept = self.plan(self.epochs * len(stack.batches))
-        return outcomes(stack, problems, chains(stack, self.epochs, self.prior_std, rate, kept))
+        stds = prior_stds(self.prior_std, problems[0])
+        return outcomes(stack, problems, chains(stack, self.epochs, stds, rate, kept))
 
     def plan(self, steps: int) -> tuple[Rate, set[int]]:
         """Return rate and temperature of each step, and the steps whose weights are kept.

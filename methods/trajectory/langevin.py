@@ -26,7 +26,11 @@ Rate = Callable[[int], tuple[float, float]]
 
 
 def chains(
-    stack: Stack, epochs: int, prior_std: float, rate: Rate, kept: Collection[int]
+    stack: Stack,
+    epochs: int,
+    prior_std: float | Float[Tensor, " parameters"],
+    rate: Rate,
+    kept: Collection[int],
 ) -> Float[Tensor, "members samples parameters"]:
     """Return the weights after the steps whose numbers are `kept`, counted from 1.
 
@@ -34,13 +38,14 @@ def chains(
     """
     weights, rows = stack.weights.requires_grad_(), stack.batches.rows
     samples: list[Tensor] = []
+    pull = torch.as_tensor(prior_std, dtype=weights.dtype, device=weights.device) ** -2 / rows
 
     def step(inputs: Tensor, targets: Tensor) -> Tensor:
         learning_rate, temperature = rate(stack.steps)
         loss = stack.loss(weights, inputs, targets)
         (gradient,) = torch.autograd.grad(loss.sum(), weights)
         with torch.no_grad():
-            gradient.add_(weights, alpha=1 / (rows * prior_std**2))
+            gradient.addcmul_(weights, pull)
             weights.add_(gradient, alpha=-learning_rate)
             if temperature:
                 noise = normal(stack.rngs, weights.shape[1], dtype=weights.dtype)
@@ -52,6 +57,12 @@ def chains(
     stack.run(epochs, step, changing=[samples])
     stack.weights = weights.detach()
     return torch.stack(samples, 1)
+
+
+def prior_stds(prior_std: float, problem: Problem) -> float | Float[Tensor, " parameters"]:
+    """Return the standard deviations of the problem's prior, or the one of all weights."""
+    stds = problem.prior_stds
+    return prior_std if stds is None else stds
 
 
 def evenly(first: int, behind: int, count: int) -> set[int]:

@@ -6,10 +6,11 @@ settings and networks with the methods that keep more of the iterates.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.trajectory.collector import Descent, follow
 from bnnbench.methods.trajectory.schedules import HighThenLow
@@ -19,6 +20,8 @@ from bnnbench.methods.tuning.space import Space, compose
 @dataclass(frozen=True)
 class LastIterate(Stacked):
     """The weights at the end of a descent; none of those on the way are kept."""
+
+    prior_use: ClassVar[PriorUse] = "none"
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow(0.01), start=0))
 

@@ -9,11 +9,12 @@ Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning",
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.trajectory.collector import Descent, require_iterates
@@ -25,6 +26,8 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 @dataclass(frozen=True)
 class PcaSlices(Stacked):
     """`draws` states of one chain that starts at the average of the iterates."""
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     training: Descent = field(default_factory=Descent)
     rank: int = 20

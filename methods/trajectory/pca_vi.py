@@ -9,13 +9,14 @@ Source: Izmailov et al. (2019), "Subspace Inference for Bayesian Deep Learning",
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Split
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import Minibatches
@@ -31,6 +32,8 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 @dataclass(frozen=True)
 class PcaVi(Stacked):
     """`draws` weight vectors of the variational posterior, drawn once."""
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     training: Descent = field(default_factory=Descent)
     rank: int = 20

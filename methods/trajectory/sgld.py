@@ -10,7 +10,7 @@ from typing import ClassVar, get_args
 
 import torch
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import (
     LATER,
@@ -21,7 +21,7 @@ from bnnbench.methods.fitting.settings import (
 )
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.networks.initialisation import Initialisation
-from bnnbench.methods.trajectory.langevin import chains, evenly, outcomes
+from bnnbench.methods.trajectory.langevin import chains, evenly, outcomes, prior_stds
 from bnnbench.methods.tuning.space import Log, Space
 
 
@@ -63,6 +63,11 @@ class Sgld(Stacked):
         require_between(self, 0.0, 1.0, "burn_in")
         require_count(self, "epochs", "batch_size", "draws")
 
+    @property
+    def prior_use(self) -> PriorUse:
+        """The problem's prior, unless the posterior is a cold one."""
+        return "given" if self.temperature == 1 else "own"
+
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
@@ -82,4 +87,5 @@ class Sgld(Stacked):
             return self.learning_rate * fallen, self.temperature
 
         kept = evenly(burnt, steps, self.draws)
-        return outcomes(stack, problems, chains(stack, self.epochs, self.prior_std, rate, kept))
+        stds = prior_stds(self.prior_std, problems[0])
+        return outcomes(stack, problems, chains(stack, self.epochs, stds, rate, kept))

@@ -8,10 +8,11 @@ Generalization".
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.trajectory.averages import averaged, posterior_of
 from bnnbench.methods.trajectory.collector import Descent, require_iterates
@@ -22,6 +23,8 @@ from bnnbench.methods.tuning.space import Space, compose
 @dataclass(frozen=True)
 class Swa(Stacked):
     """A point estimate at the average of the iterates that the descent keeps."""
+
+    prior_use: ClassVar[PriorUse] = "none"
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
 

@@ -13,12 +13,13 @@ iterates were kept; here K is their number then.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_count
@@ -31,6 +32,8 @@ from bnnbench.methods.tuning.space import Log, Space, compose
 @dataclass(frozen=True)
 class Swag(Stacked):
     """`draws` weight vectors, drawn once; each has batch-norm statistics of its own."""
+
+    prior_use: ClassVar[PriorUse] = "none"
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
     rank: int = 20

@@ -12,7 +12,7 @@ import torch
 
 from bnnbench.datasets.base import Categorical, Gaussian
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Method, Posterior, PriorUse, Problem, prior_use
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
@@ -65,6 +65,11 @@ class Tuned(Batched):
         if list(self.lengths) != sorted(set(self.lengths)) or any(n < 1 for n in self.lengths):
             raise ValueError(f"Tuned needs ascending lengths of at least 1; got {self.lengths}")
         space_of(self.method)
+
+    @property
+    def prior_use(self) -> PriorUse | None:
+        """That of the tuned method."""
+        return prior_use(self.method)
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

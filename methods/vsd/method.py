@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior, draws_at_once
 from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
@@ -78,6 +78,7 @@ class Vsd(Stacked):
     learned, the expected squared residual under the posterior.
     """
 
+    prior_use: ClassVar[PriorUse] = "own"
     space: ClassVar[Space] = Space(
         {
             "learning_rate": Log(1e-3, 5e-2),

@@ -21,6 +21,7 @@ SECTIONS = (
     "coverage",
     "predictions",
     "distances",
+    "truth",
     "agreement",
     "tuning",
     "literature",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 SUITES = Path(__file__).resolve().parent.parent.parent / "suites"
-DOING = ("engine", "probes")
+DOING = ("engine", "probes", "references")
 """Folders of what carries suites out."""
 FILES = [
     path

@@ -15,10 +15,10 @@ from rich.text import Text
 from bnnbench.datasets.conditions.corruption_means import means
 from bnnbench.datasets.conditions.traits import families, from_data
 from bnnbench.datasets.reading.foreign_text import legible
-from bnnbench.metrics import DISTANCES
+from bnnbench.metrics import CERTIFIED, DISTANCES
 from bnnbench.suites.engine.command.failures import frames_of, reason_of
 from bnnbench.suites.engine.command.means import with_means
-from bnnbench.suites.engine.declare.grid import Suite
+from bnnbench.suites.engine.declare.grid import Certified, Suite
 from bnnbench.suites.engine.store.record import Record
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 title += "".join(
                     f" ({origin_of_condition})" for origin_of_condition in sorted(lesser)
                 )
-                distances = tuple(DISTANCES) if suite.reference else ()
+                distances = _distances(suite)
                 names = distances + evaluation.metrics[:HEADLINES]
                 columns = _columns(scored, condition, names)
                 _print_table(title, columns, console, _unconverged(scored))
@@ -108,6 +108,13 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 columns = _probed_columns(measured, metric)
                 title = f"{dataset} ({origin}), {metric}"
                 _print_table(title, columns, console, _unconverged(measured))
+
+
+def _distances(suite: Suite) -> tuple[str, ...]:
+    """Return the first columns of a suite that has a truth."""
+    if isinstance(suite.reference, Certified):
+        return tuple(CERTIFIED)[:HEADLINES]
+    return tuple(DISTANCES) if suite.reference else ()
 
 
 def _has_own_network(record: Record) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from bnnbench.datasets.base import DataSource
 from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.priors import FixedPrecision
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Case:
     """Name in tables, on the command line and as `dataset` of a record; by default the source's."""
     title: str = ""
     """Title on pages, such as "MNIST, 640 images, MLP"; by default pages use the name."""
+    prior: FixedPrecision | None = None
+    """The prior of the weights, where the posterior to aim at is part of the case."""
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -10,6 +10,7 @@ from bnnbench.datasets.conditions.acquired import Acquired
 from bnnbench.datasets.conditions.base import Condition
 from bnnbench.methods.base import BatchedMethod, Method
 from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.suites.engine.declare.acquisition import Acquisition
 from bnnbench.suites.engine.declare.attacks import Attack
 from bnnbench.suites.engine.declare.case import Case
@@ -69,6 +70,11 @@ class Run:
         return self.case.network
 
     @property
+    def prior(self) -> FixedPrecision | None:
+        """The case's prior, None where methods choose their own."""
+        return self.case.prior
+
+    @property
     def names(self) -> Mapping[str, str]:
         """Its names, by fields of a record; changing them makes no other run."""
         titles = {"dataset": self.case.name, "title": self.case.title}
@@ -78,7 +84,7 @@ class Run:
     def description(self) -> Mapping[str, object]:
         """The run as plain data; labels, names and titles are for people and left out."""
         names = ("suite", "profile", "source", "method", "architecture", "fold", "seed")
-        rare = ("acquisition", "own_architecture", "probes")
+        rare = ("acquisition", "own_architecture", "probes", "prior")
         rare = [name for name in rare if getattr(self, name)]
         return {name: describe(getattr(self, name)) for name in (*names, *rare)}
 
@@ -97,6 +103,14 @@ class Reproduces:
     departures: tuple[str, ...] = ()
     whole: bool = True
     """False for a short profile, whose fewer or smaller runs do not compare with printed scores."""
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Certified posteriors as the truth: each case is compared with the one of its own name."""
+
+    folder: str = ""
+    """Folder of references; "" for those of this project."""
 
 
 Networks = Architecture | Mapping[str, Architecture]
@@ -143,9 +157,9 @@ class Suite:
     """Active learning: suffix of a method's label → rule by which rows are acquired. Every method
     takes part once with each; the sources are pools.
     """
-    reference: str | None = None
-    """The label of a method that serves as the truth: the distance of every other method's
-    predictions to its predictions is a score.
+    reference: str | Certified | None = None
+    """The label of a method that serves as the truth, or certified posteriors: the distances of
+    all other predictions to it are scores.
     """
     probes: tuple[Probe, ...] = ()
     """Measurements of every posterior after its last fit, beside `evaluations`."""
@@ -178,7 +192,7 @@ class Suite:
                 f"{names.count(twice[0])}: give them names, as in Case(source, network, name)"
             )
         for first, second in combinations(self.cases, 2):
-            if first.source != second.source:
+            if (first.source, first.prior) != (second.source, second.prior):
                 continue
             for label in self.methods:
                 if self._what(first, label) == self._what(second, label):

@@ -22,6 +22,9 @@ ENGINE: Mapping[str, str] = {
     "dataset_statistics": "bnnbench.suites.probes.dataset_statistics:DatasetStatistics",
     "few_samples": "bnnbench.suites.probes.few_samples:FewSamples",
     "moment_accuracy": "bnnbench.suites.probes.moment_accuracy:MomentAccuracy",
+    "reference_model": "bnnbench.suites.references.model:Model",
+    "fixed_noise": "bnnbench.suites.references.model:FixedNoise",
+    "reference_recipe": "bnnbench.suites.references.recipe:Recipe",
 }
 
 TABLES = (KINDS, METHODS, LAYERS, SETTINGS, ENGINE)

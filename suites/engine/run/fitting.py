@@ -93,7 +93,10 @@ def _posteriors(
     """Return the method's posteriors; raises unless there is one for each problem."""
     method = attempts[0].run.method
     train = {id(a.data): a.data.train.to(device) for a in attempts}  # seeds of a fold share it
-    problems = [Problem(train[id(a.data)], a.data.likelihood, a.run.architecture) for a in attempts]
+    problems = [
+        Problem(train[id(a.data)], a.data.likelihood, a.run.architecture, a.run.prior)
+        for a in attempts
+    ]
     rngs = [_fit_stream(attempt.run, number, device) for attempt in attempts]
     shared = [split for a in attempts for split in (a.data.train, a.data.test)]
     closed = withheld() if attempts[0].keeper else nullcontext()

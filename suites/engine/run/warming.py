@@ -41,7 +41,8 @@ def warm_up(attempt: Attempt, device: torch.device) -> float:
     if problem_kind in _warm or (is_foreign(method) and not isinstance(method, Compiled)):
         return 0.0
     _warm.add(problem_kind)
-    problem = Problem(data.train.to(device), data.likelihood, attempt.run.architecture)
+    run = attempt.run
+    problem = Problem(data.train.to(device), data.likelihood, run.architecture, run.prior)
     with stopwatch(device) as watch:
         if isinstance(method, Compiled):
             _compile(method, problem, attempt)

@@ -11,10 +11,11 @@ from bnnbench.methods.predictions.predictive import RealPredictive
 from bnnbench.metrics import DISTANCES
 from bnnbench.metrics.distances import Tabulated
 from bnnbench.suites.engine.declare.description import canonical_json, describe
-from bnnbench.suites.engine.declare.grid import Suite
+from bnnbench.suites.engine.declare.grid import Certified, Suite
 from bnnbench.suites.engine.run.attempt import message
 from bnnbench.suites.engine.run.packing import NotImported
 from bnnbench.suites.engine.run.score import rescaled, strangers_reason
+from bnnbench.suites.engine.store.certified import add_certified, certified_scores
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Damaged, Store
 
@@ -31,6 +32,8 @@ def add_distances(suite: Suite, store: Store) -> list[str]:
     """
     if suite.reference is None:
         return []
+    if isinstance(suite.reference, Certified):
+        return add_certified(suite, suite.reference, store)
     doubts: dict[tuple[str, str], list[int]] = {}
     for together in _folds(suite, store.current()):
         reference = _reference(suite.reference, together)
@@ -119,6 +122,8 @@ def distances_to_reference(record: Record, store: Store) -> dict[str, dict[str, 
     It is empty where the reference has other predictions now. Raises `Damaged`.
     """
     identity = record.reference or {}
+    if "relation" in identity:
+        return certified_scores(record, store)
     key = identity.get("key")
     reference = store.read(key) if key and key in store.run_keys() else None
     if reference is None or reference.predictions_sha256 != identity.get("sha256"):

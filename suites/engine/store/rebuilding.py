@@ -28,7 +28,8 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
     try:
         parts = {name: rebuilt(part, packages) for name, part in description.items()}
         source, network = parts.pop("source"), parts.pop("architecture")
-        case = Case(source, network, record.dataset, record.title)
+        prior = parts.pop("prior", None)
+        case = Case(source, network, record.dataset, record.title, prior)
         run = Run(label=record.method, case=case, arm=record.arm, **parts)
     except (KeyError, TypeError) as error:
         raise NotRepeatable(f"{error}; {_cure(record)}") from error

@@ -161,7 +161,9 @@ class Record:
     acquired: tuple[int, ...] = ()
     """Rows of the pool that active learning labelled, in that order."""
     reference: Mapping[str, str] | None = None
-    """Key of the run that distances refer to, and the SHA-256 of its predictions."""
+    """Key of the run that distances refer to, and the SHA-256 of its predictions; or the name, the
+    folder and the SHA-256 of a certified posterior, and the method's relation to it.
+    """
     not_scored: Mapping[str, Message] = field(default_factory=dict)
     """Condition → reason why the posterior could not be scored under it, though the run went well.
     """

@@ -1,0 +1,88 @@
+"""The conditions that a reference posterior meets, each a bound on a number of its certificate."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bnnbench.datasets.references.errors import Refused
+
+FORMAT = 1
+QUANTITIES = ("f_test", "f_train", "loss", "sum_of_squares", "log_density")
+"""Quantities that every chain is followed by; none changes when hidden units change places."""
+LEAST_CHAINS, LARGEST_R_HAT, LEAST_ESS = 8, 1.01, 400
+ACCEPTANCE = (0.6, 0.95)
+LARGEST_MEAN_Z, LARGEST_SCALE_Z = 4.0, 5.0
+"""Largest differences of two runs at any test row, in standard errors: of means, and of logarithms
+of standard deviations."""
+KEYS = (
+    "format", "name", "model", "model_hash", "data", "draws_sha256", "sampler", "chains", "dtype",
+    "quantities", "repeat", "acceptance", "divergences", "seconds", "date", "sbc", "moments",
+    "passes", "failed",
+)  # fmt: skip
+MOMENTS = ("mean", "std", "mcse_mean")
+
+
+def failures(certificate: Mapping[str, Any]) -> list[str]:
+    """Return each condition that the numbers do not meet, with value and bound.
+
+    A number that is not finite meets none. The calibration of the sampler is not among the
+    numbers, and judged apart. Raises `Refused` for a missing key.
+    """
+    failed: list[str] = []
+
+    def require(name: str, met: bool, value: object, bound: str) -> None:
+        if not met:
+            failed.append(f"{name}: {value}, needed {bound}")
+
+    chains = number(certificate, "chains")
+    require("chains", chains >= LEAST_CHAINS, chains, f">= {LEAST_CHAINS}")
+    for name in QUANTITIES:
+        r_hat, bulk, tail = (
+            number(certificate, "quantities", name, key)
+            for key in ("r_hat", "ess_bulk", "ess_tail")
+        )
+        require(f"r_hat of {name}", r_hat < LARGEST_R_HAT, r_hat, f"< {LARGEST_R_HAT}")
+        require(f"ess_bulk of {name}", bulk > LEAST_ESS, bulk, f"> {LEAST_ESS}")
+        require(f"ess_tail of {name}", tail > LEAST_ESS, tail, f"> {LEAST_ESS}")
+    divergences = number(certificate, "divergences")
+    require("divergences", divergences == 0, divergences, "0")
+    acceptance = number(certificate, "acceptance")
+    low, high = ACCEPTANCE
+    require("acceptance", low <= acceptance <= high, acceptance, f"{low} to {high}")
+    for key, bound in (("worst_mean_z", LARGEST_MEAN_Z), ("worst_scale_z", LARGEST_SCALE_Z)):
+        z = number(certificate, "repeat", key)
+        require(f"repeat, {key}", z <= bound, z, f"<= {bound}")
+    dtype = certificate["dtype"]
+    require("dtype", dtype == "float64", dtype, "float64")
+    return failed
+
+
+def check(certificate: Mapping[str, Any]) -> None:
+    """Raise `Refused` unless a certificate is complete, passes, and says so."""
+    if missing := [key for key in KEYS if key not in certificate]:
+        raise Refused(f"certificate.json has no {', '.join(missing)}")
+    if certificate["format"] != FORMAT:
+        raise Refused(f"certificate.json, format: {certificate['format']}, needed {FORMAT}")
+    for name in MOMENTS:
+        if name not in certificate["moments"]:
+            raise Refused(f"certificate.json, moments: {name} is missing")
+    failed = failures(certificate)
+    if certificate["passes"] is not (not failed) or bool(certificate["failed"]) != bool(failed):
+        raise Refused(
+            f"certificate.json, passes: {certificate['passes']}, but by its numbers "
+            + ("; ".join(failed) or "every condition is met")
+        )
+    if failed:
+        raise Refused(f"certificate.json does not pass: {'; '.join(failed)}")
+
+
+def number(certificate: Mapping[str, Any], *path: str) -> float:
+    """Return the number at a path of keys, NaN for text or null; raises `Refused` for no key."""
+    value: Any = certificate
+    for key in path:
+        if not isinstance(value, Mapping) or key not in value:
+            raise Refused(f"certificate.json has no {'.'.join(path)}")
+        value = value[key]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return math.nan
+    return value

@@ -1,0 +1,128 @@
+"""References read from their folders: certified, or refused."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnnbench.datasets.reading.whole_files import read_regular, write_whole
+from bnnbench.datasets.references import calibration, certificate
+from bnnbench.datasets.references.draws import FunctionDraws, unpack
+from bnnbench.datasets.references.errors import Refused
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "bundle" / "references"
+"""The folder of this project's references; a checkout has it."""
+CERTIFICATE, DRAWS, CALIBRATIONS, REJECTED = "certificate.json", "draws.npz", "sbc", "rejected"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A certified posterior: draws of functions at the test rows, and what is known of them."""
+
+    folder: Path
+    certificate: Mapping[str, Any]
+    draws: FunctionDraws
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @property
+    def identity(self) -> str:
+        """The SHA-256 of its draws."""
+        return self.certificate["draws_sha256"]
+
+
+def read(folder: Path) -> Reference:
+    """Return the reference in a folder; raises `Refused` for one that cannot be trusted.
+
+    Checked are the certificate by its own numbers, the calibration of the sampler, and the
+    checksum, the form and the size of the draws.
+    """
+    if not folder.is_dir():
+        found = ", ".join(names(folder.parent)) or "none"
+        raise Refused(f"there is no reference {folder.name} in {folder.parent}; there are {found}")
+    try:
+        stated = _json(folder / CERTIFICATE)
+        certificate.check(stated)
+        check_calibration(folder.parent / stated["sbc"])
+        content = _bytes(folder / DRAWS)
+        found = hashlib.sha256(content).hexdigest()
+        if found != stated["draws_sha256"]:
+            raise Refused(f"{DRAWS}: SHA-256 {found}, needed {stated['draws_sha256']}")
+        draws = unpack(content)
+        points = len(stated["moments"]["mean"])
+        if draws.f.shape[1] != points:
+            raise Refused(f"{DRAWS}: {draws.f.shape[1]} test rows, needed {points}")
+    except Refused as reason:
+        raise Refused(f"{folder.name}: {reason}") from reason
+    return Reference(folder, stated, draws)
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names of the references in a folder of references, in order."""
+    return sorted(path.parent.name for path in folder.glob(f"*/{CERTIFICATE}"))
+
+
+def rejected(folder: Path) -> dict[str, list[str]]:
+    """Return the name of each posterior that failed to be certified, and the reasons."""
+    paths = sorted((folder / REJECTED).glob("*.json"))
+    return {path.stem: list(_json(path)["failed"]) for path in paths}
+
+
+def require_data(reference: Reference, checksums: Mapping[str, object]) -> None:
+    """Raise `Refused` unless data have the reference's checksums and sizes."""
+    for name, expected in reference.certificate["data"].items():
+        if checksums.get(name) != expected:
+            raise Refused(
+                f"{reference.name}: {name} of other data, {checksums.get(name)}, needed {expected};"
+                " is this the fold, and the original file?"
+            )
+
+
+def write(folder: Path, stated: Mapping[str, Any], draws: bytes) -> None:
+    """Write a reference, the certificate last, so that an interrupted one is none."""
+    write_whole(folder / DRAWS, draws)
+    write_json(folder / CERTIFICATE, stated)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file whole; raises ValueError for numbers that are not finite."""
+    text = json.dumps(content, indent=1, allow_nan=False, default=_plain)
+    write_whole(path, f"{text}\n".encode())
+
+
+def check_calibration(path: Path) -> None:
+    """Raise `Refused` unless the calibration in a file passes."""
+    try:
+        calibration.check(_json(path))
+    except Refused as reason:
+        raise Refused(f"{CALIBRATIONS}/{path.name}: {reason}") from reason
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} has no form in JSON")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_bytes(path))
+    except ValueError as error:
+        raise Refused(f"{path.name} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise Refused(f"{path.name}: needed an object; got {type(content).__name__}")
+    return content
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return read_regular(path)
+    except OSError as error:
+        raise Refused(f"{path.name} cannot be read: {error.strerror}") from error

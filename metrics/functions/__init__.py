@@ -1,0 +1,1 @@
+"""Scores of a prediction against draws of whole functions from a reference posterior."""

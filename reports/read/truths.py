@@ -1,0 +1,142 @@
+"""Scores of methods against certified posteriors, beside floors and the posterior's own."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from bnnbench.datasets.references.errors import Refused
+from bnnbench.datasets.references.reading import FOLDER, Reference, read
+from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.metrics import CERTIFIED
+from bnnbench.metrics.functions.floors import floor, halves
+from bnnbench.metrics.functions.values import Truth
+from bnnbench.reports.read.agreements import UNREADABLE
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.suites.engine.run.score import score
+from bnnbench.suites.engine.store.certified import CONDITION, truth_of
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Store
+
+RELATIONS = ("matched", "same family, other prior", "no posterior")
+"""In the order of a page. Methods are ranked among those of one relation alone."""
+FLOORED = "w2_relative"
+ON_TARGETS = ("log_likelihood", "rmse")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A method's mean scores over seeds."""
+
+    method: str
+    relation: str
+    scores: Mapping[str, Sequence[float]]
+    """metric → value of each seed"""
+    draws: int | None
+    """The number of functions that predict; None for distributions in closed form."""
+
+    def mean(self, metric: str) -> float:
+        """Return the mean over seeds, NaN without values."""
+        values = self.scores.get(metric, ())
+        return mean(values) if values else math.nan
+
+    def standard_error(self, metric: str) -> float | None:
+        """Return the standard error of the mean over seeds, None for fewer than two."""
+        values = self.scores.get(metric, ())
+        return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
+
+
+class Comparison:
+    """The methods of one data set against its reference."""
+
+    def __init__(self, reference: Reference, records: Sequence[Record], store: Store) -> None:
+        self.reference = reference
+        self._records, self._store = records, store
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The reference as scores take it."""
+        return truth_of(self.reference)
+
+    @cached_property
+    def resolution(self) -> Mapping[str, float]:
+        """The score of one half of the reference against the other."""
+        return {name: halves(metric.score, self.truth) for name, metric in CERTIFIED.items()}
+
+    @cached_property
+    def exact(self) -> Mapping[str, float]:
+        """Scores of the exact posterior on the test targets; empty without stored targets."""
+        record = self._records[0]
+        try:
+            targets = self._store.predictions(record.key)[CONDITION][1]
+        except UNREADABLE:
+            return {}
+        prediction = self.truth.functions.predictive
+        return score(prediction, targets, ON_TARGETS, record.target).values
+
+    def floor(self, draws: int) -> float:
+        """Return the least relative W2 that so many draws can be expected to have."""
+        return floor(CERTIFIED[FLOORED].score, self.truth, draws)
+
+    @cached_property
+    def standings(self) -> tuple[Standing, ...]:
+        """The methods, matched ones first, each relation by its KL."""
+        by_method: dict[str, list[Record]] = defaultdict(list)
+        for record in self._records:
+            by_method[record.method].append(record)
+        found = [self._standing(method, records) for method, records in by_method.items()]
+
+        def order(standing: Standing) -> tuple[int, float]:
+            kl = standing.mean("kl_from_truth")
+            return RELATIONS.index(standing.relation), math.inf if math.isnan(kl) else kl
+
+        return tuple(sorted(found, key=order))
+
+    def _standing(self, method: str, records: Sequence[Record]) -> Standing:
+        scores: dict[str, list[float]] = defaultdict(list)
+        for record in records:
+            for name, value in record.scores[CONDITION].items():
+                scores[name].append(value)
+        relation = (records[0].reference or {})["relation"]
+        return Standing(method, relation, scores, self._draws(records[0]))
+
+    def _draws(self, record: Record) -> int | None:
+        try:
+            prediction: Any = self._store.predictions(record.key)[CONDITION][0]
+        except UNREADABLE:
+            return None
+        if not isinstance(prediction, GaussianPredictive):
+            return None
+        is_point = record.scores[CONDITION].get("std_ratio") == 0
+        return len(prediction.means) if is_point or len(prediction.means) > 1 else None
+
+
+def comparison(store: Store, benchmark: Benchmark) -> Comparison | None:
+    """Return the comparison of a data set; None where no run has scores against a reference."""
+    records = [r for r in benchmark.records if _is_compared(r)]
+    for identity in _identities(records):
+        folder = Path(identity["folder"]) if identity["folder"] else FOLDER
+        try:
+            reference = read(folder / identity["key"])
+        except Refused:
+            continue
+        if reference.identity == identity["sha256"]:
+            own = [r for r in records if (r.reference or {})["sha256"] == reference.identity]
+            return Comparison(reference, own, store)
+    return None
+
+
+def _is_compared(record: Record) -> bool:
+    return record.status == "completed" and "relation" in (record.reference or {})
+
+
+def _identities(records: Sequence[Record]) -> Iterator[Mapping[str, str]]:
+    seen: set[str] = set()
+    for identity in (record.reference or {} for record in records):
+        if identity["sha256"] not in seen:
+            seen.add(identity["sha256"])
+            yield identity

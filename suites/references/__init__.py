@@ -1,0 +1,1 @@
+"""Reference posteriors: models stated to the last digit, their draws and certificates."""

@@ -1,0 +1,57 @@
+"""The model in NumPy: networks, their prior and the joint density.
+
+It shares no code with the sampler, so that a calibration shows an error of the sampler's scale.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float
+
+Matrices = Sequence[Float[np.ndarray, "outputs columns"]]
+"""A matrix per layer, the bias in its last column."""
+
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "ReLU": lambda a: np.maximum(a, 0.0),
+    "Tanh": np.tanh,
+}
+
+
+def weights_from_prior(
+    widths: Sequence[int], precision: float, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Return one draw of all weights; `widths` are those of inputs, hidden layers and output."""
+    return [
+        rng.normal(0.0, precision**-0.5, (outputs, inputs + 1))
+        for inputs, outputs in pairwise(widths)
+    ]
+
+
+def function(
+    weights: Matrices, inputs: Float[np.ndarray, "points features"], activation: str
+) -> Float[np.ndarray, " points"]:
+    """Return the network's output at each point."""
+    z = inputs
+    for layer, matrix in enumerate(weights):
+        with_bias = np.hstack([z, np.ones((len(z), 1))])
+        a = with_bias @ matrix.T / math.sqrt(with_bias.shape[1])
+        z = a if layer == len(weights) - 1 else ACTIVATIONS[activation](a)
+    return z[:, 0]
+
+
+def log_joint(
+    weights: Matrices,
+    inputs: Float[np.ndarray, "points features"],
+    targets: Float[np.ndarray, " points"],
+    activation: str,
+    precision: float,
+    noise_std: float,
+) -> float:
+    """Return the log density of weights and targets together, in nats, with all constants."""
+    residuals = (targets - function(weights, inputs, activation)) / noise_std
+    flat = np.concatenate([matrix.ravel() for matrix in weights]) * math.sqrt(precision)
+    log_units = len(targets) * math.log(noise_std) - len(flat) * math.log(precision) / 2
+    standard = np.concatenate([residuals, flat])
+    return float(-0.5 * (standard @ standard + len(standard) * math.log(2 * math.pi)) - log_units)

@@ -1,0 +1,80 @@
+"""Real data, stated models: predictions against the exact posterior, certified by long chains.
+
+A case is a network, a prior of all weights and a noise, on one fold of a UCI set; its reference has
+the case's name (`python -m suites.references list`). The noise is part of the model, so that
+methods differ by their weights alone. Settings of methods are those of `suites.uci`, which were
+searched for under a learned noise: a distance says what a method of these settings is worth, not
+what its family could be.
+"""
+
+from dataclasses import replace
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.cuts.known_noise import KnownNoise
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.trajectory.sgld import Sgld
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.engine.declare.case import Case
+from bnnbench.suites.engine.declare.grid import Certified, Evaluation, Suite
+from bnnbench.suites.references.models import RECIPES
+from bnnbench.suites.uci.settings import ADAMW, METHODS
+
+CASES = {
+    name: Case(
+        KnownNoise(recipe.model.source, recipe.model.noise.std),
+        recipe.model.architecture,
+        name,
+        prior=recipe.model.prior,
+    )
+    for name, recipe in RECIPES.items()
+}
+SHORT = Hmc(draws=20, chains=1, warmup=20, thinning=1, leapfrog_steps=100)
+EVERY = {
+    "HMC 1 chain": Hmc(draws=100, chains=1, warmup=50, thinning=1, leapfrog_steps=100),
+    "HMC short": SHORT,
+    "MFVI": Mfvi(learning_rate=1e-2, initial_std=0.05, epochs=600, batch_size=32, draws=1000),
+    "MFVI 40 epochs": Mfvi(
+        learning_rate=1e-2, initial_std=0.05, epochs=40, batch_size=32, draws=1000
+    ),
+    "SGLD": Sgld(learning_rate=1e-3, epochs=1000, batch_size=32, draws=300),
+    "AdamW": ADAMW,
+    "Ensemble": METHODS["Ensemble"],
+    "Ensemble of 10": Ensemble(size=10, member=replace(ADAMW, epochs=400)),
+    "MC dropout": METHODS["MC dropout"],
+    "SWAG": METHODS["SWAG"],
+    "IVON": METHODS["IVON"],
+    "Laplace diagonal": METHODS["Laplace diagonal"],
+    "Laplace KFAC": METHODS["Laplace KFAC"],
+    "KFAC": METHODS["KFAC"],
+}
+# Message passing, PBP and their like are for rectified networks alone.
+RECTIFIED = EVERY | {"PBP": METHODS["PBP"]}
+
+QUICK = Suite(
+    name="truth",
+    title="Distance to certified posteriors of networks on real data",
+    profile="quick",
+    cases=(CASES["yacht-relu50"], CASES["yacht-relu10"], CASES["boston-relu10"]),
+    methods=RECTIFIED,
+    evaluations=(Evaluation(Clean(), ("log_likelihood", "rmse", "crps")),),
+    reference=Certified(),
+)
+FULL = replace(QUICK, profile="full", seeds=5)
+TANH = replace(
+    FULL,
+    profile="tanh",
+    cases=(
+        CASES["yacht-tanh50"],
+        CASES["boston-tanh50"],
+        CASES["yacht-tanh10"],
+        CASES["boston-tanh10"],
+    ),
+    methods=EVERY,
+)
+
+SUITES = {"quick": QUICK, "full": FULL, "tanh": TANH}
+
+if __name__ == "__main__":
+    main(SUITES)

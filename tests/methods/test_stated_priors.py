@@ -1,0 +1,97 @@
+"""Methods that aim at the posterior of a problem's prior, against the exact one."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from bnnbench.methods import METHODS, method_type
+from bnnbench.methods.base import prior_use
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.networks.priors import FixedPrecision
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.pbp.method import Pbp
+from bnnbench.methods.trajectory.cyclical_sgld import CyclicalSgld
+from bnnbench.methods.trajectory.sgld import Sgld
+from bnnbench.methods.tuning.method import Tuned
+from tests.contracts.test_every_method import MISSING
+from tests.methods.problems import design, exact_posterior, stream
+
+PRIOR = FixedPrecision(30.0)
+AIMING = {
+    "hmc": Hmc(draws=4000, thinning=1, warmup=300),
+    "pbp": Pbp(epochs=40),
+    "mfvi": Mfvi(learning_rate=1e-2, initial_std=0.05, epochs=2000, batch_size=60, draws=4000),
+    "sgld": Sgld(learning_rate=0.02, epochs=6000, batch_size=60, draws=4000),
+    "cyclical_sgld": CyclicalSgld(
+        learning_rate=0.02, epochs=6000, batch_size=60, draws_per_cycle=1000, explore=0.1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in AIMING if name != "pbp"])
+def test_a_method_that_takes_the_prior_has_its_posterior(linear, name):
+    problem = replace(linear, prior=PRIOR)
+    mean, precision = exact_posterior(linear, 0.5, prior_precision=PRIOR.precision * 5)
+    rows = design(linear)
+    predicted = AIMING[name].fit(problem, stream(0)).predict(linear.train.inputs, stream(1))
+    exact = rows @ mean
+    variance = (rows * torch.linalg.solve(precision, rows.T).T).sum(1)
+    other, _ = exact_posterior(linear, 0.5, prior_precision=5)
+    moved = (exact - rows @ other).abs().max()
+    assert (predicted.mean[:, 0] - exact).abs().max() < 0.1 * moved
+    if name == "mfvi":  # has the exact means, and the variances of the diagonal of the precision
+        variance = (rows.square() / precision.diagonal()).sum(1)
+    found = predicted.variance[:, 0] - 0.25
+    # Without the prior the variances would be 1.6 times as large: 0.47.
+    assert (found / variance).log().abs().mean() < 0.2
+
+
+def test_pbp_knows_the_precision_to_a_thousandth(linear):
+    """Several passes over its rows make PBP too sure of the weights, whatever the prior."""
+    diagnostics = AIMING["pbp"].fit(replace(linear, prior=PRIOR), stream(0)).diagnostics
+    shape, rate = diagnostics["prior_shape"], diagnostics["prior_rate"]
+    assert shape / rate == pytest.approx(PRIOR.precision, rel=1e-3)
+    assert shape**-0.5 < 2e-3
+
+
+@pytest.mark.parametrize("name", AIMING)
+def test_a_prior_changes_the_fit_of_every_such_method(linear, name):
+    short = {"epochs": 3} if hasattr(AIMING[name], "epochs") else {"draws": 8, "warmup": 5}
+    method = replace(AIMING[name], **short)
+    without, given = (
+        method.fit(replace(linear, prior=prior), stream(0)).predict(linear.train.inputs, stream(1))
+        for prior in (None, PRIOR)
+    )
+    assert not torch.equal(without.mean, given.mean)
+
+
+def test_stds_are_in_the_order_of_a_networks_parameters():
+    network = mlp([3], 1)
+    stds = FixedPrecision(4.0).stds(network, (2,))
+    by_name = {part.name + str(part.offset): stds[part.offset : part.stop] for part in
+               TorchNetwork(network, (2,)).parameters}  # fmt: skip
+    expected = [0.5 / 3**0.5] * 9 + [0.5 / 4**0.5] * 4
+    assert torch.allclose(torch.cat(list(by_name.values())), torch.tensor(expected).double())
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in MISSING])
+def test_every_method_says_what_it_does_with_a_prior(name):
+    assert prior_use(method_type(METHODS[name])()) in ("given", "own", "none")
+
+
+def test_those_that_take_the_prior_are_those_that_say_so():
+    made = {n: method_type(path)() for n, path in METHODS.items() if n not in MISSING}
+    assert {n for n, method in made.items() if prior_use(method) == "given"} == AIMING.keys()
+
+
+@pytest.mark.parametrize("cold", [Mfvi(kl_weight=0.1), Sgld(temperature=0.1)])
+def test_a_cold_posterior_is_another(cold):
+    assert prior_use(cold) == "own"
+
+
+def test_a_tuned_method_says_what_its_method_says():
+    assert prior_use(Tuned(Mfvi())) == "given"
+    assert prior_use(Tuned()) == "none"
