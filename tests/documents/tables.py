@@ -1,0 +1,125 @@
+"""Tables of documents, made from the runs in docs/bundle: `python -m tests.documents.tables`.
+
+A document asks for a table in a comment, and the lines up to the end comment are replaced:
+
+    <!-- scores bundle=cifar10_tuned dataset=cifar10 condition=clean metrics=nll,accuracy -->
+    <!-- end -->
+
+`scores`: mean and standard error over runs, the best first by the first metric. `differences`:
+paired differences of one method from others over folds, with 95 % intervals.
+"""
+
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from bnnbench.metrics import METRICS
+from bnnbench.reports.style import labels
+
+ROOT = Path(__file__).parents[2]
+BUNDLE = ROOT / "docs" / "bundle"
+DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
+BLOCK = re.compile(r"<!-- (scores|differences) ([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+
+Options = Mapping[str, str]
+
+
+def rewritten(text: str) -> str:
+    """Return the text of a document with all its tables made anew."""
+    return BLOCK.sub(_block, text)
+
+
+def _block(match: re.Match[str]) -> str:
+    kind, words, _ = match.groups()
+    options = dict(word.split("=", 1) for word in shlex.split(words))
+    rows = "".join(f"| {' | '.join(cells)} |\n" for cells in KINDS[kind](options))
+    return f"<!-- {kind} {words} -->\n\n{rows}\n<!-- end -->\n"
+
+
+def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each method."""
+    metrics = options["metrics"].split(",")
+    table = _selected(options)
+    by_metric = {m: table[table.metric == m].groupby("method")["value"] for m in metrics}
+    first = by_metric[metrics[0]].mean()
+    down = METRICS[metrics[0]].higher_is_better
+    costs = _costs(options)
+    yield ("method", *map(labels.metric, metrics), "runs", "CPU s")
+    yield ("---", *("---:" for _ in metrics), "---:", "---:")
+    for method in first.sort_values(ascending=not down).index:
+        cells = [_mean(by_metric[m].get_group(method)) for m in metrics]
+        runs = len(by_metric[metrics[0]].get_group(method))
+        yield (method, *cells, str(runs), f"{costs[method]:.3g}")
+
+
+def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each rival and metric."""
+    own, costs = options["of"], _costs(options)
+    yield ("rival", "score", "difference", "better on", "CPU s")
+    yield ("---", "---", "---:", "---:", "---:")
+    table = _selected(options)
+    for metric in options["metrics"].split(","):
+        sign = 1 if METRICS[metric].higher_is_better else -1
+        wide = table[table.metric == metric].pivot_table(
+            index="fold", columns="method", values="value"
+        )
+        for rival in options["rivals"].split(","):
+            gaps = (wide[own] - wide[rival]).dropna()
+            better = f"{int((sign * gaps > 0).sum())} of {len(gaps)}"
+            seconds = f"{costs[own]:.3g} and {costs[rival]:.3g}"
+            yield rival, labels.metric(metric), _interval(gaps), better, seconds
+
+
+KINDS: Mapping[str, Callable[[Options], Iterator[tuple[str, ...]]]] = {
+    "scores": scores_table,
+    "differences": differences_table,
+}
+
+
+def _selected(options: Options) -> pd.DataFrame:
+    table = pd.read_csv(BUNDLE / options["bundle"] / "metrics.csv.gz")
+    for name in ("profile", "dataset", "condition"):
+        if name in options:
+            table = table[table[name] == options[name]]
+    if table.empty:
+        raise ValueError(f"no score in docs/bundle for {dict(options)}")
+    return table
+
+
+def _costs(options: Options) -> pd.Series:
+    """Return method → mean processor seconds of a fit, with its search."""
+    table = pd.read_csv(BUNDLE / options["bundle"] / "costs.csv.gz")
+    for name in ("profile", "dataset"):
+        if name in options:
+            table = table[table[name] == options[name]]
+    return table.groupby("method")["fit_cpu_seconds"].mean()
+
+
+def _mean(values: pd.Series) -> str:
+    error = values.std() / len(values) ** 0.5
+    return f"{values.mean():.3f} ± {error:.3f}" if len(values) > 1 else f"{values.mean():.3f}"
+
+
+def _interval(gaps: pd.Series) -> str:
+    half = stats.t.ppf(0.975, len(gaps) - 1) * gaps.std() / np.sqrt(len(gaps))
+    return f"{gaps.mean():+.4f} ± {half:.4f}"
+
+
+def main() -> None:
+    """Rewrite the documents."""
+    for name in sys.argv[1:] or DOCUMENTS:
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8")
+        if (new := rewritten(text)) != text:
+            path.write_text(new, encoding="utf-8")
+            print(f"{name}: tables made anew")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""Every number in a table of a document is backed by runs in docs/bundle."""
+
+import pytest
+
+from tests.documents.tables import BLOCK, DOCUMENTS, ROOT, rewritten
+
+WITH_TABLES = [n for n in DOCUMENTS if BLOCK.search((ROOT / n).read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("name", WITH_TABLES)
+def test_tables_are_those_of_the_bundle(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert rewritten(text) == text, "run python -m tests.documents.tables"
+
+
+def test_a_changed_digit_is_found():
+    (name, *_) = WITH_TABLES
+    text = (ROOT / name).read_text(encoding="utf-8")
+    start = text.index("±", BLOCK.search(text).start())
+    changed = text[: start + 2] + "9" + text[start + 3 :]
+    assert changed != text
+    assert rewritten(changed) == text
