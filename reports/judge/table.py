@@ -95,6 +95,9 @@ class Table:
     unsteady: tuple[str, ...] = ()
     """Methods whose predictions of a row depend on the other rows, or on the call; a line for
     each."""
+    elsewhere: tuple[str, ...] = ()
+    """Methods of other programs, each with who handed its predictions in, when, and what they say
+    of code and cost."""
     unanswered: tuple[str, ...] = ()
     """The reasons why a completed method is "not scored" by a metric, a line for each."""
 

@@ -96,8 +96,10 @@ def overview(
     rounds = {benchmark.condition(benchmark.main) for benchmark, _, _ in picked if benchmark.rounds}
     after = f", {min(rounds)}" if rounds and first.kind == "score" else ""
     unsteady = dict.fromkeys(line for _, table, _ in picked for line in table.unsteady)
+    elsewhere = dict.fromkeys(line for _, table, _ in picked for line in table.elsewhere)
     title = first.heading + after
-    return Table(title, tuple(columns), tuple(rows), origin, unsteady=tuple(unsteady))
+    lines = {"unsteady": tuple(unsteady), "elsewhere": tuple(elsewhere)}
+    return Table(title, tuple(columns), tuple(rows), origin, **lines)
 
 
 def table_of(
@@ -116,7 +118,31 @@ def table_of(
         rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed, asked))
     columns = tuple(column for column, _ in pairs)
     own_networks = tuple(f"{m} ({networks[m]})" for m in methods if m in networks)
-    return Table(title, columns, tuple(rows), origin, own_networks, unsteady_lines(benchmark))
+    return Table(
+        title,
+        columns,
+        tuple(rows),
+        origin,
+        own_networks,
+        unsteady_lines(benchmark),
+        elsewhere_lines(benchmark),
+    )
+
+
+def elsewhere_lines(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return a line for each method of another program: by whom, when, its code and its cost."""
+    lines = []
+    for method, runs in benchmark.runs.items():
+        said: dict[tuple[str, ...], set[str]] = {}
+        for record in runs:
+            if (known := record.elsewhere) is not None:
+                words = tuple(str(known.get(name, "")) for name in ("by", "code", "cost"))
+                said.setdefault(words, set()).add(str(record.provenance.get("finished", ""))[:10])
+        for (by, code, cost), days in said.items():
+            when = " to ".join(sorted({min(days), max(days)}))
+            told = [f"{name}: {text}" for name, text in (("code", code), ("cost", cost)) if text]
+            lines.append(", ".join([f"{method}, by {by or 'unknown'} on {when}", *told]))
+    return tuple(lines)
 
 
 def unsteady_lines(benchmark: Benchmark) -> tuple[str, ...]:
