@@ -147,7 +147,7 @@ def _export(data_source: DataSource, options: argparse.Namespace) -> int:
     except (OSError, ImportError) as error:
         raise ValueError(error) from error
     print(f"{folder}: {len(rows.train_inputs)} training and {len(rows.test_inputs)} test rows")
-    print(f"digest of the test inputs: {rows.inputs_sha256}")
+    print(f"digest of the rows: {rows.rows_sha256}")
     return 0
 
 

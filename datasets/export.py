@@ -94,5 +94,5 @@ def _facts(source: DataSource, fold: int, rows: RawRows) -> Mapping[str, object]
         "train_rows": len(rows.train_inputs),
         "test_rows": len(rows.test_inputs),
         "input_shape": list(rows.test_inputs.shape[1:]),
-        "inputs_sha256": rows.inputs_sha256,
+        "rows_sha256": rows.rows_sha256,
     }

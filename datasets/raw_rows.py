@@ -1,7 +1,8 @@
-"""The raw rows of a fold, the names of its test rows, and the digest of their inputs.
+"""The raw rows of a fold, their names, and the digest of them all.
 
-Another program predicts for these rows; names and digest say that its predictions are for the same
-rows in the same order.
+Another program learns from these rows and predicts for them; names and digest say that it had the
+same rows in the same order. Both depend on the training rows too, since the test inputs of some
+sources are the same in all folds.
 """
 
 import hashlib
@@ -28,22 +29,35 @@ class RawRows:
     """The number of classes; 0 for real targets."""
 
     @cached_property
+    def rows_sha256(self) -> str:
+        """The SHA-256 of training inputs and targets and of test inputs: types, shapes, values."""
+        digest = hashlib.sha256()
+        for part in (self.train_inputs, self.train_targets, self.test_inputs):
+            array = _canonical(part)
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(array.reshape(-1).view("u1").data)
+        return digest.hexdigest()
+
+    @property
     def train_names(self) -> tuple[str, ...]:
-        """A name for each training row; see `names_of`."""
-        return names_of(self.train_inputs)
+        """A name for each training row."""
+        return self._names(self.train_inputs)
 
     @cached_property
     def test_names(self) -> tuple[str, ...]:
-        """A name for each test row; see `names_of`."""
-        return names_of(self.test_inputs)
+        """A name for each test row, which no row has in another fold."""
+        return self._names(self.test_inputs)
 
-    @cached_property
-    def inputs_sha256(self) -> str:
-        """The SHA-256 of the test inputs: of their type, shape and values."""
-        array = _canonical(self.test_inputs)
-        digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(array.reshape(-1).view("u1").data)
-        return digest.hexdigest()
+    def _names(self, inputs: np.ndarray) -> tuple[str, ...]:
+        """Return the places, each with eight digits of a digest of the fold and the row."""
+        flat = _canonical(inputs).reshape(len(inputs), -1).view("u1")
+        fold = hashlib.sha256(self.rows_sha256.encode())
+        names = []
+        for place, row in enumerate(flat):
+            digest = fold.copy()
+            digest.update(row.data)
+            names.append(f"{place}-{digest.hexdigest()[:8]}")
+        return tuple(names)
 
 
 def raw_rows(source: DataSource, fold: int) -> RawRows:
@@ -69,15 +83,6 @@ def raw_rows(source: DataSource, fold: int) -> RawRows:
         parts += [data.scaling.invert(split.inputs.double()).numpy(), targets.numpy()]
     classes = data.likelihood.classes if isinstance(data.likelihood, Categorical) else 0
     return RawRows(*parts, classes=classes)
-
-
-def names_of(inputs: np.ndarray) -> tuple[str, ...]:
-    """Return a name for each row: its position, and eight digits of the SHA-256 of its values."""
-    array = _canonical(inputs)
-    flat = array.reshape(len(array), -1).view("u1")
-    return tuple(
-        f"{place}-{hashlib.sha256(row.data).hexdigest()[:8]}" for place, row in enumerate(flat)
-    )
 
 
 def _canonical(inputs: np.ndarray) -> np.ndarray:

@@ -43,9 +43,9 @@ PREDICTIONS is an npz, csv or parquet file, a folder of them, or - for standard 
   parquet                     low, high and level; in0, in1, ... and level. A line for each row;
                               with a column draw, for each row and draw
 
-Both need row, the names of the exported test rows, or inputs_sha256, the digest of their inputs,
-and may say fold and seed. Predictions are in the order of the exported rows and, of real targets,
-in their original units.
+Both need row, the names of the exported test rows, or rows_sha256, the digest that the export
+prints, and may say fold and seed. Predictions are in the order of the exported rows and, of real
+targets, in their original units.
 
 Exit codes: 0 scored. 1 scored, but the report could not be written. 2 usage, or predictions that
 cannot be scored; nothing is kept.
@@ -100,10 +100,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--fold", type=_whole, metavar="N", help="the fold, where no file says it; default: 0")
     add("--seed", type=_whole, metavar="N", help="the seed, where no file says it; default: 0")
     add(
-        "--inputs-sha256",
+        "--rows-sha256",
         metavar="DIGEST",
-        help="the digest of the test inputs, as `bnnbench data export` prints it, for files "
-        "without names of rows: vouches for their order",
+        help="the digest that `bnnbench data export` prints, for files without names of rows: "
+        "vouches for their order",
     )
     add("--by", metavar="NAME", help="who hands the predictions in; default: the user's name")
     add("--code", default="", metavar="TEXT", help="where the method's code is, in your words")
@@ -163,7 +163,7 @@ def _with_places(handed_in: list[HandedIn], options: argparse.Namespace) -> list
     """Return the predictions with fold, seed and digest, of the file or of the command line."""
     placed = []
     for one in handed_in:
-        known = {"fold": one.fold, "seed": one.seed, "inputs_sha256": one.inputs_sha256}
+        known = {"fold": one.fold, "seed": one.seed, "rows_sha256": one.rows_sha256}
         for name, value in known.items():
             asked = getattr(options, name)
             if None not in (asked, value) and asked != value:
@@ -172,7 +172,7 @@ def _with_places(handed_in: list[HandedIn], options: argparse.Namespace) -> list
                 )
             known[name] = asked if value is None else value
         fold, seed = known["fold"] or 0, known["seed"] or 0
-        placed.append(replace(one, fold=fold, seed=seed, inputs_sha256=known["inputs_sha256"]))
+        placed.append(replace(one, fold=fold, seed=seed, rows_sha256=known["rows_sha256"]))
     return placed
 
 
@@ -209,7 +209,7 @@ def _export(options: argparse.Namespace) -> int:
         raise BadPredictions(f"--export: {error}") from error
     counts = f"{len(rows.train_inputs)} training and {len(rows.test_inputs)} test rows"
     print(legible(f"{options.export}: {counts} of {case.name} ({case.source.origin})"))
-    print(f"digest of the test inputs: {rows.inputs_sha256}")
+    print(f"digest of the rows: {rows.rows_sha256}")
     return COMPLETED
 
 

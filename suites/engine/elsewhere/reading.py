@@ -34,7 +34,7 @@ class HandedIn:
     seed: int | None
     rows: tuple[str, ...]
     """The names of the rows; () where the file has none."""
-    inputs_sha256: str | None
+    rows_sha256: str | None
 
 
 def read(path: Path) -> list[HandedIn]:
@@ -77,7 +77,7 @@ def _parts(content: bytes, title: str) -> Iterator[HandedIn]:
     digest = sha256(content)
     for arrays, rows in _arrays_of(content):
         fold, seed = (_whole(arrays.pop(name, None), name) for name in ("fold", "seed"))
-        inputs = arrays.pop("inputs_sha256", None)
+        inputs = arrays.pop("rows_sha256", None)
         prediction = checked(arrays)
         if rows:
             _check_names(rows, prediction.points)
@@ -115,11 +115,9 @@ def _npz(content: bytes) -> Arrays:
 def _csv(content: bytes) -> Any:
     import pandas as pd
 
-    texts: Mapping[Any, Any] = {"row": str, "inputs_sha256": str}
+    texts: Mapping[Any, Any] = {"row": str, "rows_sha256": str}
     try:
-        return pd.read_csv(
-            io.BytesIO(content), dtype=texts, float_precision="round_trip", skipinitialspace=True
-        )
+        return pd.read_csv(io.BytesIO(content), dtype=texts, skipinitialspace=True)
     except (ValueError, UnicodeDecodeError) as error:
         raise BadPredictions(
             f"not a table ({str(error).strip()}): give csv with commas and a first line of names, "

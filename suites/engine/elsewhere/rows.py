@@ -16,17 +16,17 @@ def check_rows(handed_in: HandedIn, source: DataSource, fold: int, export: str) 
     """
     known = raw_rows(source, fold)
     points = handed_in.prediction.points
-    if not handed_in.rows and handed_in.inputs_sha256 is None:
+    if not handed_in.rows and handed_in.rows_sha256 is None:
         raise BadPredictions(
             "nothing says that the predictions are in the order of the test rows: repeat the "
-            "column row of the exported test rows, or give their digest as inputs_sha256 "
+            "column row of the exported test rows, or give the digest of the export as rows_sha256 "
             f"({export})"
         )
-    digest = handed_in.inputs_sha256
-    if digest is not None and digest != known.inputs_sha256:
+    digest = handed_in.rows_sha256
+    if digest is not None and digest != known.rows_sha256:
         raise BadPredictions(
-            f"they are for test inputs of the digest {digest[:12]}; those of fold {fold} have "
-            f"{known.inputs_sha256[:12]}: {_advice(handed_in, source, export)}"
+            f"they are for rows of the digest {digest[:12]}; those of fold {fold} have "
+            f"{known.rows_sha256[:12]}: {_advice(handed_in, source, export)}"
         )
     if handed_in.rows and handed_in.rows != known.test_names:
         _compare(handed_in, known, source, fold, export)
@@ -67,7 +67,7 @@ def _advice(handed_in: HandedIn, source: DataSource, export: str) -> str:
     """Return what to do about predictions for other rows: name the fold that has them, if any."""
     for other in range(source.folds):
         rows = raw_rows(source, other)
-        if handed_in.inputs_sha256 == rows.inputs_sha256 or (
+        if handed_in.rows_sha256 == rows.rows_sha256 or (
             handed_in.rows and set(handed_in.rows) == set(rows.test_names)
         ):
             return f"they are for fold {other}; give --fold {other}"

@@ -36,7 +36,7 @@ FAMILIES: Mapping[str, str] = {
 """First letters of a column, before a class or a level → array."""
 
 COLUMNS = (
-    "row, inputs_sha256, fold, seed, draw; and p0, p1, ... or log_p0, ... (classes), in0, in1, ... "
+    "row, rows_sha256, fold, seed, draw; and p0, p1, ... or log_p0, ... (classes), in0, in1, ... "
     "(sets), mean and variance, sample, q0.05, ... (quantiles), low and high; level"
 )
 
@@ -48,6 +48,8 @@ def parts_of(table: "pd.DataFrame") -> Iterator[tuple[Arrays, tuple[str, ...]]]:
 
     `fold` and `seed` are among the arrays where the table has them. Raises BadPredictions.
     """
+    if table.empty:
+        raise BadPredictions("the table has no lines: give one for each row")
     for name in map(str, table.columns):
         _check_column(name)
     for name in (name for name in PLACES if name in table.columns):
@@ -61,7 +63,7 @@ def parts_of(table: "pd.DataFrame") -> Iterator[tuple[Arrays, tuple[str, ...]]]:
 
 
 def _check_column(name: str) -> None:
-    if name in (*SINGLE, *PLACES, "row", "inputs_sha256") or _NUMBERED.fullmatch(name):
+    if name in (*SINGLE, *PLACES, "row", "rows_sha256") or _NUMBERED.fullmatch(name):
         return
     if re.fullmatch(r"[-+.\de]+", name):
         raise BadPredictions(
@@ -85,8 +87,8 @@ def _arrays(lines: "pd.DataFrame") -> tuple[Arrays, tuple[str, ...]]:
         draws = [of_draw for _, of_draw in lines.groupby("draw", sort=False)]
     rows = _rows_of(draws)
     arrays: Arrays = {}
-    if "inputs_sha256" in lines.columns:
-        arrays["inputs_sha256"] = np.array(_one_value(lines["inputs_sha256"]))
+    if "rows_sha256" in lines.columns:
+        arrays["rows_sha256"] = np.array(_one_value(lines["rows_sha256"]))
     for column, array in SINGLE.items():
         if column in lines.columns:
             values = np.stack([_column(of_draw, column) for of_draw in draws])
