@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ def _offline(monkeypatch, folder):
 @pytest.mark.parametrize("kind", ["csv", "npz", "parquet"])
 def test_exported_rows_are_the_rows_of_the_publisher_to_the_last_bit(tmp_path, kind):
     export(DiabetesAsUci(), 3, tmp_path / "rows", kind, with_test_targets=True)
-    published = load_diabetes(scaled=False)
+    published: Any = load_diabetes(scaled=False)
     known = {tuple(row): y for row, y in zip(published.data, published.target, strict=True)}
     seen = 0
     for part in ("train", "test"):

@@ -7,11 +7,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from sklearn.datasets import load_digits
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.metrics import accuracy_score, log_loss, root_mean_squared_error
@@ -53,7 +55,7 @@ def predicted(folder: Path) -> pd.DataFrame:
     features = [name for name in train.columns if name.startswith("x")]
     mean, std = train[features].mean(), train[features].std()
     level, scale = train["target"].mean(), train["target"].std()
-    process = GaussianProcessRegressor(RBF(5.0) + WhiteKernel(0.5), optimizer=None)
+    process: Any = GaussianProcessRegressor(RBF(5.0) + WhiteKernel(0.5), optimizer=cast(Any, None))
     process.fit((train[features] - mean) / std, (train["target"] - level) / scale)
     means, stds = process.predict((test[features] - mean) / std, return_std=True)
     columns = {"row": test["row"], "mean": level + scale * means, "variance": (scale * stds) ** 2}
@@ -134,9 +136,8 @@ def test_classes_score_as_with_scikit_learn_and_other_conditions_say_why_not(tmp
 
 
 def load_digits_labels() -> np.ndarray:
-    from sklearn.datasets import load_digits
-
-    return load_digits().target[1437:]
+    digits: Any = load_digits()
+    return digits.target[1437:]
 
 
 @pytest.fixture(scope="module")
