@@ -8,6 +8,10 @@ Results are read as tables of pandas, whatever made them:
     scores = bnnbench.results("results/uci")  # one score a row
     scores.groupby(["dataset", "method", "metric"])["value"].mean()
     bnnbench.costs("results/uci")  # one run a row
+
+Predictions made anywhere are scored as arrays:
+
+    bnnbench.score({"means": means, "variances": variances}, targets)
 """
 
 import importlib
@@ -17,15 +21,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bnnbench.reports.read.frames import costs, results
+    from bnnbench.suites.engine.elsewhere.scoring import score
 
-__all__ = ["costs", "results"]
+__all__ = ["costs", "results", "score"]
 
 _HERE = Path(__file__).resolve().parent
 
 if not (_HERE / "methods").is_dir():
     __path__.append(str(_HERE.parent))
 
-_FUNCTIONS: Mapping[str, str] = dict.fromkeys(__all__, "bnnbench.reports.read.frames")
+_FUNCTIONS: Mapping[str, str] = {
+    "costs": "bnnbench.reports.read.frames",
+    "results": "bnnbench.reports.read.frames",
+    "score": "bnnbench.suites.engine.elsewhere.scoring",
+}
 """Function → its module, imported on use: importing `bnnbench` itself takes no time."""
 
 

@@ -8,6 +8,7 @@ from typing import NoReturn
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "list": ("bnnbench.suites.__main__", "list suites and methods"),
     "report": ("bnnbench.reports.write.cli", "write the report of a folder of results"),
+    "score": ("bnnbench.suites.engine.command.score", "score predictions of another program"),
     "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),
     "corruptions": ("bnnbench.datasets.corruptions.__main__", "make CIFAR-10-C and CIFAR-100-C"),
     "references": (

@@ -1,13 +1,15 @@
-"""`bnnbench data`: list the sources, download some, or print the facts of one."""
+"""`bnnbench data`: list the sources, download some, print the facts of one, or export its rows."""
 
 import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from bnnbench.datasets import FILE_SETS, SOURCES, fetchable, source
 from bnnbench.datasets.base import DataSource, ImageSource
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
+from bnnbench.datasets.export import export
 from bnnbench.datasets.facts import of_source
 from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.files import FileSet
@@ -21,12 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ["BNNBENCH_DATA"] = options.data_dir
     if options.offline:
         os.environ["BNNBENCH_OFFLINE"] = "1"
-    if options.command not in ("fetch", "facts"):
+    if options.command not in ("fetch", "facts", "export"):
         _list()
         return 0
     try:
         if options.command == "facts":
             return _facts(source(options.name), options.fold)
+        if options.command == "export":
+            return _export(source(options.name), options)
         requested = [fetchable(name) for name in options.names]
     except ValueError as error:
         print(legible(error), file=sys.stderr)
@@ -60,6 +64,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     facts.add_argument("name", metavar="NAME", help="a source that `bnnbench data list` prints")
     facts.add_argument("--fold", type=int, default=0)
+    export_rows = commands.add_parser(
+        "export",
+        help="write training and test rows for another program, without the test targets",
+        parents=[shared],
+    )
+    export_rows.add_argument("name", metavar="NAME", help="a source that `bnnbench data` lists")
+    export_rows.add_argument("--fold", type=int, default=0)
+    export_rows.add_argument(
+        "--out", type=Path, metavar="DIR", help="new folder for the files; default: NAME-foldN"
+    )
+    export_rows.add_argument(
+        "--format", choices=("csv", "npz", "parquet"), help="default: npz for images, else csv"
+    )
+    export_rows.add_argument(
+        "--with-test-targets", action="store_true", help="write the test targets, too"
+    )
     return parser
 
 
@@ -113,6 +133,21 @@ def _facts(data_source: DataSource, fold: int) -> int:
     for name, value in {**data.facts, **of_source(data_source)}.items():
         for k, line in enumerate(_lines(value)):
             print(f"  {'' if k else name:30} {line}")
+    return 0
+
+
+def _export(data_source: DataSource, options: argparse.Namespace) -> int:
+    """Write the rows of a fold, and print where they are and how to name them."""
+    folder = options.out or Path(f"{data_source.name}-fold{options.fold}")
+    try:
+        rows = export(data_source, options.fold, folder, options.format, options.with_test_targets)
+    except (DataUnavailable, DataDamaged) as error:
+        print(legible(error), file=sys.stderr)
+        return 1
+    except (OSError, ImportError) as error:
+        raise ValueError(error) from error
+    print(f"{folder}: {len(rows.train_inputs)} training and {len(rows.test_inputs)} test rows")
+    print(f"digest of the rows: {rows.rows_sha256}")
     return 0
 
 

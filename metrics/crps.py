@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from bnnbench.methods.predictions.base import HasCdf, HasQuantiles, require
+from bnnbench.methods.predictions.base import HasCdf, HasQuantiles, HasSamples, require
 from bnnbench.methods.predictions.inversion import quantile
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics.quantiles import crps_of_quantiles
@@ -26,13 +26,16 @@ TAIL = 1e-10
 def crps(prediction: Any, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, " points"]:
     """Return the score of each target, averaged over outputs.
 
-    Mixtures of Gaussians have a closed form; quantiles on a grid and other shapes are integrated
-    numerically. Raises `CannotAnswer` where there is neither a cdf nor a grid.
+    Mixtures of Gaussians and samples have a closed form; quantiles on a grid and other shapes are
+    integrated numerically. Raises `CannotAnswer` where there is neither a cdf nor a grid.
     """
     if isinstance(prediction, GaussianPredictive):
         return crps_of_gaussian_mixture(prediction, target)
     if isinstance(prediction, HasQuantiles):
         return crps_of_quantiles(prediction, target)
+    if isinstance(prediction, HasSamples):
+        flat = crps_of_samples(prediction.samples.flatten(1), target.flatten(), fair=False)
+        return flat.view(target.shape).mean(1)
     require(prediction, "cdf")
     return crps_by_integration(prediction, target)
 

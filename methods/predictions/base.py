@@ -153,6 +153,14 @@ class HasQuantiles(Protocol):
 
 
 @runtime_checkable
+class HasSamples(Protocol):
+    """A predictive that is the empirical distribution of samples."""
+
+    @property
+    def samples(self) -> Float[Tensor, "draws points outputs"]: ...
+
+
+@runtime_checkable
 class HasInterval(Protocol):
     """A predictive with an interval that is to hold a share `level` of the targets."""
 

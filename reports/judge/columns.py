@@ -95,7 +95,7 @@ def filled(
             unconverged(benchmark.runs[method]) if column.kind == "score" else 0,
         )
         if samples[method]
-        else _absence(benchmark.runs.get(method, ()))
+        else _absence(benchmark.runs.get(method, ()), column)
         for method in methods
     ]
     column = replace(column, decision=decision, margin=margin, by_fold=benchmark.by_fold)
@@ -142,9 +142,9 @@ def samples_of(runs: Sequence[Record], value: Values) -> Samples:
     return {pair: float(v) for pair, v in values.items() if v is not None}
 
 
-def _absence(runs: Sequence[Record]) -> str:
+def _absence(runs: Sequence[Record], column: Column) -> str:
     if any(r.status == "completed" for r in runs):
-        return "not scored"
+        return "unknown" if column.kind == "cost" else "not scored"
     return "failed" if any(r.status == "failed" for r in runs) else "diverged" if runs else "no run"
 
 

@@ -97,6 +97,9 @@ class Table:
     each."""
     rows_counted_twice: tuple[str, ...] = ()
     """Methods whose prior comes from the rows that they were fitted to."""
+    elsewhere: tuple[str, ...] = ()
+    """Methods of other programs, each with who handed its predictions in, when, and what they say
+    of code and cost."""
     unanswered: tuple[str, ...] = ()
     """The reasons why a completed method is "not scored" by a metric, a line for each."""
 

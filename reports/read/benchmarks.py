@@ -99,7 +99,7 @@ class Benchmark:
         return {
             m: network_description(record)
             for m, record in firsts.items()
-            if has_own_network(record)
+            if has_own_network(record) and record.elsewhere is None
         }
 
     @property
@@ -162,6 +162,8 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
 
 def network_description(record: Record) -> str:
     """Return a method's own network in a few words; the page lists layers given by a suite."""
+    if record.elsewhere is not None:
+        return "unknown: scored elsewhere"
     network = record.own_network
     if network is None:
         return "given by the suite"
@@ -175,8 +177,12 @@ def is_probed(scores: Iterable[str]) -> bool:
 
 
 def has_own_network(record: Record) -> bool:
-    """Return whether the suite gave the method a network of its own, or the method brought one."""
-    return bool(record.run.get("own_architecture")) or record.own_network is not None
+    """Return whether the suite gave the method a network of its own, or the method brought one.
+
+    Of a method of another program nothing is known.
+    """
+    own = record.own_network, record.elsewhere
+    return bool(record.run.get("own_architecture")) or own != (None, None)
 
 
 def _protocol(record: Record, others: Mapping[str, Sequence[Record]]) -> str:

@@ -153,6 +153,7 @@ def settings(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, str]]:
     return {
         method: {"class": _class(runs[0])}
         | flatten(runs[0].run.get("method"))
+        | flatten(runs[0].elsewhere or {}, "elsewhere")
         | flatten(runs[0].run.get("acquisition", {}), "acquisition")
         for benchmark in benchmarks
         for method, runs in benchmark.runs.items()
@@ -174,7 +175,7 @@ def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
             if has_own_network(runs[0]):
                 arm = benchmark.arms.get(method)
                 name = f"{arm.method if arm else method} on {name}"
-            if runs[0].own_network is not None:
+            if runs[0].own_network is not None or runs[0].elsewhere is not None:
                 texts = (network_description(runs[0]),)
             users.setdefault(texts, {})[name] = None
     return {", ".join(names): list(layers) for layers, names in users.items()}

@@ -97,16 +97,15 @@ def overview(
     rounds = {benchmark.condition(benchmark.main) for benchmark, _, _ in picked if benchmark.rounds}
     after = f", {min(rounds)}" if rounds and first.kind == "score" else ""
     unsteady = dict.fromkeys(line for _, table, _ in picked for line in table.unsteady)
+    elsewhere = dict.fromkeys(line for _, table, _ in picked for line in table.elsewhere)
     title = first.heading + after
     twice = dict.fromkeys(m for _, table, _ in picked for m in table.rows_counted_twice)
-    return Table(
-        title,
-        tuple(columns),
-        tuple(rows),
-        origin,
-        unsteady=tuple(unsteady),
-        rows_counted_twice=tuple(twice),
-    )
+    lines = {
+        "unsteady": tuple(unsteady),
+        "rows_counted_twice": tuple(twice),
+        "elsewhere": tuple(elsewhere),
+    }
+    return Table(title, tuple(columns), tuple(rows), origin, **lines)
 
 
 def table_of(
@@ -133,12 +132,29 @@ def table_of(
         own_networks,
         unsteady_lines(benchmark),
         tuple(m for m in methods if counts_rows_twice(benchmark.runs.get(m, ()))),
+        elsewhere_lines(benchmark),
     )
 
 
 def counts_rows_twice(runs: Sequence[Record]) -> bool:
     """Return whether some run says that its prior comes from the rows that it was fitted to."""
     return any(run.diagnostics.get("prior_rows_shared", 0.0) > 0 for run in runs)
+
+
+def elsewhere_lines(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return a line for each method of another program: by whom, when, its code and its cost."""
+    lines = []
+    for method, runs in benchmark.runs.items():
+        said: dict[tuple[str, ...], set[str]] = {}
+        for record in runs:
+            if (known := record.elsewhere) is not None:
+                words = tuple(str(known.get(name, "")) for name in ("by", "code", "cost"))
+                said.setdefault(words, set()).add(str(record.provenance.get("finished", ""))[:10])
+        for (by, code, cost), days in said.items():
+            when = " to ".join(sorted({min(days), max(days)}))
+            told = [f"{name}: {text}" for name, text in (("code", code), ("cost", cost)) if text]
+            lines.append(", ".join([f"{method}, by {by or 'unknown'} on {when}", *told]))
+    return tuple(lines)
 
 
 def unsteady_lines(benchmark: Benchmark) -> tuple[str, ...]:

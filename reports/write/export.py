@@ -165,6 +165,8 @@ def _notes(table: Table) -> list[str]:
         )
     if table.own_networks:
         notes.append(f"Networks of their own: {'; '.join(table.own_networks)}.")
+    if table.elsewhere:
+        notes.append(f"Scored elsewhere: {'; '.join(table.elsewhere)}.")
     return notes + [f"Not scored: {line}." for line in table.unanswered]
 
 

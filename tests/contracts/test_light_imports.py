@@ -32,6 +32,8 @@ LIGHT = (
     "bnnbench.reports.write.content",
     "bnnbench.suites.engine.store.store",
     "bnnbench.suites.engine.command.means",
+    "bnnbench.suites.engine.command.score",
+    "bnnbench.suites.engine.elsewhere.scoring",
 )
 
 

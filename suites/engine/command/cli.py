@@ -146,7 +146,7 @@ def _carry_out(
             keep_planes(suite, store)
             write_tables(store)
     code = _conclude(suite, planned, store, console, not_tried)
-    if not options.no_report and not _report(options.out):
+    if not options.no_report and not write_report(options.out):
         return code or NO_REPORT
     return code
 
@@ -234,7 +234,7 @@ def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_t
     """Print the tables and failures of the suite's data sets, and return the exit code."""
     sources = {case.name: describe(case.source) for case in suite.cases}
     console.print()
-    current = [r for r in store.current() if _belongs(r, suite, sources)]
+    current = [r for r in store.current() if belongs(r, suite, sources)]
     print_tables(suite, current, console)
     records = [record for run in planned.runs if (record := store.read(run.key))]
     print_failures(records, console)
@@ -245,12 +245,12 @@ def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_t
     return SOME_FAILED if failed else COMPLETED
 
 
-def _belongs(record: Record, suite: Suite, sources: Mapping[str, object]) -> bool:
+def belongs(record: Record, suite: Suite, sources: Mapping[str, object]) -> bool:
     in_profile = record.profile == suite.profile and record.dataset in sources
     return in_profile and record.run.get("source") == sources[record.dataset]
 
 
-def _report(out: Path) -> bool:
+def write_report(out: Path) -> bool:
     """Write the reports in a separate process, and return whether they were written."""
     sys.stdout.flush()
     finished = subprocess.run([sys.executable, "-m", "bnnbench", "report", str(out)])

@@ -38,7 +38,7 @@ def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {})
             name: settings[name] for name in settings if name in methods
         }
     if options.datasets:
-        changes |= {"cases": _cases(suite, options.datasets, profiles), "optional": ()}
+        changes |= {"cases": cases_named(suite, options.datasets, profiles), "optional": ()}
     if options.seeds:
         changes["seeds"] = options.seeds
     if options.folds:
@@ -54,7 +54,10 @@ def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {})
     return selection
 
 
-def _cases(suite: Suite, names: Sequence[str], profiles: Mapping[str, Suite]) -> tuple[Case, ...]:
+def cases_named(
+    suite: Suite, names: Sequence[str], profiles: Mapping[str, Suite]
+) -> tuple[Case, ...]:
+    """Return the cases of these names; raises `UsageError`, with the profiles that have one."""
     cases = {case.name.casefold(): case for case in suite.cases}
     for name in names:
         if name.casefold() not in cases:

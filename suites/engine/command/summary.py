@@ -103,6 +103,9 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
         if separate := dict.fromkeys(r.method for r in records_here if _has_own_network(r)):
             line = f"with their own networks on {dataset}: {', '.join(separate)}"
             console.print(Text(legible(line)), soft_wrap=True)
+        if elsewhere := dict.fromkeys(r.method for r in records_here if r.elsewhere is not None):
+            line = f"scored elsewhere on {dataset}: {', '.join(elsewhere)}"
+            console.print(Text(legible(line)), soft_wrap=True)
         for metric in HEADLINES_OF_PROBES:
             if measured := [r for r in records_here if any(metric in s for s in r.scores.values())]:
                 columns = _probed_columns(measured, metric)

@@ -22,6 +22,11 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
 
     Raises `NotRepeatable`.
     """
+    if record.elsewhere is not None:
+        raise NotRepeatable(
+            "its predictions were made elsewhere; repeat them there, and hand them in by "
+            "`bnnbench score`"
+        )
     if record.schema < SCHEMA:
         raise NotRepeatable(f"it was recorded by an earlier version; {_cure(record)}")
     description = dict(record.run)

@@ -128,6 +128,18 @@ class Circumstances(TypedDict, total=False):
     chosen: str
 
 
+class Elsewhere(TypedDict):
+    """What is known of predictions that were made elsewhere; "" where nothing was said."""
+
+    by: str
+    """Who handed them in."""
+    code: str
+    cost: str
+    """The code and the cost of the method, in the words of who handed them in."""
+    file: str
+    file_sha256: str
+
+
 @dataclass(frozen=True)
 class Record:
     """One run and its results; everything here is plain data.
@@ -209,6 +221,9 @@ class Record:
     saw them."""
     title: str = ""
     """Title of the case on pages; "" where the suite gives none."""
+    elsewhere: Annotated[Mapping[str, Any], Elsewhere] | None = field(default=None)
+    """Predictions that another program made, and that were scored here alone; None for runs of this
+    program. `provenance` is then that of the scoring."""
     arm: str = ""
     """The part of the label `method`, after a hyphen, that names the way to acquire rows; "" but
     in active learning."""

@@ -249,3 +249,28 @@ def test_an_own_network_does_not_join_networks_apart():
     other = {"architecture": [{"type": "relu"}]}
     found = benchmarks([record("AdamW"), record("SGD", run=other), record("LA", run=own)])
     assert sorted(list(b.runs) for b in found) == [["AdamW"], ["LA"], ["SGD"]]
+
+
+def test_methods_of_other_programs_say_by_whom_and_when_and_have_no_cost():
+    said = {"by": "Ada", "code": "gp.py", "cost": "", "file": "a.csv", "file_sha256": "0"}
+    days = [f"2026-01-0{day}T00:00:00+00:00" for day in (3, 1)]
+    theirs = [
+        record(
+            "GP",
+            seed=seed,
+            cost=None,
+            elsewhere=said,
+            provenance={"finished": day},
+            settings={"type": "scored_elsewhere"},
+        )
+        for seed, day in enumerate(days)
+    ]
+    found = table([record("AdamW"), record("AdamW", seed=1), *theirs])
+    assert found.elsewhere == ("GP, by Ada on 2026-01-01 to 2026-01-03, code: gp.py",)
+    assert found.own_networks == ()
+    (row,) = [row for row in found.rows if row.method == "GP"]
+    cells = {c.name: e for c, e in zip(found.columns, row.cells, strict=True)}
+    assert cells["fit_seconds"] == "unknown"
+    score = cells["nll"]
+    assert isinstance(score, Cell)
+    assert score.standing.excluded is None

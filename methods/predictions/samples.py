@@ -1,0 +1,50 @@
+"""Samples of each target: the whole output of a sampler, or of another program."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from bnnbench.methods.predictions.base import Packed
+
+
+@dataclass(frozen=True)
+class SamplePredictive(Packed):
+    """The empirical distribution of equally likely samples of each target.
+
+    It has no density. Samples are of the target, noise included, and those of different points are
+    not taken to belong together.
+    """
+
+    samples: Float[Tensor, "draws points outputs"]
+
+    of_classes: ClassVar[bool] = False
+
+    def __len__(self) -> int:
+        return self.samples.shape[1]
+
+    @property
+    def mean(self) -> Float64[Tensor, "points outputs"]:
+        """The mean of the samples."""
+        return self.samples.double().mean(0)
+
+    @property
+    def variance(self) -> Float64[Tensor, "points outputs"]:
+        """The variance of the empirical distribution: the sum of squares over their number."""
+        return self.samples.double().var(0, correction=0)
+
+    def cdf(self, target: Float[Tensor, "points outputs"]) -> Float64[Tensor, "points outputs"]:
+        """Return the share of samples that are at most the target."""
+        return (self.samples <= target).double().mean(0)
+
+    def quantile(self, level: float) -> Float64[Tensor, "points outputs"]:
+        """Return the lowest sample at which the cdf reaches the level."""
+        rank = math.ceil(level * len(self.samples) - 1e-9)
+        return self.samples.double().sort(0).values[max(rank, 1) - 1]
+
+    def rescaled(self, mean: float, std: float) -> "SamplePredictive":
+        """Return the samples of mean + std * y; std is positive."""
+        return SamplePredictive(torch.add(mean, std * self.samples.double()))
