@@ -44,7 +44,7 @@ EVERY = {
     "Ensemble of 10": Ensemble(size=10, member=replace(ADAMW, epochs=400)),
     "MC dropout": METHODS["MC dropout"],
     "SWAG": METHODS["SWAG"],
-    "IVON": METHODS["IVON"],
+    "IVON": replace(METHODS["IVON"], learning_rate=1e-2),  # 0.1 diverges under such noise
     "Laplace diagonal": METHODS["Laplace diagonal"],
     "Laplace KFAC": METHODS["Laplace KFAC"],
     "KFAC": METHODS["KFAC"],
