@@ -62,7 +62,9 @@ QUICK = Suite(
     reference=Certified(),
 )
 FULL = replace(QUICK, profile="full", seeds=5)
-TANH = replace(FULL, profile="tanh", cases=(CASES["yacht-tanh50"],), methods=EVERY)
+TANH = replace(
+    FULL, profile="tanh", cases=(CASES["yacht-tanh50"], CASES["boston-tanh50"]), methods=EVERY
+)
 
 SUITES = {"quick": QUICK, "full": FULL, "tanh": TANH}
 
