@@ -246,12 +246,14 @@ class FromTheFuture(ValueError):
 def newest(records: Iterable[Record]) -> list[Record]:
     """Return one record for each dataset, method, fold and seed: the latest chosen.
 
-    The order is by the times at which the store took them, which never go backwards within a store,
-    whatever its machines' clocks do (`clock.Clock`); of equal times, by key.
+    Predictions made elsewhere never replace a run of the same label, nor a run them. The order is
+    by the times at which the store took them, which never go backwards within a store, whatever its
+    machines' clocks do (`clock.Clock`); of equal times, by key.
     """
     latest: dict[tuple[object, ...], Record] = {}
     for record in sorted(records, key=lambda r: (time_chosen(r), r.key)):
-        case = (record.suite, record.profile, record.dataset, record.origin)
+        foreign = record.elsewhere is not None
+        case = (record.suite, record.profile, record.dataset, record.origin, foreign)
         latest[(*case, record.method, record.fold, record.seed)] = record
     return sorted(latest.values(), key=lambda r: r.key)
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ from bnnbench.datasets.export import export
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.suites.engine.command import reproduce, stores
 from bnnbench.suites.engine.command.score import command
+from bnnbench.suites.engine.store.record import newest
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.small_store import tree
 
@@ -178,6 +180,13 @@ def test_predictions_of_a_method_replace_its_earlier_ones(handed_in, capsys):
     assert score(handed_in, "--fold", "1", method="Yours") == 0
     records = list(Store(Path("results/uci")).records())
     assert sorted((r.method, r.seed) for r in records) == [("Mine", 0), ("Mine", 1), ("Yours", 0)]
+
+
+def test_a_run_of_the_same_label_stays_and_so_do_the_predictions(handed_in):
+    assert score(handed_in, "--fold", "1") == 0
+    (theirs,) = Store(Path("results/uci")).records()
+    ours = replace(theirs, key="0", elsewhere=None)
+    assert {record.key for record in newest([theirs, ours])} == {theirs.key, "0"}
 
 
 FORMS = {
