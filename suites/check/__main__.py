@@ -14,7 +14,7 @@ from bnnbench.suites.check.results import Result, Results, checked
 from bnnbench.suites.check.small import small
 from bnnbench.suites.engine.command.methods.labels import differences, with_differences
 from bnnbench.suites.engine.command.methods.requested import method_of
-from bnnbench.suites.engine.command.misuse import UsageError
+from bnnbench.suites.engine.command.misuse import UsageError, listed
 
 KEPT, MISUSED, BROKEN = 0, 2, 3
 """Exit codes."""
@@ -99,7 +99,7 @@ def _lines(result: Result) -> Iterator[str]:
     else:
         yield f"  FAILED  {result.title}"
         for reason, kinds in _by_reason(result.failures).items():
-            where = " and ".join(coverage.PROBLEMS[kind] for kind in kinds if kind)
+            where = listed([coverage.PROBLEMS[kind] for kind in kinds if kind] or [""])
             yield f"            {where + ': ' if where else ''}{reason}"
 
 

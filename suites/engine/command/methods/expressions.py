@@ -46,6 +46,7 @@ def parts(text: str, separators: str = ",", inside: bool = False) -> list[str]:
 
 def parsed(text: str) -> Spelled:
     """Return what a text such as `ivon(epochs=200)` or `ivon` says; raises `Misspelt`."""
+    parts(text)  # raises for brackets that are not balanced
     name, inside = _name_and_inside(text.strip())
     settings: dict[str, Any] = {}
     for part in parts(inside, ",;", inside=True):

@@ -1,7 +1,9 @@
 """Instances with the settings that the command line gives them, checked by fields and types."""
 
+import contextlib
 import dataclasses
 import difflib
+import sys
 import types
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -62,11 +64,18 @@ def fields_of(kind: type) -> list["dataclasses.Field[Any]"]:
 
 
 def types_of(kind: type) -> Mapping[str, Any]:
-    """Return the type of each setting, none where the annotations cannot be read."""
+    """Return the type of each setting whose annotation can be read."""
     try:
         return typing.get_type_hints(kind)
-    except Exception:  # names that only a type checker imports
-        return {}
+    except Exception:  # a name that only a type checker imports
+        return {f.name: hint for f in fields_of(kind) for hint in _readable(f, kind)}
+
+
+def _readable(field: "dataclasses.Field[Any]", kind: type) -> Iterator[Any]:
+    """Yield a field's type, nothing where its annotation cannot be read."""
+    alone = types.SimpleNamespace(__annotations__={field.name: field.type})
+    with contextlib.suppress(Exception):
+        yield typing.get_type_hints(alone, vars(sys.modules[kind.__module__]))[field.name]
 
 
 def needed(hint: Any) -> str:
@@ -224,7 +233,9 @@ def _words(hint: Any) -> str:
         return f"a tuple ({elements}, ...)" if elements else "a tuple"
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return f"{_name(hint)}(...)"
-    return f"a {hint.__name__}" if isinstance(hint, type) else "a value"
+    if hasattr(hint, "fit"):
+        return "a method, such as adamw(...)"
+    return f"a {hint.__name__}" if isinstance(hint, type) else "any value"
 
 
 def _shown(value: Any) -> str:
