@@ -1,18 +1,22 @@
 """The fits of one method to one kind of problem that checks compare."""
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bnnbench.methods.base import Method, Posterior, Problem
+from bnnbench.methods.base import Method, Problem
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.check.problems import stream
 from bnnbench.suites.engine.run.packing import vars_of
+from bnnbench.suites.engine.run.soundness import ANSWERS
+
+Arrays = Mapping[str, Tensor]
 
 
 class Broken(Exception):
@@ -23,7 +27,7 @@ class Broken(Exception):
 class Repetition:
     """A second fit and prediction, and what they changed."""
 
-    posterior: Posterior
+    posterior: Any
     moved_generators: tuple[str, ...]
     """The libraries whose global generators it moved."""
     changed_data: tuple[str, ...]
@@ -36,7 +40,7 @@ class Fits:
     method: Any
     make: Callable[..., Problem]
     """Makes a problem from a seed."""
-    _alone: dict[int, Posterior] = field(default_factory=dict)
+    _alone: dict[int, Any] = field(default_factory=dict)
 
     @cached_property
     def problem(self) -> Problem:
@@ -49,8 +53,8 @@ class Fits:
         return self.problem.train.inputs
 
     @cached_property
-    def posterior(self) -> Posterior:
-        """The fit to `problem`."""
+    def posterior(self) -> Any:
+        """The fit to `problem`, which may be anything where the method is not sound."""
         return self.method.fit(self.problem, stream(1))
 
     @cached_property
@@ -70,7 +74,7 @@ class Fits:
         moved = tuple(name for name, state in before.items() if after[name] != state)
         return Repetition(posterior, moved, tuple(name for name, same in equal.items() if not same))
 
-    def alone(self, seed: int) -> Posterior:
+    def alone(self, seed: int) -> Any:
         """Return the fit to the problem of a seed by the stream of seed + 10."""
         if seed not in self._alone:
             self._alone[seed] = self.method.fit(self.make(seed), stream(10 + seed))
@@ -102,17 +106,36 @@ def require_identical(
     require(all(torch.equal(a, b) for a, b in pairs), f"the predictions differ: {message}")
 
 
-def require_close(one: Predictive, other: Predictive, message: str) -> None:
-    """Raise `Broken` unless two predictions are equal up to rounding."""
-    for a, b in zip(vars_of(one).values(), vars_of(other).values(), strict=True):
+def require_close(one: Arrays, other: Arrays, message: str) -> None:
+    """Raise `Broken` unless two predictions' arrays are equal up to rounding."""
+    for name, expected in one.items():
         try:
-            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(other[name], expected, rtol=1e-4, atol=1e-5)
         except AssertionError as error:
             largest = str(error).partition("Greatest absolute difference: ")[2].partition(" ")[0]
             raise Broken(f"{message} (largest difference {largest or 'unknown'})") from error
 
 
-def said(posterior: Posterior, inputs: Tensor) -> tuple[list[Tensor], dict[str, float]]:
+def by_point(prediction: Predictive) -> Arrays:
+    """Return a prediction's arrays with its points along the first axis.
+
+    They are the fields that are annotated with an axis `points`, and what it answers to metrics.
+    """
+    arrays: dict[str, Tensor] = {}
+    for name in ANSWERS:
+        answer = getattr(prediction, name, None)
+        if isinstance(answer, Tensor):
+            arrays[name] = answer
+    for one in dataclasses.fields(prediction) if dataclasses.is_dataclass(prediction) else ():
+        for kind in (one.type, *get_args(one.type)):
+            axes = getattr(kind, "dim_str", "").split()
+            value = getattr(prediction, one.name)
+            if "points" in axes and isinstance(value, Tensor):
+                arrays[one.name] = value.movedim(axes.index("points"), 0)
+    return arrays
+
+
+def said(posterior: Any, inputs: Tensor) -> tuple[list[Tensor], dict[str, float]]:
     """Return the numbers of a posterior: predictions by a stream of their own, and diagnostics."""
     prediction = posterior.predict(inputs, stream(2))
     return list(vars_of(prediction).values()), dict(posterior.diagnostics)

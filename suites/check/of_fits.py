@@ -5,15 +5,21 @@ import math
 import torch
 
 from bnnbench.datasets.base import Categorical
-from bnnbench.methods.base import Differentiable, NotDifferentiable, Posterior, differentiable
+from bnnbench.methods.base import (
+    Differentiable,
+    InferenceDiverged,
+    NotDifferentiable,
+    Posterior,
+    differentiable,
+)
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     GaussianPredictive,
-    Predictive,
 )
 from bnnbench.suites.check.fits import (
     Broken,
     Fits,
+    by_point,
     is_method,
     require,
     require_close,
@@ -21,7 +27,7 @@ from bnnbench.suites.check.fits import (
 )
 from bnnbench.suites.check.problems import stream
 from bnnbench.suites.engine.run.packing import pack, stored_form, unpack, vars_of
-from bnnbench.suites.engine.run.soundness import check, check_fields
+from bnnbench.suites.engine.run.soundness import check, check_fields, check_finite
 
 RNG = "draw all random numbers with the generator `rng` that fit and predict are given"
 
@@ -49,24 +55,25 @@ def predicts_again_the_same(fits: Fits) -> None:
 
 def predicts_in_halves(fits: Fits) -> None:
     """Predicting in two halves changes nothing beyond rounding."""
-    whole = fits.posterior.predict(fits.inputs, stream(2))
+    whole = by_point(fits.posterior.predict(fits.inputs, stream(2)))
     parts = (fits.inputs[:5], fits.inputs[5:])
-    halves = [fits.posterior.predict(part, stream(2)) for part in parts]
+    first, second = (by_point(fits.posterior.predict(part, stream(2))) for part in parts)
+    joined = {name: torch.cat([first[name], second[name]]) for name in whole}
     message = (
         "a point's prediction depends on the points beside it: draw as many random numbers "
         "whatever the points are, and compute with no statistics of a batch"
     )
-    require_close(whole, _joined(*halves), message)
+    require_close(whole, joined, message)
 
 
 def permutes_with_the_points(fits: Fits) -> None:
     """Permuting points permutes predictions."""
     order = torch.randperm(len(fits.inputs), generator=stream(3))
-    straight = fits.posterior.predict(fits.inputs, stream(2))
-    permuted = {name: t[:, order] for name, t in vars_of(straight).items()}
-    shuffled = fits.posterior.predict(fits.inputs[order], stream(2))
+    straight = by_point(fits.posterior.predict(fits.inputs, stream(2)))
+    expected = {name: array[order] for name, array in straight.items()}
+    shuffled = by_point(fits.posterior.predict(fits.inputs[order], stream(2)))
     message = "a point's prediction depends on its place: a draw is one function at every point"
-    require_close(type(straight).unpack(permuted), shuffled, message)
+    require_close(expected, shuffled, message)
 
 
 def leaves_global_generators(fits: Fits) -> None:
@@ -93,14 +100,14 @@ def predicts_every_point(fits: Fits) -> None:
             check(prediction, count, width)
         except (TypeError, ValueError) as error:
             raise Broken(str(error)) from error
-        for name, tensor in vars_of(prediction).items():
-            title = f"{type(prediction).__name__}.{name} of shape {tuple(tensor.shape)}"
-            if isinstance(prediction, CategoricalPredictive | GaussianPredictive):
-                wanted = tensor.shape[1:] == (count, width)
-                require(wanted, f"{title}: needed (draws, {count}, {width})")
-            require(tensor.shape[1] == count, f"{title}: needed {count} points in axis 1")
-            require(tensor.isfinite().all(), f"{title} has an infinity or NaN")
-            require(not tensor.requires_grad, f"{title} has a gradient: use torch.no_grad()")
+        try:
+            check_finite(prediction, vars_of(prediction), f"of {count} points")
+        except InferenceDiverged as error:
+            raise Broken(str(error)) from error
+        for name, array in by_point(prediction).items():
+            title = f"{type(prediction).__name__}.{name}"
+            require(len(array) == count, f"{title} has {len(array)} points, not {count}")
+            require(not array.requires_grad, f"{title} has a gradient: use torch.no_grad()")
 
 
 def predicts_distributions(fits: Fits) -> None:
@@ -179,10 +186,3 @@ def has_the_gradient_of_its_probabilities(fits: Fits) -> None:
     slope = (gradient * direction).sum()
     message = f"the gradient of log_probs is {slope:.6g}, its finite difference {difference:.6g}"
     require(torch.allclose(slope, difference, rtol=1e-4, atol=1e-6), message)
-
-
-def _joined(one: Predictive, other: Predictive) -> Predictive:
-    others = vars_of(other)
-    return type(one).unpack(
-        {name: torch.cat([tensor, others[name]], dim=1) for name, tensor in vars_of(one).items()}
-    )
