@@ -134,7 +134,7 @@ def _row_of_class(suite: Suite, spelled: Spelled) -> dict[tuple[str, str], Row]:
     if kind is Tuned:
         budget = None
     own, settings = _divided(spelled.settings) if budget else ({}, spelled.settings)
-    method = _checked(constructed(kind, settings), spelled.name)
+    method = _hashable(_checked(constructed(kind, settings), spelled.name))
     differing = differences(method)
     if budget:
         tuned = _tuned(method, budget)
@@ -180,6 +180,17 @@ def _tuned(method: Method, budget: Tuned) -> Tuned:
         return replace(budget, method=method)
     except TypeError as error:  # it declares no search space
         raise UsageError(str(error)) from error
+
+
+def _hashable(method: Method) -> Method:
+    """Return a method that tables of the engine can hold; raises UsageError for another."""
+    try:
+        hash(method)
+    except TypeError as error:
+        raise UsageError(
+            f"{error}: write @dataclass(frozen=True), and tuples instead of lists"
+        ) from error
+    return method
 
 
 def _checked(method: Any, name: str) -> Method:

@@ -1,6 +1,6 @@
 """The rows that `--methods` and `--settings` ask for."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -110,6 +110,19 @@ def test_a_searched_setting_cannot_be_given(name):
     suite = replace(FAST, methods={"AdamW": TUNED})
     with pytest.raises(UsageError, match="has no effect: this profile searches for it"):
         chosen(name, suite=suite)
+
+
+@dataclass
+class Loose:
+    """Lacks frozen=True."""
+
+    shake: float = 1.0
+    fit = Mean.fit
+
+
+def test_a_class_that_cannot_be_hashed_is_named_with_the_cure():
+    with pytest.raises(UsageError, match=r"unhashable type: 'Loose': write @dataclass\(frozen"):
+        chosen(f"{__name__}:Loose")
 
 
 FILE = """
