@@ -7,6 +7,8 @@ from typing import NoReturn
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "list": ("bnnbench.suites.__main__", "list suites and methods"),
+    "methods": ("bnnbench.suites.engine.command.methods.page", "list methods, or describe one"),
+    "check": ("bnnbench.suites.check.__main__", "check a method's contract on small problems"),
     "report": ("bnnbench.reports.write.cli", "write the report of a folder of results"),
     "score": ("bnnbench.suites.engine.command.score", "score predictions of another program"),
     "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),

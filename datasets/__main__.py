@@ -14,6 +14,7 @@ from bnnbench.datasets.facts import of_source
 from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.files import FileSet
 from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.parser import Parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return max([_fetch(name, item) for name, item in zip(options.names, requested, strict=True)])
 
 
-def _parser() -> argparse.ArgumentParser:
-    shared = argparse.ArgumentParser(add_help=False)
+def _parser() -> Parser:
+    shared = Parser(add_help=False)
     shared.add_argument(
         "--data-dir",
         default=argparse.SUPPRESS,
@@ -51,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         default=argparse.SUPPRESS,
         help="download nothing",
     )
-    parser = argparse.ArgumentParser("bnnbench data", description=__doc__, parents=[shared])
+    parser = Parser("bnnbench data", description=__doc__, parents=[shared])
     parser.set_defaults(data_dir=None, offline=False)
     commands = parser.add_subparsers(dest="command")
     commands.add_parser("list", help="list every source (the default)", parents=[shared])

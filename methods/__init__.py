@@ -1,6 +1,8 @@
 """Inference methods under one interface. To add one: a file here, and a line below."""
 
+import functools
 import importlib
+import importlib.metadata
 from collections.abc import Mapping
 
 from bnnbench.methods import own_files
@@ -52,8 +54,21 @@ METHODS: Mapping[str, str] = {
     "tuned": "bnnbench.methods.tuning.method:Tuned",
 }
 
+PLUG_INS = "bnnbench.methods"
+"""Group of entry points, by which an installed package adds methods: name → "module:Class"."""
 
 own_files.search_folders()
+
+
+@functools.cache
+def plug_ins() -> Mapping[str, str]:
+    """Return the methods of installed packages; a name of `METHODS` stays that of this project.
+
+    Nothing of the packages is imported.
+    """
+    points = importlib.metadata.entry_points(group=PLUG_INS)
+    ours = {name.casefold() for name in METHODS}
+    return {p.name: p.value.strip() for p in points if p.name.casefold() not in ours}
 
 
 def method_type(path: str) -> type:

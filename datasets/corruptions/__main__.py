@@ -18,6 +18,7 @@ from bnnbench.datasets.corruptions.on_disk.generation import make_cifar_c
 from bnnbench.datasets.corruptions.on_disk.textures import textures
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading import files
+from bnnbench.parser import Parser
 
 SOURCES = ("cifar10", "cifar100", "digits_as_cifar10")
 
@@ -70,7 +71,7 @@ def _make(images: np.ndarray, labels: np.ndarray, options: argparse.Namespace) -
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("bnnbench corruptions", description=__doc__)
+    parser = Parser("bnnbench corruptions", description=__doc__)
     add = parser.add_argument
     add("--out", type=Path, metavar="DIR", help="write NAME.npy and labels.npy here: 2.9 GB")
     add("--contact-sheet", type=Path, metavar="FILE", help="write a PNG of one image here")

@@ -1,6 +1,5 @@
 """The command line for reports, sites, comparisons and exports from stored runs."""
 
-import argparse
 import gzip
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.metrics.base import Margins
+from bnnbench.parser import Parser
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.write import compare, export_runs, site, timing_page
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command; return 0, 3 where something was damaged, 2 where nothing was written."""
     if arguments and arguments[0] in COMMANDS:
         return COMMANDS[arguments[0]](arguments[1:])
-    parser = argparse.ArgumentParser("bnnbench report", description=ABOUT, epilog=OTHERS)
+    parser = Parser("bnnbench report", description=ABOUT, epilog=OTHERS)
     parser.add_argument(
         *("results",), nargs="+", type=Path,
         help="folders of results, as passed to a suite by --out; several are merged",

@@ -1,6 +1,5 @@
 """`bnnbench report compare A B`: the changes between two folders of results, with tests."""
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from bnnbench.datasets.names import title_of
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.parser import Parser
 from bnnbench.reports.read.load import Damage, read, store_names, suite_folders
 from bnnbench.reports.style import labels
 from bnnbench.reports.write.captions import p_text
@@ -26,7 +26,7 @@ EQUAL, CHANGED, MISUSED = 0, 1, 2
 
 def main(arguments: Sequence[str]) -> int:
     """Print the changes, also write them with --out, and return the exit code."""
-    parser = argparse.ArgumentParser("bnnbench report compare", description=__doc__)
+    parser = Parser("bnnbench report compare", description=__doc__)
     parser.add_argument("before", type=Path, help="the earlier folder of results")
     parser.add_argument("after", type=Path, help="the later folder of results")
     parser.add_argument("--out", type=Path, help="also write all changes to this .html or .md file")

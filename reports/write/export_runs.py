@@ -3,7 +3,6 @@ tools; the last two, a CSV of the differences between all pairs of methods, and 
 searches for settings.
 """
 
-import argparse
 import importlib.util
 import io
 import math
@@ -15,6 +14,7 @@ import pandas as pd
 
 from bnnbench.datasets.reading.foreign_text import cell, legible
 from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.parser import Parser
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.write.content import content
@@ -35,7 +35,7 @@ ENGINES = ("pyarrow", "fastparquet")
 
 def main(arguments: Sequence[str]) -> int:
     """Write the file, and return the exit code."""
-    parser = argparse.ArgumentParser("bnnbench report export", description=__doc__)
+    parser = Parser("bnnbench report export", description=__doc__)
     parser.add_argument(
         "results", nargs="+", type=Path, help="folders of results; several are merged"
     )

@@ -1,6 +1,5 @@
 """The page of timings, and its command line."""
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.methods import METHODS
+from bnnbench.parser import Parser
 from bnnbench.reports.figures import timings as figure
 from bnnbench.reports.read.timings import (
     Changes,
@@ -49,7 +49,7 @@ class Timed:
 
 def main(arguments: Sequence[str]) -> int:
     """Write the page; return 0, 1 where something became slower, 2 where it was not written."""
-    parser = argparse.ArgumentParser("bnnbench report timing", description=ABOUT)
+    parser = Parser("bnnbench report timing", description=ABOUT)
     parser.add_argument("session", type=Path, metavar="BENCHMARK.json")
     parser.add_argument("--previous", type=Path, help="an earlier session to compare with")
     parser.add_argument("--out", type=Path, help="a folder (default: beside the session)")

@@ -19,8 +19,9 @@ from bnnbench.datasets.base import Categorical, Split
 from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.base import Problem
 from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.suites.check.small import small
 from tests.benchmarks.test_methods import fold
-from tests.contracts.test_every_method import MISSING, covered, small
+from tests.contracts.test_every_method import MISSING, covered
 
 SETTINGS = {"epochs": 10, "batch_size": 32, "draws": 10, "size": 5, "trials": 2}
 SETTINGS |= {"evidence_updates": 3, "chains": 2, "warmup": 50, "leapfrog_steps": 5}

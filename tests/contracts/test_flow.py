@@ -52,10 +52,12 @@ def test_what_methods_share_knows_none_of_them(path):
 
 
 def test_the_engine_and_the_datasets_know_no_method():
-    rooms = tuple(f"bnnbench.methods.{room}" for room in (*SHARED, "base", "names", "source_code"))
+    tables = ("names", "coverage", "glossary")
+    rooms = tuple(f"bnnbench.methods.{r}" for r in (*SHARED, *tables, "base", "source_code"))
     rooms += (
         "bnnbench.methods.METHODS",
         "bnnbench.methods.method_type",
+        "bnnbench.methods.plug_ins",
         "bnnbench.methods.own_files",
         "bnnbench.methods.tuning",
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 SUITES = Path(__file__).resolve().parent.parent.parent / "suites"
-DOING = ("engine", "probes", "references")
-"""Folders of what carries suites out."""
+DOING = ("engine", "probes", "references", "check")
+"""Folders of what carries suites out, and of what checks methods."""
 FILES = [
     path
     for path in sorted(SUITES.rglob("*.py"))

@@ -76,3 +76,10 @@ def test_a_wrong_flag_is_a_usage_error(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["fetch"])
     assert stopped.value.code == 2
+
+
+def test_a_misspelt_option_names_the_nearest(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["facts", "boston", "--foldd", "1"])
+    assert stop.value.code == 2
+    assert "--foldd 1; did you mean --fold?" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import pytest
 
 from bnnbench.methods import METHODS
 from bnnbench.suites import __main__ as listing
+from bnnbench.suites.engine.command.methods import registry
 
 
 def test_every_suite_and_method_is_listed(capsys):
@@ -19,7 +20,7 @@ def test_every_suite_and_method_is_listed(capsys):
 
 def test_a_method_whose_package_is_missing_does_not_hide_the_others(capsys, monkeypatch):
     table = {"broken": "no_such_package.method:Broken", "mean": "tests.suites.fakes:Mean"}
-    monkeypatch.setattr(listing, "METHODS", table)
+    monkeypatch.setattr(registry, "METHODS", table)
     listing.main([])
     text = capsys.readouterr().out
     assert "No module named 'no_such_package'" in text

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from bnnbench.datasets import Policy
+from bnnbench.parser import Parser
 from bnnbench.suites import Entry
+from bnnbench.suites.engine.command.methods.expressions import Misspelt, parts
 from bnnbench.suites.engine.executors import EXECUTORS, Limits, Settings, cores, lacks
 
 WORKERS_ELSEWHERE = 16
@@ -30,6 +32,7 @@ class Options:
 
     profile: str
     methods: tuple[str, ...] | None
+    settings: Path | None
     datasets: tuple[str, ...] | None
     seeds: int | None
     folds: int | None
@@ -91,12 +94,11 @@ class Options:
 
 def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     """Return the options; a mistake prints its reason and ends the process with code 2."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"bnnbench {name}",
         description=suite.title,
         epilog="Exit codes: 0 all runs completed, 1 the report could not be written, 2 usage, "
         "3 some runs failed or diverged.",
-        allow_abbrev=False,
     )
     add = parser.add_argument
     add(
@@ -107,9 +109,18 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--methods",
-        type=_names,
+        type=_methods,
         metavar="A,B",
-        help="labels of the suite, keys of bnnbench.methods.METHODS or module:Class",
+        help="labels of the suite, names that `bnnbench methods` lists, module:Class or "
+        "file.py:Class, each perhaps with settings: 'ivon(learning_rate=0.3, epochs=200)'; in a "
+        "method inside of another, what is not given has its default",
+    )
+    add(
+        "--settings",
+        type=Path,
+        metavar="FILE",
+        help="TOML file with a table of settings for each method, beside those of --methods: "
+        "[ivon] and below it learning_rate = 0.3",
     )
     add(
         "--datasets",
@@ -289,8 +300,16 @@ def _positive(text: str, needed: str) -> float:
     return number
 
 
-def _names(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
+def _methods(text: str) -> tuple[str, ...]:
+    try:
+        return _names(text, parts(text))
+    except Misspelt as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _names(text: str, pieces: Sequence[str] | None = None) -> tuple[str, ...]:
+    stripped = (name.strip() for name in pieces or text.split(","))
+    names = tuple(name for name in stripped if name)
     if not names:
         raise argparse.ArgumentTypeError("needs at least one name")
     return names

@@ -22,8 +22,9 @@ from bnnbench.suites.engine.command.arguments import Options, parse
 from bnnbench.suites.engine.command.display import display
 from bnnbench.suites.engine.command.dry_run import dry_run
 from bnnbench.suites.engine.command.interrupts import Terminated, ending_cleanly
+from bnnbench.suites.engine.command.misuse import UsageError
 from bnnbench.suites.engine.command.plan import Plan, plan
-from bnnbench.suites.engine.command.selection import UsageError, selected
+from bnnbench.suites.engine.command.selection import selected
 from bnnbench.suites.engine.command.share import Share
 from bnnbench.suites.engine.command.sources import (
     Provided,

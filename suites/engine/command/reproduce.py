@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.parser import Parser
 from bnnbench.suites.engine.command.reproduction import Comparison, Reproduction, Verdict, reproduce
 from bnnbench.suites.engine.executors.base import prepare_process
 from bnnbench.suites.engine.store.inspection import stores
@@ -34,11 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def command(arguments: Sequence[str] | None = None) -> int:
     """Carry out what the command line asks for, and return the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="bnnbench reproduce",
         description=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "key", metavar="KEY", help="key of the run (its folder's name), or the start of it"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.parser import Parser
 from bnnbench.suites.engine.store.cleaning import Busy, collect
 from bnnbench.suites.engine.store.inspection import inspect, stores
 from bnnbench.suites.engine.store.merging import merge
@@ -49,17 +50,16 @@ def command(arguments: Sequence[str] | None = None) -> int:
         return MISUSED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="bnnbench store",
         description=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     subcommands = parser.add_subparsers(required=True, metavar="verify|gc|list|merge")
 
-    def add(name: str, act: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
-        parser = subcommands.add_parser(name, allow_abbrev=False)
+    def add(name: str, act: Callable[[argparse.Namespace], int]) -> Parser:
+        parser = subcommands.add_parser(name)
         folders = "a folder of results, or one suite's folder in it"
         parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help=folders)
         parser.set_defaults(act=act)

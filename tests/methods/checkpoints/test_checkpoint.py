@@ -10,7 +10,9 @@ from bnnbench.methods.base import Method, Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.pbp.method import Pbp
-from tests.contracts.test_every_method import SMALL, VARIANTS, assert_identical, covered, small
+from bnnbench.suites.check.fits import require_identical
+from bnnbench.suites.check.small import SMALL, small
+from tests.contracts.test_every_method import VARIANTS, covered
 from tests.methods.killing import counted, kept, killed_in
 from tests.methods.problems import classification, images, regression, stream, streams
 
@@ -47,10 +49,10 @@ def test_every_method_goes_on_bit_for_bit(case, tmp_path):
     killed_in(killed, fit)
     resumed, left = counted(fit)
     assert left <= epochs - killed + 1
-    assert_identical(whole, resumed, problem.train.inputs)
+    require_identical(whole, resumed, problem.train.inputs)
     again, left = counted(fit)
     assert left == 0
-    assert_identical(whole, again, problem.train.inputs)
+    require_identical(whole, again, problem.train.inputs)
 
 
 @pytest.mark.parametrize("name", ["adamw", "ivon", "sgld"])
@@ -63,7 +65,7 @@ def test_whatever_epoch_it_is_killed_in(name, monkeypatch, tmp_path):
         killed_in(epoch, fit)
         resumed, left = counted(fit)
         assert left == 6 - epoch
-        assert_identical(whole, resumed, problem.train.inputs)
+        require_identical(whole, resumed, problem.train.inputs)
 
 
 def test_a_fit_may_be_killed_again_and_again(tmp_path):
@@ -75,7 +77,7 @@ def test_a_fit_may_be_killed_again_and_again(tmp_path):
         resumed, left = counted(lambda: method.fit(problem, stream(1)))
     assert left == 1
     assert place.resumed == 5
-    assert_identical(method.fit(problem, stream(1)), resumed, problem.train.inputs)
+    require_identical(method.fit(problem, stream(1)), resumed, problem.train.inputs)
 
 
 @pytest.mark.parametrize(
@@ -93,5 +95,5 @@ def test_several_fits_go_on_each_where_it_was(method, make, tmp_path):
     fit = kept(tmp_path / "fit", lambda: method.fit_many(problems, streams(1, 2, 3)))
     killed_in(epochs // 2 + 1, fit)
     for one, other, problem in zip(whole, fit(), problems, strict=True):
-        assert_identical(one, other, problem.train.inputs)
+        require_identical(one, other, problem.train.inputs)
     assert counted(fit)[1] <= 3  # what threads have finished is reported

@@ -11,7 +11,7 @@ import torch
 from bnnbench.methods.base import InferenceDiverged, Unsupported
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.validation_search import Range, held_out, minimise, tuned
-from tests import global_generators
+from bnnbench.suites.check.fits import global_generators
 from tests.methods.problems import regression, stream
 
 RANGES = {"rate": Range(1e-5, 1e-1, log=True), "momentum": Range(0.0, 1.0)}
@@ -71,10 +71,10 @@ def test_a_trial_that_explodes_or_fails_is_last_and_does_not_mislead_the_others(
 
 def test_generators_threads_and_optunas_verbosity_are_left_as_they_were():
     optuna.logging.set_verbosity(optuna.logging.INFO)
-    before = global_generators.states()
+    before = global_generators()
     threads = torch.get_num_threads()
     search(trials=12)
-    assert global_generators.states() == before
+    assert global_generators() == before
     assert torch.get_num_threads() == threads
     assert optuna.logging.get_verbosity() == optuna.logging.INFO
 

@@ -14,7 +14,7 @@ from bnnbench.methods.hmc.hamiltorch import HmcHamiltorch, import_hamiltorch, qu
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.architectures import Tanh
 from bnnbench.methods.networks.catalogue import mlp
-from tests import global_generators
+from bnnbench.suites.check.fits import global_generators
 from tests.methods.problems import regression, stream
 
 
@@ -55,11 +55,11 @@ def test_both_have_the_predictive_moments_of_one_posterior():
 
 @pytest.mark.usefixtures("_hamiltorch")
 def test_global_generators_and_standard_output_are_left_alone(capsys):
-    before = global_generators.states()
+    before = global_generators()
     method = HmcHamiltorch(draws=8, warmup=3, leapfrog_steps=2)
     problem = regression()
     one, other = (method.fit(problem, stream(0)) for _ in range(2))
-    assert global_generators.states() == before
+    assert global_generators() == before
     assert torch.equal(one.states, other.states)
     assert not torch.equal(one.states, method.fit(problem, stream(1)).states)
     assert capsys.readouterr().out == ""

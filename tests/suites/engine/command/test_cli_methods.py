@@ -8,7 +8,8 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites import Entry
 from bnnbench.suites.engine.command.arguments import parse
-from bnnbench.suites.engine.command.selection import UsageError, selected
+from bnnbench.suites.engine.command.misuse import UsageError
+from bnnbench.suites.engine.command.selection import selected
 from bnnbench.suites.engine.store.store import Store
 from tests.methods.tuning.fakes import Parabola
 from tests.suites import fakes
@@ -30,12 +31,12 @@ def test_methods_are_chosen_by_label_or_class(tmp_path, names, labels):
 
 
 def test_a_registry_key_chooses_every_label_of_its_class(tmp_path, monkeypatch):
-    from bnnbench.suites.engine.command import selection
+    from bnnbench.suites.engine.command.methods import registry, requested
 
     table = {"mean_field": "tests.suites.fakes:Mean", "slow": "tests.suites.fakes:Slow"}
-    monkeypatch.setattr(selection, "METHODS", table)
+    monkeypatch.setattr(registry, "METHODS", table)
     names = {Mean: "mean_field", fakes.Slow: "slow"}
-    monkeypatch.setattr(selection, "name_of", lambda kind: names.get(kind, ""))
+    monkeypatch.setattr(requested, "name_of", lambda kind: names.get(kind, ""))
     suite = replace(FAST, methods={"A": Mean(), "B": Mean(2.0), "C": fakes.Together()}, folds=1)
     call(tmp_path, "--methods", "Mean_Field", suite=suite)
     assert {row["method"] for row in rows(tmp_path)} == {"A", "B"}

@@ -1,0 +1,1 @@
+"""The contract that every method keeps, as checks on small problems."""

@@ -1,0 +1,146 @@
+"""The fits of one method to one kind of problem that checks compare."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnnbench.methods.base import Method, Problem
+from bnnbench.methods.predictions.base import Predictive
+from bnnbench.suites.check.problems import stream
+from bnnbench.suites.engine.run.packing import vars_of
+from bnnbench.suites.engine.run.soundness import ANSWERS
+
+Arrays = Mapping[str, Tensor]
+
+
+class Broken(Exception):
+    """A method does not keep its contract; the message says what it did, and the cure."""
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """A second fit and prediction, and what they changed."""
+
+    posterior: Any
+    moved_generators: tuple[str, ...]
+    """The libraries whose global generators it moved."""
+    changed_data: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Fits of a method to problems of one kind, each carried out when it is first asked for."""
+
+    method: Any
+    make: Callable[..., Problem]
+    """Makes a problem from a seed."""
+    _alone: dict[int, Any] = field(default_factory=dict)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem of seed 0."""
+        return self.make(0)
+
+    @property
+    def inputs(self) -> Tensor:
+        """The training inputs of `problem`."""
+        return self.problem.train.inputs
+
+    @cached_property
+    def posterior(self) -> Any:
+        """The fit to `problem`, which may be anything where the method is not sound."""
+        return self.method.fit(self.problem, stream(1))
+
+    @cached_property
+    def repetition(self) -> Repetition:
+        """The fit to `problem` by an equal stream."""
+        train = self.problem.train
+        inputs, targets = train.inputs.clone(), train.targets.clone()
+        self.posterior  # noqa: B018 (what a first fit imports may move generators)
+        before = global_generators()
+        posterior = self.method.fit(self.problem, stream(1))
+        posterior.predict(train.inputs, stream(2))
+        after = global_generators()
+        equal = {
+            "inputs": torch.equal(train.inputs, inputs),
+            "targets": torch.equal(train.targets, targets),
+        }
+        moved = tuple(name for name, state in before.items() if after[name] != state)
+        return Repetition(posterior, moved, tuple(name for name, same in equal.items() if not same))
+
+    def alone(self, seed: int) -> Any:
+        """Return the fit to the problem of a seed by the stream of seed + 10."""
+        if seed not in self._alone:
+            self._alone[seed] = self.method.fit(self.make(seed), stream(10 + seed))
+        return self._alone[seed]
+
+
+def global_generators() -> dict[str, object]:
+    """Return the states of the generators that a whole process shares, by library."""
+    numpy = str(np.random.get_state())  # noqa: NPY002 (it is the one in question)
+    return {"NumPy": numpy, "torch": torch.get_rng_state().tolist()}
+
+
+def require(condition: object, message: str) -> None:
+    """Raise `Broken` unless the condition is true."""
+    if not condition:
+        raise Broken(message)
+
+
+def require_identical(
+    one: Any, other: Any, inputs: Tensor, message: str = "they must be equal to the last bit"
+) -> None:
+    """Raise `Broken` unless two posteriors predict the same numbers and have equal diagnostics."""
+    (tensors, diagnostics), (others, other_diagnostics) = (
+        said(one, inputs),
+        said(other, inputs),
+    )
+    require(diagnostics == other_diagnostics, f"the diagnostics differ: {message}")
+    pairs = zip(tensors, others, strict=True)
+    require(all(torch.equal(a, b) for a, b in pairs), f"the predictions differ: {message}")
+
+
+def require_close(one: Arrays, other: Arrays, message: str) -> None:
+    """Raise `Broken` unless two predictions' arrays are equal up to rounding."""
+    for name, expected in one.items():
+        try:
+            torch.testing.assert_close(other[name], expected, rtol=1e-4, atol=1e-5)
+        except AssertionError as error:
+            largest = str(error).partition("Greatest absolute difference: ")[2].partition(" ")[0]
+            raise Broken(f"{message} (largest difference {largest or 'unknown'})") from error
+
+
+def by_point(prediction: Predictive) -> Arrays:
+    """Return a prediction's arrays with its points along the first axis.
+
+    They are the fields that are annotated with an axis `points`, and what it answers to metrics.
+    """
+    arrays: dict[str, Tensor] = {}
+    for name in ANSWERS:
+        answer = getattr(prediction, name, None)
+        if isinstance(answer, Tensor):
+            arrays[name] = answer
+    for one in dataclasses.fields(prediction) if dataclasses.is_dataclass(prediction) else ():
+        for kind in (one.type, *get_args(one.type)):
+            axes = getattr(kind, "dim_str", "").split()
+            value = getattr(prediction, one.name)
+            if "points" in axes and isinstance(value, Tensor):
+                arrays[one.name] = value.movedim(axes.index("points"), 0)
+    return arrays
+
+
+def said(posterior: Any, inputs: Tensor) -> tuple[list[Tensor], dict[str, float]]:
+    """Return the numbers of a posterior: predictions by a stream of their own, and diagnostics."""
+    prediction = posterior.predict(inputs, stream(2))
+    return list(vars_of(prediction).values()), dict(posterior.diagnostics)
+
+
+def is_method(value: object) -> bool:
+    """Return whether a value has the form of a method."""
+    return isinstance(value, Method)

@@ -1,0 +1,106 @@
+"""The checks of a method on every kind of problem that it takes, and what they found."""
+
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bnnbench.methods.base import BatchedMethod, InferenceDiverged, PackageMissing, Unsupported
+from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS, Check
+from bnnbench.suites.check.fits import Broken, Fits
+from bnnbench.suites.check.problems import PROBLEMS, stream
+
+FITS = "It fits a problem and predicts, or fit raises Unsupported with what it needs"
+CURE = "where the method does not take such problems, let fit raise Unsupported"
+ANY = "It takes at least one kind of problem"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A sentence of the contract, and where it was not kept."""
+
+    title: str
+    checked: tuple[str, ...] = ()
+    """Kinds of problems; empty where the check needs none or does not apply."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Kind of problem, or "" for a check without any → what was found."""
+    reason: str = ""
+    """Why the check does not apply; "" where it does."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of all checks of a method."""
+
+    checks: tuple[Result, ...]
+    taken: tuple[str, ...]
+    """Kinds of problems that the method was fitted to."""
+    refused: Mapping[str, str]
+    """Kind of problem → the message by which the method refused it."""
+
+    @property
+    def failed(self) -> list[Result]:
+        """The sentences that the method does not keep."""
+        return [result for result in self.checks if result.failures]
+
+
+def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> Results:
+    """Return the results of all checks of a method; `report` is told the title of the next one."""
+    fits = {kind: Fits(method, make) for kind, make in PROBLEMS.items()}
+    report(FITS)
+    refused, failed = {}, {}
+    for kind, one in fits.items():
+        try:
+            one.posterior.predict(one.inputs, stream(2))
+        except Unsupported as error:
+            refused[kind] = str(error)
+        except Exception as error:  # whatever a method does
+            failed[kind] = f"{_explained(error)}; {CURE}"
+    taken = tuple(kind for kind in fits if kind not in {*refused, *failed})
+    results = [Result(FITS, tuple(fits), failed)]
+    if not taken and not failed:
+        results.append(
+            Result(ANY, failures={"": f"it refuses all: {next(iter(refused.values()))}"})
+        )
+    for check in OF_METHODS:
+        report(check.title)
+        reason = _found(check, method)
+        results.append(Result(check.title, failures={"": reason} if reason else {}))
+    results += _of_fits({kind: fits[kind] for kind in taken}, OF_FITS, "", report)
+    lacks = "" if isinstance(method, BatchedMethod) else "it has no fit_many"
+    results += _of_fits({kind: fits[kind] for kind in taken}, OF_MANY, lacks, report)
+    return Results(tuple(results), taken, refused)
+
+
+def _of_fits(
+    fits: Mapping[str, Fits], checks: Sequence[Check], lacks: str, report: Callable[[str], None]
+) -> Iterator[Result]:
+    for check in checks:
+        kinds = tuple(kind for kind in fits if check.applies(kind, tuple(fits)))
+        reason = lacks or ("" if kinds else "it takes no such problem")
+        if reason:
+            yield Result(check.title, reason=reason)
+            continue
+        report(check.title)
+        found = {kind: _found(check, fits[kind]) for kind in kinds}
+        failures = {kind: reason for kind, reason in found.items() if reason}
+        yield Result(check.title, kinds, failures)
+
+
+def _found(check: Check, value: Any) -> str:
+    """Return what a check found wrong, "" for nothing."""
+    try:
+        check.run(value)
+    except Exception as error:  # whatever a method does
+        return _explained(error)
+    return ""
+
+
+def _explained(error: Exception) -> str:
+    """Return an error in one line, with the place where a method raised it."""
+    if isinstance(error, Broken | PackageMissing):
+        return str(error)
+    if isinstance(error, InferenceDiverged):
+        return f"inference diverged: {error}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"

@@ -1,0 +1,1 @@
+"""Methods as the command line names them: their settings, labels and description."""
