@@ -66,10 +66,10 @@ class Line:
     def posterior(self, slopes, shift):
         return LinePosterior(slopes, shift)
 
-    def fit_many(self, problems, rngs):
+    def fit_many(self, problems, rngs) -> list[Any]:
         return [self.one(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
 
-    def one(self, problem, rng):
+    def one(self, problem, rng) -> Any:
         try:
             return self.fit(problem, rng)
         except InferenceDiverged as error:
