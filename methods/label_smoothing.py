@@ -24,6 +24,7 @@ class LabelSmoothing(Stacked):
     """A point estimate from labels of which a `share` is spread over all classes equally."""
 
     share: float = 0.05
+    """The share of a training label that goes to all classes equally."""
     training: AdamW | Sgd = field(default_factory=AdamW)
 
     def __post_init__(self) -> None:

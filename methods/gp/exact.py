@@ -67,6 +67,7 @@ class GaussianProcess:
     rows_for_kernel: int = 500
     """Random rows by whose marginal likelihood kernels are chosen; all are conditioned on."""
     most_rows: int = 10_000
+    """The largest number of rows that it accepts, for its covariances' memory."""
 
     space = Space()
 

@@ -1,9 +1,11 @@
 """Two fits of messages, each with prior means from the other half of the rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.ensemble import EnsemblePosterior
@@ -12,7 +14,26 @@ from bnnbench.methods.fitting.network_posterior import convolves
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.message_passing.informed import InformedPrior, halves
 from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.predictions.predictive import Predictive
 from bnnbench.methods.tuning.space import Space, compose
+
+
+@dataclass(frozen=True)
+class CrossedPosterior:
+    """The equal mixture of the posteriors of two halves of the rows."""
+
+    halves: EnsemblePosterior
+
+    @property
+    def diagnostics(self) -> Mapping[str, float]:
+        """The halves' diagnostics, averaged."""
+        return self.halves.diagnostics
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the mixture of both predictive distributions."""
+        return self.halves.predict(inputs, rng)
 
 
 @dataclass(frozen=True)
@@ -23,6 +44,7 @@ class CrossFitted(Batched):
     """
 
     method: MessagePassing = field(default_factory=lambda: MessagePassing(prior=InformedPrior()))
+    """The fit of one half; its prior's choice of rows is not used."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.method.prior, InformedPrior):
@@ -67,4 +89,4 @@ def _mixture(*halves: Posterior | InferenceDiverged) -> Posterior | InferenceDiv
         if isinstance(half, InferenceDiverged):
             return half
         members.append(half)
-    return EnsemblePosterior(tuple(members))
+    return CrossedPosterior(EnsemblePosterior(tuple(members)))

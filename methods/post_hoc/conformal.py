@@ -62,7 +62,9 @@ class Conformal(Batched):
     """A method whose sets or intervals hold a share `level` of targets."""
 
     method: Method = field(default_factory=AdamW)
+    """The method whose predictions are corrected, with settings of its own."""
     level: float = 0.9
+    """The share of new targets that sets or intervals hold."""
     classes: scores.ClassScore = "aps"
     """aps: add classes from the likeliest down (Romano, Sesia and Candès, 2020), without the random
     number that makes coverage exact. probability: all classes above one probability (Sadinle, Lei

@@ -29,6 +29,7 @@ class Tempered(Batched):
     """
 
     method: Method = field(default_factory=AdamW)
+    """The classifier, with settings of its own."""
 
     @property
     def space(self) -> Space:
