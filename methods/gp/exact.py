@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
+from sklearn import gaussian_process
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, WhiteKernel
+from sklearn.gaussian_process import kernels as gp_kernels
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
@@ -28,6 +28,10 @@ SMOOTHNESS: Mapping[str, float] = {"matern32": 1.5, "matern52": 2.5}
 LENGTHS, VARIANCES, NOISES = (1e-2, 1e3), (1e-3, 1e3), (1e-6, 1e1)
 """Bounds of length scales, in standardised inputs, and of variances, in standardised targets."""
 POINTS_AT_ONCE = 1000
+
+# The stubs of scikit-learn know neither arrays of lengths nor no optimiser.
+Regressor: Any = gaussian_process.GaussianProcessRegressor
+kernels: Any = gp_kernels
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class GaussianProcess:
         ]
         best = int(np.argmax([each.log_marginal_likelihood_value_ for each in learned]))
         signal, noise = learned[best].kernel_.k1, float(learned[best].kernel_.k2.noise_level)
-        process = GaussianProcessRegressor(signal, alpha=noise, optimizer=None)
+        process = Regressor(signal, alpha=noise, optimizer=None)
         try:
             process.fit(inputs, targets[:, 0])
         except np.linalg.LinAlgError as failure:
@@ -120,11 +124,13 @@ class GaussianProcess:
     ) -> Any:
         """Return a process whose kernel has the greatest marginal likelihood of some rows."""
         noise = (
-            WhiteKernel(0.1, NOISES) if noise_std is None else WhiteKernel(noise_std**2, "fixed")
+            kernels.WhiteKernel(0.1, NOISES)
+            if noise_std is None
+            else kernels.WhiteKernel(noise_std**2, "fixed")
         )
         lengths = np.full(inputs.shape[1], inputs.shape[1] ** 0.5)
-        process = GaussianProcessRegressor(
-            ConstantKernel(1.0, VARIANCES) * _correlation(kernel, lengths) + noise,
+        process = Regressor(
+            kernels.ConstantKernel(1.0, VARIANCES) * _correlation(kernel, lengths) + noise,
             alpha=0.0,
             n_restarts_optimizer=self.restarts,
             random_state=seed,
@@ -140,7 +146,7 @@ class GaussianProcess:
         return process
 
 
-def _correlation(name: str, lengths: np.ndarray) -> Kernel:
+def _correlation(name: str, lengths: np.ndarray) -> Any:
     if name == "rbf":
-        return RBF(lengths, LENGTHS)
-    return Matern(lengths, LENGTHS, nu=SMOOTHNESS[name])
+        return kernels.RBF(lengths, LENGTHS)
+    return kernels.Matern(lengths, LENGTHS, nu=SMOOTHNESS[name])

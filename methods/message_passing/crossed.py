@@ -65,8 +65,10 @@ class CrossFitted(Batched):
         pairs = [halves(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
         streams = [spawn(rng, 2) for rng in rngs]
         fitted = [
-            self._of_halves([pair[::step] for pair in pairs], [both[k] for both in streams])
-            for k, step in enumerate((1, -1))
+            self._of_halves(
+                [(pair[k], pair[1 - k]) for pair in pairs], [both[k] for both in streams]
+            )
+            for k in (0, 1)
         ]
         return [_mixture(*both) for both in zip(*fitted, strict=True)]
 

@@ -348,7 +348,7 @@ class MessagePassing(Stacked):
             self.backend,
             self.predictive_draws,
             self.max_pool,
-            trainer.diagnostics(member) | known_noise | shared,
+            {**trainer.diagnostics(member), **known_noise, **shared},
         )
 
     def _with_chosen_noise(

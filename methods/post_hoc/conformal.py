@@ -21,7 +21,7 @@ from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.settings import require_between, require_choice, require_positive
 from bnnbench.methods.post_hoc import scores
-from bnnbench.methods.predictions.base import Predictive
+from bnnbench.methods.predictions.base import HasProbabilities, Predictive
 from bnnbench.methods.predictions.sets import IntervalPredictive, SetPredictive
 from bnnbench.methods.tuning.fits import fit_all
 from bnnbench.methods.tuning.rows import HeldOut, checksum, held_out, stream
@@ -49,7 +49,7 @@ class ConformalPosterior:
         """Return an interval per point and output, or a set of classes per point."""
         prediction = predicted(self.posterior, self.case, inputs, rng)
         level = self.method.level
-        if prediction.of_classes:
+        if isinstance(prediction, HasProbabilities):
             return SetPredictive(
                 level, scores.of_classes(self.method.classes, prediction) <= self.threshold
             )

@@ -5,10 +5,12 @@ A document asks for a table in a comment, and the lines up to the end comment ar
     <!-- scores bundle=cifar10_tuned dataset=cifar10 condition=clean metrics=nll,accuracy -->
     <!-- end -->
 
-`scores`: mean and standard error over runs, the best first by the first metric. `differences`:
-paired differences of one method from others over folds, with 95 % intervals.
+`scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
+by the first metric; `methods=` names some. `differences`: paired differences of one method from
+others over folds, with 95 % intervals.
 """
 
+import math
 import re
 import shlex
 import sys
@@ -53,9 +55,9 @@ def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
     yield ("method", *map(labels.metric, metrics), "runs", "CPU s")
     yield ("---", *("---:" for _ in metrics), "---:", "---:")
     for method in first.sort_values(ascending=not down).index:
-        cells = [_mean(by_metric[m].get_group(method)) for m in metrics]
+        cells = [_mean(table[(table.metric == m) & (table.method == method)]) for m in metrics]
         runs = len(by_metric[metrics[0]].get_group(method))
-        yield (method, *cells, str(runs), f"{costs[method]:.3g}")
+        yield (method, *cells, str(runs), _seconds(costs.get(method)))
 
 
 def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
@@ -72,7 +74,7 @@ def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
         for rival in options["rivals"].split(","):
             gaps = (wide[own] - wide[rival]).dropna()
             better = f"{int((sign * gaps > 0).sum())} of {len(gaps)}"
-            seconds = f"{costs[own]:.3g} and {costs[rival]:.3g}"
+            seconds = f"{_seconds(costs.get(own))} and {_seconds(costs.get(rival))}"
             yield rival, labels.metric(metric), _interval(gaps), better, seconds
 
 
@@ -87,21 +89,31 @@ def _selected(options: Options) -> pd.DataFrame:
     for name in ("profile", "dataset", "condition"):
         if name in options:
             table = table[table[name] == options[name]]
+    if "methods" in options:
+        table = table[table["method"].isin(options["methods"].split(","))]
     if table.empty:
         raise ValueError(f"no score in docs/bundle for {dict(options)}")
     return table
 
 
 def _costs(options: Options) -> pd.Series:
-    """Return method → mean processor seconds of a fit, with its search."""
+    """Return method → mean processor seconds of a fit, with its search; NaN if not recorded."""
     table = pd.read_csv(BUNDLE / options["bundle"] / "costs.csv.gz")
+    if "fit_cpu_seconds" not in table:
+        return pd.Series(dtype=float)
     for name in ("profile", "dataset"):
         if name in options:
             table = table[table[name] == options[name]]
     return table.groupby("method")["fit_cpu_seconds"].mean()
 
 
-def _mean(values: pd.Series) -> str:
+def _seconds(value: float | None) -> str:
+    return "unknown" if value is None or math.isnan(value) else f"{value:.3g}"
+
+
+def _mean(runs: pd.DataFrame) -> str:
+    by_fold = runs.groupby("fold")["value"].mean()
+    values = by_fold if len(by_fold) > 1 else runs["value"]
     error = values.std() / len(values) ** 0.5
     return f"{values.mean():.3f} ± {error:.3f}" if len(values) > 1 else f"{values.mean():.3f}"
 
