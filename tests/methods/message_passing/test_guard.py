@@ -24,7 +24,7 @@ ORDER = torch.arange(64)[None]
 def trained(seeds: tuple[int, ...] = (0,)) -> Trainer:
     """Return members that have read 128 digits twice."""
     rngs = [stream(seed) for seed in seeds]
-    trainer = METHOD._trainer([splits(MLP, 128)[0] for _ in seeds], rngs)
+    trainer = METHOD._trainer([splits(MLP, 128)[0] for _ in seeds], rngs, METHOD.prior)
     with torch.no_grad():
         for epoch in (1, 2):
             trainer.epoch(epoch, 1, rngs)
