@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -60,7 +60,7 @@ class OwnTable:
     @property
     def labels(self) -> tuple[str, ...]:
         """The classes of a classification, in the order of their numbers."""
-        return tuple(sorted(map(str, self._frame()[self.target_column].unique())))
+        return tuple(sorted(map(str, column_of(self._frame(), self.target_column).unique())))
 
     def table(self, fold: int) -> Table:
         """Return the raw rows of a fold; of a classification, targets are numbers of classes."""
@@ -102,14 +102,14 @@ class OwnTable:
         return frame
 
     def _targets(self, frame: pd.DataFrame) -> np.ndarray:
-        column = frame[self.target_column]
+        column = column_of(frame, self.target_column)
         if self.task == "regression":
             return column.to_numpy(np.float64)
         numbers = {label: number for number, label in enumerate(self.labels)}
         return column.astype(str).map(numbers).to_numpy(np.float64)
 
     def _optional(self, name: str) -> pd.Series | None:
-        return self._frame()[name] if name else None
+        return column_of(self._frame(), name) if name else None
 
 
 def own_table(
@@ -137,11 +137,12 @@ def own_table(
         raise BadTable("give a split column or a group column, not both")
     if len(frame) < FEWEST_ROWS:
         raise BadTable(f"{path} has {len(frame)} rows; at least {FEWEST_ROWS} are needed")
-    require_whole(frame[target])
-    task = task or ("classification" if is_classes(frame[target]) else "regression")
-    if task == "regression" and not pd.api.types.is_numeric_dtype(frame[target]):
+    labels = column_of(frame, target)
+    require_whole(labels)
+    task = task or ("classification" if is_classes(labels) else "regression")
+    if task == "regression" and not pd.api.types.is_numeric_dtype(labels):
         raise BadTable(f"the target {target!r} holds texts: take --task classification")
-    counts = frame[target].astype(str).value_counts()
+    counts = labels.astype(str).value_counts()
     if task == "classification" and len(counts) < 2:
         raise BadTable(f"all targets ({target}) are {counts.index[0]}: there is nothing to learn")
     if task == "classification" and not (split or groups) and counts.min() < FEWEST_OF_A_CLASS:
@@ -152,6 +153,11 @@ def own_table(
     source = OwnTable(full, target, task, digest(full), split, groups, tuple(drop))
     source.table(0)
     return source
+
+
+def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Return a column, of which there is one of that name."""
+    return cast(pd.Series, frame[name])
 
 
 def read(path: str) -> pd.DataFrame:
