@@ -5,6 +5,7 @@ training rows. Categories are those of the whole file, so that all folds have th
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -40,12 +41,17 @@ class Features:
         return np.where(np.isnan(self.values), medians, self.values)
 
 
+def column_of(table: pd.DataFrame, name: str) -> pd.Series:
+    """Return a column, of which there is one of that name."""
+    return cast(pd.Series, table[name])
+
+
 def features_of(table: pd.DataFrame) -> Features:
     """Return columns as numbers: one feature for each category, and a mark of missing numbers."""
     names: list[str] = []
     columns: list[np.ndarray] = []
-    for name in table.columns:
-        for feature, values in _numbers(str(name), table[name]):
+    for name in map(str, table.columns):
+        for feature, values in _numbers(name, column_of(table, name)):
             names.append(feature)
             columns.append(values)
     if not columns:

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,13 @@ import pandas as pd
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.own import splits
-from bnnbench.datasets.own.columns import BadTable, features_of, is_classes, require_whole
+from bnnbench.datasets.own.columns import (
+    BadTable,
+    column_of,
+    features_of,
+    is_classes,
+    require_whole,
+)
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.cache import cached
 
@@ -153,11 +159,6 @@ def own_table(
     source = OwnTable(full, target, task, digest(full), split, groups, tuple(drop))
     source.table(0)
     return source
-
-
-def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
-    """Return a column, of which there is one of that name."""
-    return cast(pd.Series, frame[name])
 
 
 def read(path: str) -> pd.DataFrame:

@@ -1,5 +1,7 @@
 """Own tables: columns as numbers, no value of a test row in training, and clear refusals."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,13 +21,14 @@ def saved(frame, folder, name="mine.csv"):
 
 @pytest.fixture
 def diabetes():
-    bunch = load_diabetes(as_frame=True)
+    bunch: Any = load_diabetes(as_frame=True)
     return bunch.frame.rename(columns={"target": "progress"})
 
 
 @pytest.fixture
 def wine():
-    frame = load_wine(as_frame=True).frame
+    bunch: Any = load_wine(as_frame=True)
+    frame = bunch.frame
     return frame.assign(target=frame["target"].map({0: "red", 1: "rose", 2: "white"}))
 
 
@@ -42,7 +45,8 @@ def test_a_regression_has_standardised_rows_and_all_of_them(diabetes, tmp_path, 
     )
     data, rows = source.load(3), source.table(3)
     assert len(data.train) + len(data.test) == len(diabetes)
-    expected = StandardScaler().fit(rows.train_inputs).transform(rows.test_inputs)
+    scaler = StandardScaler().fit(rows.train_inputs)
+    expected = np.asarray(scaler.transform(rows.test_inputs))
     np.testing.assert_allclose(data.test.inputs, expected, atol=1e-5)
     together = np.sort(np.concatenate([rows.train_targets, rows.test_targets]))
     np.testing.assert_allclose(together, np.sort(diabetes["progress"]))

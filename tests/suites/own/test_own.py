@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
@@ -13,8 +14,9 @@ from bnnbench.suites.own.__main__ import main
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    load_diabetes(as_frame=True).frame.to_csv("patients.csv", index=False)
-    load_wine(as_frame=True).frame.to_csv("wine.csv", index=False)
+    tables: dict[str, Any] = {"patients": load_diabetes, "wine": load_wine}
+    for name, load in tables.items():
+        load(as_frame=True).frame.to_csv(f"{name}.csv", index=False)
     return tmp_path
 
 
