@@ -30,6 +30,7 @@ KINDS: Mapping[str, str] = {
     "deduplicated": "bnnbench.datasets.cuts.deduplicated:Deduplicated",
     "gap": "bnnbench.datasets.cuts.gap:Gap",
     "disjoint": "bnnbench.datasets.cuts.disjoint:Disjoint",
+    "own_table": "bnnbench.datasets.own.table:OwnTable",
     "held_out": "bnnbench.datasets.cuts.held_out:HeldOut",
     "known_noise": "bnnbench.datasets.cuts.known_noise:KnownNoise",
     "limited": "bnnbench.datasets.cuts.limited:Limited",

@@ -4,11 +4,12 @@ from typing import Literal
 
 Part = Literal["train", "test"]
 
-Origin = Literal["original", "generated", "subset", "stand-in"]
-"""`original`: the official files, by checksum. `generated`: drawn from a law by a seed, with no
-files. `subset`: some rows of either. `stand-in`: small real data that ships inside a dependency."""
+Origin = Literal["original", "own", "generated", "subset", "stand-in"]
+"""`original`: the official files, by checksum. `own`: a file of the user. `generated`: drawn from a
+law by a seed, with no files. `subset`: some rows of these. `stand-in`: small real data that ships
+inside a dependency."""
 
-ORIGINS: tuple[Origin, ...] = ("original", "generated", "subset", "stand-in")
+ORIGINS: tuple[Origin, ...] = ("original", "own", "generated", "subset", "stand-in")
 """All origins, the most official first."""
 
 

@@ -131,7 +131,7 @@ class Derived:
     def _origin_of_subset(self) -> Origin:
         """The source's origin, or "subset" where the source is whole."""
         origin = self.source.origin
-        return "subset" if origin in ("original", "generated") else origin
+        return "subset" if origin in ("original", "own", "generated") else origin
 
     @property
     def _image_source(self) -> ImageSource:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from bnnbench.datasets.base import (
+    Categorical,
     Dataset,
     Gaussian,
     Scaling,
@@ -64,6 +65,21 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
         target=Target(name, unit, float(mean), float(std)),
     )
     return dataclasses.replace(dataset, facts=facts_of(dataset, train, test, licence, TRANSFORMS))
+
+
+def labelled(table: Table, classes: int, origin: Origin, licence: str) -> Dataset:
+    """Return rows as `standardised` does, with targets that are numbers of classes."""
+    scaling = _column_scaling(table.train_inputs, table.ones)
+
+    def split(inputs: np.ndarray, targets: np.ndarray) -> Split:
+        scaled = scaling.apply(torch.from_numpy(inputs)).float()
+        return Split(scaled, torch.from_numpy(targets.astype(np.int64)))
+
+    train = table.train_inputs, table.train_targets.astype(np.int64)
+    test = table.test_inputs, table.test_targets.astype(np.int64)
+    dataset = Dataset(split(*train), split(*test), Categorical(classes), origin, scaling)
+    facts = facts_of(dataset, train, test, licence, TRANSFORMS[:1])
+    return dataclasses.replace(dataset, facts=facts)
 
 
 def _column_scaling(inputs: np.ndarray, ones: Sequence[int]) -> Scaling:

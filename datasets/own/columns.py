@@ -1,0 +1,98 @@
+"""Columns of a table as numbers: categories, missing values, labels.
+
+Everything that is learned from values, the medians that stand for missing numbers, is learned from
+training rows. Categories are those of the whole file, so that all folds have the same features.
+"""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+MOST_CATEGORIES = 30
+"""A text column with more different values is refused: it is a name or a date, no category."""
+MOST_CLASSES = 20
+"""Most different values of a target of whole numbers that is taken for classes."""
+MISSING = "missing"
+
+
+class BadTable(ValueError):
+    """The table cannot be used; the message says which column or row, and what to do."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of all rows; NaN where a number is missing."""
+
+    names: tuple[str, ...]
+    values: np.ndarray
+    """`rows features`, float64."""
+
+    def filled(self, train: np.ndarray) -> np.ndarray:
+        """Return the values with each missing number replaced by the median of these rows.
+
+        A feature without any number among them is 0.
+        """
+        known = self.values[train]
+        some = ~np.isnan(known).all(0)
+        medians = np.zeros(len(self.names))
+        medians[some] = np.nanmedian(known[:, some], axis=0)
+        return np.where(np.isnan(self.values), medians, self.values)
+
+
+def column_of(table: pd.DataFrame, name: str) -> pd.Series:
+    """Return a column, of which there is one of that name."""
+    return cast(pd.Series, table[name])
+
+
+def features_of(table: pd.DataFrame) -> Features:
+    """Return columns as numbers: one feature for each category, and a mark of missing numbers."""
+    names: list[str] = []
+    columns: list[np.ndarray] = []
+    for name in map(str, table.columns):
+        for feature, values in _numbers(name, column_of(table, name)):
+            names.append(feature)
+            columns.append(values)
+    if not columns:
+        raise BadTable("the table has no column beside the target and the split")
+    return Features(tuple(names), np.column_stack(columns))
+
+
+def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
+    if pd.api.types.is_datetime64_any_dtype(column):
+        raise BadTable(f"column {name!r} holds dates: turn it into numbers, or leave it out")
+    if pd.api.types.is_bool_dtype(column):
+        return [(name, column.to_numpy(np.float64))]
+    if pd.api.types.is_numeric_dtype(column):
+        values = column.to_numpy(np.float64, na_value=np.nan)
+        if np.isinf(values).any():
+            row = int(np.flatnonzero(np.isinf(values))[0])
+            raise BadTable(f"column {name!r} is infinite in row {row + 1}")
+        gaps = np.isnan(values)
+        return [(name, values), *([(f"{name} {MISSING}", gaps * 1.0)] if gaps.any() else [])]
+    words = column.astype("string").fillna(MISSING)
+    kinds = sorted(words.unique())
+    if len(kinds) > MOST_CATEGORIES:
+        raise BadTable(
+            f"column {name!r} has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave "
+            f"it out with --drop {name!r}, or turn it into numbers"
+        )
+    return [(f"{name}={kind}", (words == kind).to_numpy(np.float64)) for kind in kinds]
+
+
+def is_classes(target: pd.Series) -> bool:
+    """Return whether a target holds classes: texts, truth values, or few whole numbers."""
+    if pd.api.types.is_bool_dtype(target) or not pd.api.types.is_numeric_dtype(target):
+        return True
+    values = target.dropna()
+    return bool((values == values.round()).all()) and values.nunique() <= MOST_CLASSES
+
+
+def require_whole(target: pd.Series) -> None:
+    """Raise `BadTable` where the target misses a value or is infinite."""
+    if (gaps := target.isna()).any():
+        row = int(np.flatnonzero(gaps)[0])
+        raise BadTable(f"the target {target.name!r} has no value in row {row + 1}: leave it out")
+    if pd.api.types.is_numeric_dtype(target) and not np.isfinite(target.astype(float)).all():
+        raise BadTable(f"the target {target.name!r} is infinite in some row")

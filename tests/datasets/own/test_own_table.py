@@ -1,0 +1,176 @@
+"""Own tables: columns as numbers, no value of a test row in training, and clear refusals."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from bnnbench.datasets.base import Categorical, DataSource, TableSource
+from bnnbench.datasets.own.columns import BadTable, features_of, is_classes
+from bnnbench.datasets.own.table import own_table
+
+
+def saved(frame, folder, name="mine.csv"):
+    path = folder / name
+    frame.to_parquet(path) if name.endswith("parquet") else frame.to_csv(path, index=False)
+    return str(path)
+
+
+@pytest.fixture
+def diabetes():
+    bunch: Any = load_diabetes(as_frame=True)
+    return bunch.frame.rename(columns={"target": "progress"})
+
+
+@pytest.fixture
+def wine():
+    bunch: Any = load_wine(as_frame=True)
+    frame = bunch.frame
+    return frame.assign(target=frame["target"].map({0: "red", 1: "rose", 2: "white"}))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_regression_has_standardised_rows_and_all_of_them(diabetes, tmp_path, ending):
+    source = own_table(saved(diabetes, tmp_path, f"mine.{ending}"), "progress")
+    assert isinstance(source, DataSource)
+    assert isinstance(source, TableSource)
+    assert (source.name, source.task, source.origin, source.folds) == (
+        "mine",
+        "regression",
+        "own",
+        10,
+    )
+    data, rows = source.load(3), source.table(3)
+    assert len(data.train) + len(data.test) == len(diabetes)
+    scaler = StandardScaler().fit(rows.train_inputs)
+    expected = np.asarray(scaler.transform(rows.test_inputs))
+    np.testing.assert_allclose(data.test.inputs, expected, atol=1e-5)
+    together = np.sort(np.concatenate([rows.train_targets, rows.test_targets]))
+    np.testing.assert_allclose(together, np.sort(diabetes["progress"]))
+    assert data.facts["target"] == "progress"
+    assert set(data.facts) >= {"test_twins_in_train", "constant_columns", "sha256"}
+
+
+def test_classes_are_texts_in_order_and_stratified(wine, tmp_path):
+    source = own_table(saved(wine, tmp_path), "target")
+    assert (source.task, source.labels) == ("classification", ("red", "rose", "white"))
+    data = source.load(0)
+    assert data.likelihood == Categorical(3)
+    shares = np.bincount(data.test.targets, minlength=3) / len(data.test)
+    whole = wine["target"].value_counts(normalize=True)[["red", "rose", "white"]]
+    np.testing.assert_allclose(shares, whole, atol=0.06)
+    counts = np.bincount(data.train.targets) + np.bincount(data.test.targets, minlength=3)
+    assert counts.tolist() == wine["target"].value_counts()[["red", "rose", "white"]].tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [([0, 1, 2, 1], True), ([True, False], True), (["a", "b"], True), ([0.5, 1.0], False)],
+)
+def test_the_task_follows_from_the_target(values, classes):
+    assert is_classes(pd.Series(values)) == classes
+    assert not is_classes(pd.Series(range(30)))
+
+
+def test_texts_become_categories_as_scikit_learn_has_them():
+    frame = pd.DataFrame(
+        {"colour": ["red", "blue", "red"], "size": [1, 2, 3], "ok": [True, False, True]}
+    )
+    features = features_of(frame)
+    assert features.names == ("colour=blue", "colour=red", "size", "ok")
+    encoded = OneHotEncoder(sparse_output=False).fit_transform(frame[["colour"]])
+    np.testing.assert_array_equal(features.values[:, :2], encoded)
+    np.testing.assert_array_equal(features.values[:, 3], [1, 0, 1])
+
+
+def test_missing_numbers_are_the_median_of_training_rows_alone():
+    frame = pd.DataFrame({"x": [1.0, 3.0, np.nan, 1000.0], "word": ["a", None, "a", "b"]})
+    features = features_of(frame)
+    assert features.names == ("x", "x missing", "word=a", "word=b", "word=missing")
+    filled = features.filled(np.array([0, 1]))
+    assert filled[:, 0].tolist() == [1, 3, 2, 1000]
+    assert filled[:, 1].tolist() == [0, 0, 1, 0]
+    assert features.filled(np.array([2]))[2, 0] == 0  # no number is known
+
+
+def test_a_test_row_changes_nothing_in_training(diabetes, tmp_path):
+    gaps = diabetes.copy()
+    gaps.loc[gaps.index % 7 == 0, "bmi"] = np.nan
+    source = own_table(saved(gaps, tmp_path), "progress")
+    row = np.flatnonzero(gaps["progress"].to_numpy() == source.table(0).test_targets[0])[0]
+    changed = gaps.copy()
+    changed.loc[row, "bmi"] = 1e6
+    other = own_table(saved(changed, tmp_path, "other.csv"), "progress")
+    np.testing.assert_array_equal(source.table(0).train_inputs, other.table(0).train_inputs)
+
+
+def test_a_column_may_say_the_split_or_keep_groups_together(diabetes, tmp_path):
+    words = diabetes.assign(part=np.where(diabetes.index < 400, "train", "test"))
+    source = own_table(saved(words, tmp_path), "progress", split="part")
+    assert source.folds == 1
+    assert source.table(0).train_targets.tolist() == diabetes["progress"][:400].tolist()
+    numbers = diabetes.assign(part=diabetes.index % 3)
+    source = own_table(saved(numbers, tmp_path, "n.csv"), "progress", split="part")
+    assert source.folds == 3
+    assert source.table(2).test_targets.tolist() == diabetes["progress"][2::3].tolist()
+    groups = diabetes.assign(person=diabetes.index // 5)
+    source = own_table(saved(groups, tmp_path, "g.csv"), "progress", groups="person")
+    rows = source.table(1)
+    # One row of a group tells which side the group is on: targets with features are unique.
+    side = {tuple(r) for r in np.column_stack([rows.test_inputs, rows.test_targets]).round(9)}
+    keys = np.column_stack([diabetes.drop(columns="progress"), diabetes["progress"]]).round(9)
+    tested = np.array([tuple(key) in side for key in keys])
+    assert all(len(set(tested[start : start + 5])) == 1 for start in range(0, 440, 5))
+
+
+def test_a_changed_file_is_another_source(diabetes, tmp_path):
+    path = saved(diabetes, tmp_path)
+    before = own_table(path, "progress")
+    saved(diabetes.assign(age=0.0), tmp_path)
+    assert own_table(path, "progress") != before
+    with pytest.raises(BadTable, match="changed while the command ran"):
+        before.table(1)
+
+
+BAD = {
+    "no file": (None, {"target": "y"}, "there is no file"),
+    "no target": ({"x": range(30)}, {"target": "y"}, "no column 'y'; its columns are x"),
+    "few rows": ({"x": range(3), "y": range(3)}, {"target": "y"}, "at least 20"),
+    "gap": ({"x": range(30), "y": [None, *range(29)]}, {"target": "y"}, "no value in row 1"),
+    "names": (
+        {"x": [f"n{k}" for k in range(40)], "y": np.arange(40.0) + 0.5},
+        {"target": "y"},
+        "leave it out with --drop 'x'",
+    ),
+    "one class": ({"x": range(30), "y": ["a"] * 30}, {"target": "y"}, "nothing to learn"),
+    "tiny class": ({"x": range(30), "y": ["b", *["a"] * 29]}, {"target": "y"}, "single row"),
+    "texts": (
+        {"x": range(30), "y": ["a", "b"] * 15},
+        {"target": "y", "task": "regression"},
+        "--task classification",
+    ),
+    "split": (
+        {"x": range(30), "y": np.arange(30) / 7, "s": ["a"] * 30},
+        {"target": "y", "split": "s"},
+        "needs the words train and test",
+    ),
+    "alone": ({"y": np.arange(30) / 7}, {"target": "y"}, "no column beside the target"),
+    "infinite": (
+        {"x": [np.inf, *range(29)], "y": np.arange(30) / 7},
+        {"target": "y"},
+        "infinite in row 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_tables_are_refused_with_cause_and_cure(name, tmp_path):
+    columns, settings, words = BAD[name]
+    path = str(tmp_path / "none.csv")
+    if columns is not None:
+        path = saved(pd.DataFrame(columns), tmp_path)
+    with pytest.raises(BadTable, match=words):
+        own_table(path, **settings)
