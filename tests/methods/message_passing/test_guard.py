@@ -107,7 +107,7 @@ def test_a_member_that_goes_wrong_leaves_its_company_alone(member, monkeypatch):
 def test_first_visits_single_rounds_and_the_published_schedule_are_not_watched(monkeypatch):
     spoil(monkeypatch, 0, lambda schedule: True)
     rngs = [stream(0)]
-    fresh = METHOD._trainer([splits(MLP, 128)[0]], rngs)
+    fresh = METHOD._trainer([splits(MLP, 128)[0]], rngs, METHOD.prior)
     fresh.visit(0, ORDER, 2, 1.0)
     once = trained()
     once.visit(0, ORDER, 1, 1.0)
