@@ -10,7 +10,7 @@ import pytest
 from bnnbench.methods import METHODS
 from bnnbench.reports.read.load import read, store_names
 from bnnbench.reports.read.merge import MergedStore, merged, predictions_path
-from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, family_of
+from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, WRAPPERS, family_of
 from bnnbench.reports.write import page as pages_of
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
@@ -222,7 +222,7 @@ def test_success_is_a_column_even_where_all_went_well(tmp_path):
 
 
 def test_methods_have_families_and_strangers_are_other():
-    assert set(METHOD_FAMILIES) | {"tuned"} == set(METHODS)
+    assert set(METHOD_FAMILIES) | set(WRAPPERS) == set(METHODS)
     assert family_of({"type": "tuned", "method": {"type": "ivon"}}) == "variational"
     assert set(METHOD_FAMILIES.values()) | {OTHER} == set(FAMILIES)
     assert family_of({"type": "sgld"}) == "sampling"
