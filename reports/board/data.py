@@ -4,22 +4,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bnnbench.reports.board.pages import slugs
-from bnnbench.reports.board.tasks import Task
+from bnnbench.reports.board.shapes import OUTLINES
+from bnnbench.reports.board.tasks import Run, Task
 from bnnbench.reports.judge.moderation import FEW_RUNS, FEWEST_METHODS, winsorised_moments
 from bnnbench.reports.judge.participants import FEWEST
 
-KEY_DIGITS = 10
+KEY_DIGITS = 8
 """Characters of a run's key on a page; `bnnbench reproduce` finds the run by them."""
 
 
 def board_data(tasks: Sequence[Task]) -> dict[str, Any]:
     """Return the data of the board: its tasks, and constants of the statistics."""
-    return {"tasks": [task_data(task) for task in tasks], "moments": moments(tasks)}
+    return {
+        "tasks": [task_data(task) for task in tasks],
+        "moments": moments(tasks),
+        "outlines": OUTLINES,
+    }
 
 
 def task_data(task: Task) -> dict[str, Any]:
     """Return a task as plain data."""
     question = task.question
+    runs = {column: _all_runs(by_method) for column, by_method in task.keys.items()}
     of_columns = slugs([column.name for column in task.columns])
     return {
         "id": task.name,
@@ -57,12 +63,21 @@ def task_data(task: Task) -> dict[str, Any]:
         "methods": list(task.families),
         "families": dict(task.families),
         "constants": task.constants,
-        "scores": task.scores,
+        "runs": runs,
+        "scores": {
+            criterion: {
+                column: {m: [by_run.get(run) for run in runs[column]] for m, by_run in of.items()}
+                for column, of in by_column.items()
+            }
+            for criterion, by_column in task.scores.items()
+        },
         "seconds": task.seconds,
         "ofProcessors": task.of_processors,
         "keys": {
-            column: {method: _short(runs) for method, runs in by_method.items()}
-            for column, by_method in task.keys.items()
+            column: {
+                m: [_short(of.get(run)) for run in runs[column]] for m, of in by_method.items()
+            }
+            for column, of in task.keys.items()
         },
         "barred": {
             column: {method: [why.kind, why.words] for method, why in by_method.items()}
@@ -71,12 +86,17 @@ def task_data(task: Task) -> dict[str, Any]:
     }
 
 
-def _short(runs: Mapping[str, str]) -> dict[str, str]:
-    return {run: " ".join([key[:KEY_DIGITS], *rest]) for run, (key, *rest) in _split(runs)}
+def _all_runs(by_method: Mapping[str, Mapping[Run, str]]) -> list[Run]:
+    """Return the runs of all methods, in their order; lists of scores follow it."""
+    return list(dict.fromkeys(run for of in by_method.values() for run in of))
 
 
-def _split(runs: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    return [(run, text.split(" ")) for run, text in runs.items()]
+def _short(key: str | None) -> str | None:
+    """Return the start of a key, and how the run ended unless it was completed."""
+    if key is None:
+        return None
+    name, *ending = key.split(" ")
+    return " ".join([name[:KEY_DIGITS], *ending])
 
 
 def moments(tasks: Sequence[Task]) -> dict[int, dict[int, tuple[float, float]]]:

@@ -10,6 +10,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from bnnbench.reports.board.shapes import OUTLINES
+from bnnbench.reports.style.families import OTHER
+
 TEMPLATES = Path(__file__).parent / "templates"
 
 SECTIONS = (
@@ -23,7 +26,7 @@ SECTIONS = (
 
 SCRIPTS = (
     *("dom", "state", "numerics", "decision", "ranking", "advice"),
-    *("table", "chart", "heat", "runs", "search", "board", "start"),
+    *("table", "chart", "heat", "runs", "search", "board", "compare", "start"),
 )
 """The parts of the script, in order."""
 
@@ -51,6 +54,7 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"outline": lambda family: OUTLINES.get(family, OUTLINES[OTHER])}
     text = environment.get_template(template).render(
         **values,
         title=title,

@@ -31,7 +31,7 @@ def bundle_folders(path: Path) -> list[Path]:
 
     Raises ValueError where there is none.
     """
-    folders = [f for f in (path, *sorted(path.glob("*/"))) if is_bundle(f)]
+    folders = [folder for folder in (path, *sorted(path.glob("*/"))) if is_bundle(folder)]
     if not folders:
         raise ValueError(
             f"{path} holds no bundle: neither {bundles.NAME} nor {TABLE}; "
@@ -43,6 +43,11 @@ def bundle_folders(path: Path) -> list[Path]:
 def is_bundle(folder: Path) -> bool:
     """Return whether a folder holds the runs of a suite as a bundle does."""
     return any((folder / name).is_file() for name in (bundles.NAME, TABLE))
+
+
+def holds_bundle(path: Path) -> bool:
+    """Return whether a folder is a bundle, or holds folders that are."""
+    return any(map(is_bundle, (path, *path.glob("*/"))))
 
 
 def read_bundle(path: Path) -> dict[str, Results]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bnnbench.reports.read.bundles import bundle_folders, is_bundle, records_of
+from bnnbench.reports.read.bundles import bundle_folders, holds_bundle, records_of
 from bnnbench.reports.read.load import suite_folders
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
@@ -46,7 +46,7 @@ def _frame(
     folder: str | Path, columns: tuple[str, ...], rows: Callable[[Iterable[Record]], list[Row]]
 ) -> pd.DataFrame:
     path = Path(folder)
-    if any(map(is_bundle, (path, *path.glob("*/")))):
+    if holds_bundle(path):
         records = [record for place in bundle_folders(path) for record in records_of(place)]
     else:
         records = [record for place in suite_folders(path) for record in Store(place).current()]

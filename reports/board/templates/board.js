@@ -7,7 +7,6 @@ const BUDGETS = [
 const SETTINGS = { searched: "searched by one budget", "as declared": "as declared" };
 
 function startBoard(data) {
-  for (const task of data.tasks) task.moments = data.moments;
   let shown = "";
   const draw = () => {
     const state = readState();

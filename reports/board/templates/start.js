@@ -10,11 +10,28 @@ function pageData() {
   }
 }
 
+// Scores and keys come as lists in the order of a column's runs; null stands for no value.
+function unpack(task, data) {
+  const named = (column, values) =>
+    Object.fromEntries(values.map((value, k) => [task.runs[column][k], value]).filter(([, v]) => v !== null));
+  const unpacked = (byColumn) =>
+    Object.fromEntries(Object.entries(byColumn).map(([column, byMethod]) => [
+      column,
+      Object.fromEntries(Object.entries(byMethod).map(([m, values]) => [m, named(column, values)])),
+    ]));
+  for (const name of Object.keys(task.scores)) task.scores[name] = unpacked(task.scores[name]);
+  task.keys = unpacked(task.keys);
+  task.moments = data.moments;
+}
+
 const data = pageData();
 if (data) {
   methodPages = new Map(data.methodPages);
+  outlines = new Map(Object.entries(data.outlines ?? {}));
   startSearch(data.search);
-  if (data.tasks) startBoard(data);
+  for (const task of data.tasks ?? []) unpack(task, data);
+  if (byId("board")) startBoard(data);
+  if (byId("compare")) startCompare(data);
 }
 
 // For other programs: the statistics of the page, by the same functions that draw it.
