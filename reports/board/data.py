@@ -74,9 +74,7 @@ def task_data(task: Task) -> dict[str, Any]:
         "seconds": task.seconds,
         "ofProcessors": task.of_processors,
         "keys": {
-            column: {
-                m: [_short(of.get(run)) for run in runs[column]] for m, of in by_method.items()
-            }
+            column: {m: [_short(keys.get(run)) for run in runs[column]] for m, keys in of.items()}
             for column, of in task.keys.items()
         },
         "barred": {
