@@ -208,6 +208,7 @@ def no_better_than_constants(ranking: Ranking, method: str) -> bool:
             mean, error = mean + fits.weight * centre, error + squared
             parts += squared**2 / (n - 1)
         freedom = error**2 / parts if parts > 0 else 1.0
-        if float(one_sided(*map(np.array, (mean, error, freedom)))) > LEVEL:
+        (p,) = one_sided(*(np.array([number]) for number in (mean, error, freedom)))
+        if p > LEVEL:
             return True
     return False

@@ -79,7 +79,9 @@ def main(arguments: Sequence[str]) -> int:
             reports.append(report)
     if options.out and reports:
         names = store_names(options.results)
-        timed = timing_page.site_pages(dict(zip(names, options.results, strict=True)), "index.html")
+        timed = timing_page.site_pages(
+            dict(zip(names, options.results, strict=True)), "suites.html"
+        )
         codes += [_damaged(reason) for reason in timed.damage]
         front = site.Front(tuple(map(site.entry, reports)), tuple(timed.links))
         suites = {report.suite: report.benchmarks for report in reports}

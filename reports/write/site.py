@@ -9,8 +9,8 @@ from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.write.content import Content
 from bnnbench.reports.write.part import Part
 
-HOME = "../index.html"
-"""The board's address from a suite's page."""
+HOME = "../suites.html"
+"""The address of the list of suites from a suite's page."""
 
 
 @dataclass(frozen=True)
