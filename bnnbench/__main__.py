@@ -10,6 +10,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "methods": ("bnnbench.suites.engine.command.methods.page", "list methods, or describe one"),
     "check": ("bnnbench.suites.check.__main__", "check a method's contract on small problems"),
     "report": ("bnnbench.reports.write.cli", "write the report of a folder of results"),
+    "site": ("bnnbench.reports.board.command", "build the board and its pages from a bundle"),
     "own": ("bnnbench.suites.own.__main__", "every method on a table of your own"),
     "bundle": ("bnnbench.suites.engine.command.bundle", "keep finished runs as one small file"),
     "score": ("bnnbench.suites.engine.command.score", "score predictions of another program"),

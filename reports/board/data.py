@@ -5,9 +5,9 @@ from typing import Any
 
 from bnnbench.reports.board.pages import slugs
 from bnnbench.reports.board.shapes import OUTLINES
-from bnnbench.reports.board.tasks import Run, Task
+from bnnbench.reports.board.tasks import Ended, Task
 from bnnbench.reports.judge.moderation import FEW_RUNS, FEWEST_METHODS, winsorised_moments
-from bnnbench.reports.judge.participants import FEWEST
+from bnnbench.reports.judge.participants import FEWEST, Run
 
 KEY_DIGITS = 8
 """Characters of a run's key on a page; `bnnbench reproduce` finds the run by them."""
@@ -63,7 +63,7 @@ def task_data(task: Task) -> dict[str, Any]:
         "methods": list(task.families),
         "families": dict(task.families),
         "constants": task.constants,
-        "runs": runs,
+        "runs": {c: [f"{fold}.{seed}" for fold, seed in of] for c, of in runs.items()},
         "scores": {
             criterion: {
                 column: {m: [by_run.get(run) for run in runs[column]] for m, by_run in of.items()}
@@ -84,17 +84,17 @@ def task_data(task: Task) -> dict[str, Any]:
     }
 
 
-def _all_runs(by_method: Mapping[str, Mapping[Run, str]]) -> list[Run]:
+def _all_runs(by_method: Mapping[str, Mapping[Run, Ended]]) -> list[Run]:
     """Return the runs of all methods, in their order; lists of scores follow it."""
     return list(dict.fromkeys(run for of in by_method.values() for run in of))
 
 
-def _short(key: str | None) -> str | None:
+def _short(ended: Ended | None) -> str | None:
     """Return the start of a key, and how the run ended unless it was completed."""
-    if key is None:
+    if ended is None:
         return None
-    name, *ending = key.split(" ")
-    return " ".join([name[:KEY_DIGITS], *ending])
+    key = ended.key[:KEY_DIGITS]
+    return key if ended.status == "completed" else f"{key} {ended.status}"
 
 
 def moments(tasks: Sequence[Task]) -> dict[int, dict[int, tuple[float, float]]]:

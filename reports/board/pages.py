@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from bnnbench.reports.board.shapes import OUTLINES
 from bnnbench.reports.style.families import OTHER
+from bnnbench.reports.style.numbers import slug
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -86,13 +87,12 @@ def slugs(names: Sequence[str]) -> dict[str, str]:
     """Return name → a name for files and addresses; equal ones get a number, in order."""
     found: dict[str, str] = {}
     for name in names:
-        plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower())
-        plain = "-".join(filter(None, plain.split("-"))) or "unnamed"
-        taken, slug, number = set(found.values()), plain[:80], 1
-        while slug in taken:
+        plain = (slug(name) or "unnamed")[:80]
+        taken, chosen, number = set(found.values()), plain, 1
+        while chosen in taken:
             number += 1
-            slug = f"{plain[:80]}-{number}"
-        found[name] = slug
+            chosen = f"{plain}-{number}"
+        found[name] = chosen
     return found
 
 

@@ -1,8 +1,10 @@
 """The questions that the board answers, and the runs that answer them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+from bnnbench.datasets.conditions.traits import Traits
 
 Settings = Literal["as declared", "searched"]
 """As declared: a profile's settings, not searched alike for all. Searched: every method's settings
@@ -35,17 +37,47 @@ OF_NUMBERS = (LIKELIHOOD, ERROR, QUANTILES)
 OF_CLASSES = (LIKELIHOOD, ACCURACY, CONFIDENCE)
 
 
+Titles = Callable[[Traits], str | None]
+"""Function from the traits of a test condition to the title of its column, after the data set's;
+None for a condition without a column. Conditions of one title are averaged."""
+
+
+def clean(traits: Traits) -> str | None:
+    """Test data as they are; with active learning, after the last acquisition."""
+    return "" if traits.clean else None
+
+
+def outside(traits: Traits) -> str | None:
+    """Test data among other data, from which they are to be told."""
+    return f"against {traits.outside}" if traits.outside else None
+
+
+def turned(traits: Traits) -> str | None:
+    """Digits turned by some angles."""
+    family = traits.family
+    if family is None or family.size_name != "degrees" or traits.size not in ANGLES:
+        return None
+    return f"{traits.size:g}°"
+
+
+def corrupted(traits: Traits) -> str | None:
+    """Photographs under all corruptions of one severity."""
+    family = traits.family
+    if family is None or family.size_name != "severity" or traits.parts:
+        return None
+    return f"severity {traits.size:g}"
+
+
+ANGLES = (30, 60, 90, 180)
+
+
 @dataclass(frozen=True)
 class Place:
-    """The runs of a profile, and the conditions of each of its data sets that are columns."""
+    """The runs of a profile, and the test conditions that are columns."""
 
     suite: str
     profile: str
-    conditions: Mapping[str, str]
-    """Title of a column, after the data set's, → pattern of its conditions, which are averaged.
-    "last" is the condition after the last acquisition."""
-    datasets: tuple[str, ...] = ()
-    """Names of data sets; all if empty."""
+    titles: Titles
 
 
 @dataclass(frozen=True)
@@ -61,67 +93,61 @@ class Question:
     places: tuple[Place, ...]
 
 
-CLEAN = {"": "clean"}
-OUTSIDE = {"against clothes": "ood_fashion_mnist"}
-OUTSIDE_PHOTOGRAPHS = {"against SVHN": "ood_svhn_.*", "against CIFAR-100": "ood_cifar100"}
-TURNED = {f"{angle}°": f"rotated_{angle}" for angle in (30, 60, 90, 180)}
-SEVERITIES = {f"severity {k}": f"corrupted_.*_{k}" for k in range(1, 6)}
-
 QUESTIONS = (
     Question(
         *("regression", "under 1,000 rows", "searched", OF_NUMBERS),
-        (Place("uci", "tuned_quick", CLEAN),),
+        (Place("uci", "tuned_quick", clean),),
     ),
     Question(
         *("regression", "under 1,000 rows", "as declared", OF_NUMBERS),
-        (Place("uci", "quick", CLEAN),),
+        (Place("uci", "quick", clean),),
     ),
     Question(
         *("regression", "3,000 to 57,000 rows", "as declared", OF_NUMBERS),
-        (Place("uci", "large", CLEAN),),
+        (Place("uci", "large", clean),),
     ),
     Question(
         *("classification", "640 to 1,280 digits", "searched", OF_CLASSES),
-        (Place("mnist", "disjoint", CLEAN),),
+        (Place("mnist", "disjoint", clean),),
     ),
     Question(
         *("classification", "3,000 photographs", "searched", OF_CLASSES),
-        (Place("cifar10", "tuned_quick", CLEAN),),
+        (Place("cifar10", "tuned_quick", clean),),
     ),
     Question(
         *("classification", "640 to 10,240 digits, 3,000 photographs", "as declared", OF_CLASSES),
-        (Place("mnist", "quick", CLEAN), Place("cifar10", "quick", CLEAN)),
+        (Place("mnist", "quick", clean), Place("cifar10", "quick", clean)),
     ),
     Question(
         *("classification under shift", "60,000 digits, turned", "as declared", OF_CLASSES),
-        (Place("rotated_mnist", "paper", TURNED),),
+        (Place("rotated_mnist", "paper", turned),),
     ),
     Question(
         *("classification under shift", "640 to 1,280 digits, turned", "searched", OF_CLASSES),
-        (Place("mnist", "disjoint", {"30°": "rotated_30", "60°": "rotated_60"}),),
+        (Place("mnist", "disjoint", turned),),
     ),
     Question(
         *("classification under shift", "3,000 photographs, corrupted", "as declared", OF_CLASSES),
-        (Place("cifar10_shift", "quick", SEVERITIES),),
+        (Place("cifar10_shift", "quick", corrupted),),
     ),
     Question(
         *("telling strange inputs apart", "640 to 1,280 digits", "searched", (DETECTION,)),
-        (Place("mnist", "disjoint", OUTSIDE),),
+        (Place("mnist", "disjoint", outside),),
     ),
     Question(
         *("telling strange inputs apart", "3,000 photographs", "searched", (DETECTION,)),
-        (Place("cifar10", "tuned_quick", OUTSIDE_PHOTOGRAPHS),),
+        (Place("cifar10", "tuned_quick", outside),),
     ),
     Question(
         "telling strange inputs apart",
         "640 to 10,240 digits, 3,000 photographs",
         "as declared",
         (DETECTION,),
-        (Place("mnist", "quick", OUTSIDE), Place("cifar10", "quick", OUTSIDE_PHOTOGRAPHS)),
+        (Place("mnist", "quick", outside), Place("cifar10", "quick", outside)),
     ),
     Question(
         *("active learning", "20 rows, 9 more acquired", "as declared", (LIKELIHOOD, ERROR)),
-        (Place("active_learning", "quick", {"": "last"}),),
+        (Place("active_learning", "quick", clean),),
     ),
 )
 """In the order of the page. Of several settings for the same data, the page begins with the one of

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from bnnbench.metrics.statistics import Samples, replicates
-from bnnbench.reports.board.tasks import Column, Scale, Task
+from bnnbench.reports.board.tasks import ByRun, Column, Scale, Task
 from bnnbench.reports.judge.decision import Decision, Standing
 from bnnbench.reports.judge.elimination import one_sided
 from bnnbench.reports.judge.moderation import LEVEL
@@ -122,9 +122,7 @@ def fits_of(
                 for m in methods
                 if (samples := _samples(scale, [of[c.name].get(m, {}) for c in group]))
             },
-            frozenset(
-                _pair(run) for c in group for runs in task.keys[c.name].values() for run in runs
-            ),
+            frozenset(run for c in group for runs in task.keys[c.name].values() for run in runs),
             group[0].by_fold,
             group[0].overlap,
             len(group) / len(columns),
@@ -133,18 +131,12 @@ def fits_of(
     ]
 
 
-def _samples(scale: Scale, scores: Sequence[Mapping[str, float]]) -> Samples:
+def _samples(scale: Scale, scores: Sequence[ByRun]) -> Samples:
     """Return run → mean over columns of the lowered score, of the runs that all columns have."""
     common = [run for run in scores[0] if all(run in of for of in scores)]
     return {
-        _pair(run): sum(scale.lowered(of[run]) for of in scores) / len(scores)
-        for run in sorted(common, key=_pair)
+        run: sum(scale.lowered(of[run]) for of in scores) / len(scores) for run in sorted(common)
     }
-
-
-def _pair(run: str) -> tuple[int, int]:
-    fold, seed = run.split(".")
-    return int(fold), int(seed)
 
 
 def _barred(task: Task, columns: Sequence[Column]) -> dict[str, Exclusion]:

@@ -1,27 +1,33 @@
 """The scores, costs and keys behind a question, as plain data for Python and for the page alike."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bnnbench.metrics import LISTED
 from bnnbench.reports.board.questions import Criterion, Place, Question
 from bnnbench.reports.judge.comparisons import exclusion
 from bnnbench.reports.judge.overlap import holdout_ratio
-from bnnbench.reports.judge.participants import Exclusion
+from bnnbench.reports.judge.participants import Exclusion, Run
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
+from bnnbench.reports.style.numbers import slug
 from bnnbench.suites.engine.store.record import Record
 
 DIGITS = 5
 """Significant digits of a score on the page, by which methods are ranked here, too."""
 
-Run = str
-"""fold and seed: "2.0" """
-
 ByRun = Mapping[Run, float]
+"""Fold and seed → score."""
+
+
+class Ended(NamedTuple):
+    """The key of a run, and how it ended."""
+
+    key: str
+    status: str
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,8 @@ class Task:
     """column → method → mean seconds of a fit"""
     of_processors: bool
     """True if those are seconds of processors after a warm-up, which may be compared."""
-    keys: Mapping[str, Mapping[str, Mapping[Run, str]]]
-    """column → method → run → key; "KEY diverged" for a run that was not completed"""
+    keys: Mapping[str, Mapping[str, Mapping[Run, Ended]]]
+    """column → method → run → its key and status"""
     barred: Mapping[str, Mapping[str, Exclusion]] = field(default_factory=dict)
     """column → method → the reason why its runs are not compared"""
 
@@ -122,7 +128,7 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
         return None
     parts = (question.kind, question.data, question.settings)
     return Task(
-        re.sub(r"[^a-z0-9]+", "-", " ".join(parts).casefold()).strip("-"),
+        slug(" ".join(parts)),
         question,
         tuple(scales),
         columns,
@@ -145,19 +151,15 @@ def _columns(
     for benchmark in benchmarks:
         if benchmark.profile != place.profile or benchmark.origin == "stand-in":
             continue
-        if place.datasets and benchmark.dataset not in place.datasets:
-            continue
-        for title, pattern in place.conditions.items():
-            if pattern == "last":
-                conditions = [benchmark.rounds[-1]] if benchmark.rounds else []
-            else:
-                conditions = [c for c in benchmark.traits if re.fullmatch(pattern, c)]
-            if not conditions:
-                continue
+        by_title: dict[str, list[str]] = {}
+        for condition in benchmark.conditions:
+            title = place.titles(benchmark.traits[condition])
+            if title is not None:
+                by_title.setdefault(title, []).append(condition)
+        for title, conditions in by_title.items():
             name = "/".join(filter(None, (benchmark.dataset, benchmark.setting, title)))
-            several = len(place.conditions) > 1 or title
             rows = benchmark.records[0].facts.get("train_rows")
-            heading = f"{benchmark.title}, {title}" if several else benchmark.title
+            heading = f"{benchmark.title}, {title}" if title else benchmark.title
             column = Column(
                 name,
                 heading,
@@ -210,7 +212,7 @@ def _scores(benchmark: Benchmark, conditions: Sequence[str], metric: str) -> dic
             values = [run.scores.get(c, {}).get(metric) for c in conditions]
             known = [value for value in values if value is not None]
             if run.status == "completed" and len(known) == len(conditions):
-                by_run[_run(run)] = float(f"{sum(known) / len(known):.{DIGITS}g}")
+                by_run[run.fold, run.seed] = float(f"{sum(known) / len(known):.{DIGITS}g}")
         if by_run:
             scores[method] = by_run
     return scores
@@ -226,9 +228,5 @@ def _seconds(benchmark: Benchmark, of_processors: bool) -> dict[str, float]:
     return seconds
 
 
-def _keys(runs: Sequence[Record]) -> dict[Run, str]:
-    return {_run(r): r.key if r.status == "completed" else f"{r.key} {r.status}" for r in runs}
-
-
-def _run(record: Record) -> Run:
-    return f"{record.fold}.{record.seed}"
+def _keys(runs: Sequence[Record]) -> dict[Run, Ended]:
+    return {(r.fold, r.seed): Ended(r.key, r.status) for r in runs}

@@ -78,7 +78,7 @@ def decide_over(
     groups = _candidates(names, sets, chosen)
     rows = [names.index(group[0]) for group in groups]
     weights = [fits.weight for fits in sets]
-    means = sum(w * of.mean(1) for w, of in zip(weights, scores, strict=True))
+    means = np.sum([w * of.mean(1) for w, of in zip(weights, scores, strict=True)], axis=0)
     leading = [k for k, row in enumerate(rows) if means[row] == means[rows].min()]
     counts = [of.shape[1] for of in scores]
     common = {

@@ -9,6 +9,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -69,7 +70,16 @@ def records_of(folder: Path) -> tuple[Record, ...]:
     """Return the records of one folder of a bundle. Raises `Damaged`."""
     whole = (folder / bundles.NAME).is_file()
     records = bundles.read(folder) if whole else _of_tables(folder)
-    return tuple(functools.reduce(lambda r, mend: mend(r), MENDED, record) for record in records)
+    mended = (functools.reduce(lambda r, mend: mend(r), MENDED, record) for record in records)
+    return tuple(record if whole else _with_rule(record) for record in mended)
+
+
+def _with_rule(record: Record) -> Record:
+    """Return a record with the rule of its arm of active learning."""
+    if not record.arm:
+        return record
+    acquisition = {"rule": RULES.get(record.arm, record.arm)}
+    return replace(record, run={**record.run, "acquisition": acquisition})
 
 
 def _of_tables(folder: Path) -> Iterable[Record]:
@@ -91,14 +101,14 @@ def _record(
 ) -> Record:
     by_condition: dict[str, dict[str, float]] = defaultdict(dict)
     origins: dict[str, str] = {}
-    for row in () if scores is None else scores.itertuples():
-        by_condition[str(row.condition)][str(row.metric)] = float(row.value)  # pyright: ignore
-        origins[str(row.condition)] = str(row.origin)
+    for row in [] if scores is None else scores.to_dict("records"):
+        condition = str(row["condition"])
+        by_condition[condition][str(row["metric"])] = float(row["value"])
+        origins[condition] = str(row["origin"])
     label, profile, dataset = (str(run[name]) for name in ("method", "profile", "dataset"))
     case = described["cases"][profile][dataset]
     settings: dict[str, object] = {"type": described["methods"].get(label, "")}
-    arm = label.rpartition("-")[2]
-    rule = {"acquisition": {"rule": RULES.get(arm, arm)}} if "pool_rows" in case["facts"] else {}
+    rule = {"acquisition": {"rule": ""}} if "pool_rows" in case["facts"] else {}
     costs = {name: run[name] for name in COSTS if name in run and _known(run[name])}
     finished = {"commit": run["commit"], "machine": run["machine"], "device": run["device"]}
     return Record(

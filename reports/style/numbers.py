@@ -65,3 +65,10 @@ def identifier(*names: object) -> str:
     """Return an identifier made of `names` that is safe in HTML, CSS and SVG."""
     text = "-".join(str(name) for name in names)
     return "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-").lower()
+
+
+def slug(text: str) -> str:
+    """Return lower-case letters and digits of a text, with a hyphen for every run of others."""
+    return "-".join(
+        "".join(c if c.isascii() and c.isalnum() else " " for c in text.lower()).split()
+    )

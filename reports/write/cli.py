@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
         front = site.Front(tuple(map(site.entry, reports)), tuple(timed.links))
         suites = {report.suite: report.benchmarks for report in reports}
         try:
-            files = timed.pages | board.pages_of(suites, front)
+            files = dict(timed.pages) | board.pages_of(suites, front)
             for address, text in files.items():
                 (options.out / address).parent.mkdir(parents=True, exist_ok=True)
                 write_whole(options.out / address, text.encode())

@@ -1,0 +1,23 @@
+"""`bnnbench site`: the board and all pages behind it, from bundles or folders of results."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bnnbench.parser import Parser
+from bnnbench.reports.write import cli
+
+ABOUT = """Build a site without fitting anything: the board, which answers which method to use
+first, a page for each method, data set and suite, and a comparison of any two methods. All pages
+are files that need no server."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line, and return the exit code of `bnnbench report`."""
+    parser = Parser("bnnbench site", description=ABOUT)
+    parser.add_argument("sources", nargs="+", help="bundles, or folders of results")
+    parser.add_argument("--out", type=Path, default=Path("site"), help="folder (default: site)")
+    options = parser.parse_args(arguments)
+    code = cli.main([*options.sources, "--out", str(options.out)])
+    if code != 2:
+        print(f"open {(options.out / 'index.html').resolve().as_uri()}")
+    return code
