@@ -5,7 +5,7 @@ const STATES = {
   "": "not tested",
 };
 
-const WIDTH = 165;
+const WIDTH = 145;
 
 function timeText(seconds) {
   if (seconds === undefined || seconds === null) return "";
