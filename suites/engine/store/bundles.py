@@ -16,6 +16,11 @@ from bnnbench.suites.engine.store.store import RECORD, Damaged
 NAME = "runs.tar.xz"
 
 
+def folders(path: Path) -> list[Path]:
+    """Return the folders with a file of records: the path itself, or those in it."""
+    return [folder for folder in (path, *sorted(path.glob("*/"))) if (folder / NAME).is_file()]
+
+
 def write(folder: Path, records: Sequence[Record]) -> Path:
     """Write the records, in the order of their keys, and return the path of the file.
 

@@ -20,6 +20,7 @@ from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
 from bnnbench.suites.engine.run.packing import pack, unpack
+from bnnbench.suites.engine.store import bundles
 from bnnbench.suites.engine.store.rebuilding import NotRepeatable, rebuilt, rebuilt_run
 from bnnbench.suites.engine.store.record import from_json, to_json
 from bnnbench.suites.engine.store.store import Store
@@ -178,3 +179,16 @@ def test_every_run_and_evaluation_of_every_suite_is_had_back_from_its_descriptio
 def test_infinite_settings_survive():
     method = Together(torch.inf)
     assert rebuilt(json.loads(json.dumps(describe(method))), ("tests",)) == method
+
+
+def test_a_run_of_a_bundle_is_found_by_its_key_and_repeated(tmp_path, capsys, monkeypatch):
+    record = kept(Store(tmp_path / "made"), IMAGES, CONDITIONS)
+    bundles.write(tmp_path / "bundle" / "made", [record])
+    monkeypatch.setattr(commands, "BUNDLE", tmp_path / "bundle")
+    monkeypatch.chdir(tmp_path / "bundle")  # without a folder `results`
+    assert commands.command([record.key[:8]]) == 0
+    told = capsys.readouterr().out
+    assert "verdict: identical" in told
+    assert "not compared: predictions, which are not kept" in told
+    assert commands.command(["ffff"]) == 2
+    assert "begins with 'ffff'" in capsys.readouterr().err
