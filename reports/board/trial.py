@@ -1,0 +1,166 @@
+"""`bnnbench try`: one method of yours beside the finished runs of all others.
+
+Only that method is fitted, by the protocol of the runs in a bundle: the same data, splits, network
+and, where the suite searches for settings, the same budget.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.parser import Parser
+from bnnbench.reports.judge.columns import samples_of, score_under
+from bnnbench.reports.judge.comparisons import contest_of
+from bnnbench.reports.judge.costs import costs
+from bnnbench.reports.judge.measures import Judged, judged, main_metrics
+from bnnbench.reports.judge.pairs import against
+from bnnbench.reports.judge.table import Cell
+from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
+from bnnbench.reports.read.bundles import holds_bundle, read_bundle
+from bnnbench.reports.read.load import Results
+from bnnbench.reports.style.numbers import amount
+from bnnbench.reports.style.words import joined
+from bnnbench.reports.write import cli
+from bnnbench.reports.write.content import content
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Damaged, Store
+
+BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
+"""The finished runs in a checkout; an installed package has none."""
+
+ABOUT = """Fit one method by the protocol of finished runs, and say where it stands: its place, its
+margin to the best, whom it beats, to whom it loses, and its cost. Options that are not listed here
+go to the suite, such as --folds, --workers or --timeout (bnnbench uci --help)."""
+
+MOST_NAMES = 6
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line, and return the exit code of the suite."""
+    parser = _Lenient("bnnbench try", description=ABOUT)
+    parser.add_argument("method", help="file.py:Class, module:Class or a name, with settings")
+    parser.add_argument("--suite", required=True, help="a suite with runs in the bundle")
+    parser.add_argument("--profile", default="", help="default: the first one in the bundle")
+    parser.add_argument("--datasets", default="", metavar="A,B", help="default: all of the bundle")
+    parser.add_argument("--bundle", type=Path, default=BUNDLE, metavar="DIR")
+    parser.add_argument("--out", type=Path, default=Path("results") / "try", metavar="DIR")
+    options, rest = parser.parse_known_args(arguments)
+    try:
+        others = rivals(options.bundle, options.suite, options.profile)
+    except (ValueError, Damaged) as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
+        return 2
+    profile = others[0].profile
+    names = options.datasets or ",".join(sorted({record.dataset for record in others}))
+    asked = ["--profile", profile, "--datasets", names, "--methods", options.method]
+    code = _carry_out(options.suite, [*asked, "--out", str(options.out), "--no-report", *rest])
+    if code not in (0, 3):
+        return code
+    store = Store(options.out / options.suite)
+    own = [record for record in store.current() if record.profile == profile]
+    datasets = {record.dataset for record in own}
+    records = [r for r in others if r.dataset in datasets]
+    everyone = Results(store, (*records, *own), (), ())
+    report = content(everyone)
+    cli.write(report, store.folder)
+    mine = dict.fromkeys(record.method for record in own)
+    for line in lines(benchmarks(everyone.records), list(mine)):
+        print(legible(line))
+    return code
+
+
+class _Lenient(Parser):
+    """A parser that leaves unknown options to the suite's own, which names the nearest one."""
+
+    parse_known_args = argparse.ArgumentParser.parse_known_args
+
+
+def rivals(bundle: Path, suite: str, profile: str = "") -> list[Record]:
+    """Return the runs of a suite's profile that a new run can stand beside.
+
+    Raises ValueError where the bundle has none, and `Damaged`.
+    """
+    if not holds_bundle(bundle):
+        raise ValueError(
+            f"{bundle} holds no bundle: give one by --bundle, such as docs/bundle of a checkout"
+        )
+    found = {name: results.records for name, results in read_bundle(bundle).items()}
+    whole = {name: [r for r in records if r.run.get("source")] for name, records in found.items()}
+    whole = {name: records for name, records in whole.items() if records}
+    if suite not in whole:
+        raise ValueError(
+            f"the bundle has no runs of {suite!r} with their settings; it has {joined(list(whole))}"
+        )
+    profiles = list(dict.fromkeys(record.profile for record in whole[suite]))
+    if profile and profile not in profiles:
+        raise ValueError(
+            f"the bundle has no profile {profile!r} of {suite}, but {joined(profiles)}"
+        )
+    return [r for r in whole[suite] if r.profile == (profile or profiles[0])]
+
+
+def _carry_out(suite: str, arguments: Sequence[str]) -> int:
+    parser = importlib.import_module("bnnbench.suites.engine.command.arguments")
+    suites = importlib.import_module("bnnbench.suites").SUITES
+    parsed = parser.parse(suite, suites[suite], arguments)
+    declared = importlib.import_module(f"bnnbench.suites.{suite}").SUITES
+    return importlib.import_module("bnnbench.suites.engine.command.cli").run(declared, parsed)
+
+
+def lines(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> Iterator[str]:
+    """Yield where methods stand on each data set, by its main metrics, and what they cost."""
+    for method in methods:
+        yield ""
+        yield f"{method} beside the finished runs:"
+        of = [benchmark for benchmark in benchmarks if method in benchmark.runs]
+        for metric in main_metrics(of):
+            for benchmark in of:
+                if verdict := judged(benchmark, metric):
+                    yield from _standing(verdict, method)
+        if (found := costs(of)) and method in found.fits:
+            base = "" if method == found.base else f", {found.times(method)} of {found.base}"
+            yield f"  a fit takes {found.seconds(method)}{base}"
+
+
+def _standing(verdict: Judged, method: str) -> Iterator[str]:
+    benchmark, column = verdict.benchmark, verdict.column
+    name = f"  {benchmark.title}, {verdict.name}: "
+    if method not in verdict.cells:
+        yield f"{name}no score"
+        return
+    cells = {m: c for m, c in verdict.cells.items() if not _is_constant(c) or m == method}
+    sign = -1.0 if column.higher_is_better else 1.0
+    ordered = sorted(cells, key=lambda m: sign * cells[m].mean)
+    best, own = cells[ordered[0]], cells[method]
+    place = f"place {ordered.index(method) + 1} of {len(ordered)} by mean, {own.mean:.4g}"
+    half = f" ± {own.half_width:.2g}" if own.half_width is not None else ""
+    gap = amount(abs(own.mean - best.mean) * column.scale, column.unit)
+    behind = "" if ordered[0] == method else f"; {gap} behind {ordered[0]}"
+    yield f"{name}{place}{half}{behind}"
+    if own.standing.excluded:
+        yield f"    not compared: {own.standing.excluded.words}"
+        return
+    value = score_under(verdict.condition, verdict.metric)
+    samples = {m: samples_of(runs, value) for m, runs in benchmark.runs.items()}
+    better = bool(column.higher_is_better)
+    found = against(contest_of(benchmark, verdict.metric, better, samples), method)
+    if found is None:
+        yield "    nothing was tested: too few runs in common"
+        return
+    parts = (
+        ("beats", found.beats),
+        ("loses to", found.loses_to),
+        ("cannot be told from", found.undecided),
+        ("has the very scores of", found.identical),
+    )
+    for words, names in parts:
+        if names:
+            yield f"    {words} {joined(names, MOST_NAMES)}"
+
+
+def _is_constant(cell: Cell) -> bool:
+    excluded = cell.standing.excluded
+    return excluded is not None and excluded.kind == "constant"

@@ -1,0 +1,53 @@
+"""`bnnbench try`: one method beside finished runs."""
+
+import pytest
+
+from bnnbench.reports.board import trial
+from bnnbench.suites.engine.command import cli
+from bnnbench.suites.engine.store import bundles
+from bnnbench.suites.engine.store.store import Store
+from bnnbench.suites.two_moons import SUITES
+
+FLAGS = ["--seeds", "3", "--executor", "serial"]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """A bundle of two methods on two moons."""
+    folder = tmp_path_factory.mktemp("bundle")
+    flags = [*FLAGS, "--methods", "MAP,Ensemble", "--no-report", "--out", str(folder)]
+    assert cli.command(SUITES, flags) == 0
+    bundles.write(folder / "bundle" / "two_moons", Store(folder / "two_moons").current())
+    return folder / "bundle"
+
+
+def attempt(bundle, out, method, *flags):
+    places = ["--suite", "two_moons", "--bundle", str(bundle), "--out", str(out)]
+    return trial.main([method, *places, *flags, *FLAGS])
+
+
+def test_it_fits_that_method_alone_and_says_where_it_stands(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
+    told = capsys.readouterr().out
+    assert "beside the finished runs:" in told
+    assert "of 3 by mean" in told
+    assert "cannot be told from" in told or "loses to" in told
+    assert "a fit takes" in told
+    assert {r.method for r in Store(tmp_path / "two_moons").records()} == {"sgd (epochs=2)"}
+    page = (tmp_path / "two_moons" / "report.html").read_text()
+    assert "Ensemble" in page
+
+
+def test_a_suite_or_profile_without_runs_is_named(bundle, tmp_path, capsys):
+    assert trial.main(["adamw", "--suite", "cifar10", "--bundle", str(bundle)]) == 2
+    assert "no runs of 'cifar10' with their settings; it has two_moons" in capsys.readouterr().err
+    assert attempt(bundle, tmp_path, "adamw", "--profile", "paper") == 2
+    assert "no profile 'paper' of two_moons, but quick" in capsys.readouterr().err
+    assert trial.main(["adamw", "--suite", "two_moons", "--bundle", str(tmp_path)]) == 2
+    assert "--bundle" in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_named_by_the_suite(bundle, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        attempt(bundle, tmp_path, "adamw", "--seed", "3")
+    assert "--seeds" in capsys.readouterr().err
