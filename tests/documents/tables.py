@@ -7,7 +7,8 @@ A document asks for a table in a comment, and the lines up to the end comment ar
 
 `scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
 by the first metric; `methods=` names some. `differences`: paired differences of one method from
-others over folds, with 95 % intervals.
+others over folds, with 95 % intervals. `answers`: what the board says to each question, by one
+criterion.
 """
 
 import math
@@ -22,13 +23,20 @@ import pandas as pd
 from scipy import stats
 
 from bnnbench.metrics import METRICS
+from bnnbench.reports.board.advice import advice
+from bnnbench.reports.board.ranking import ranked
+from bnnbench.reports.board.site import tasks_of, usual
+from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.reports.read.frames import costs, results
 from bnnbench.reports.style import labels
 
 ROOT = Path(__file__).parents[2]
 BUNDLE = ROOT / "docs" / "bundle"
 DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
-BLOCK = re.compile(r"<!-- (scores|differences) ([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- (scores|differences|answers) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL
+)
 
 Options = Mapping[str, str]
 
@@ -42,7 +50,7 @@ def _block(match: re.Match[str]) -> str:
     kind, words, _ = match.groups()
     options = dict(word.split("=", 1) for word in shlex.split(words))
     rows = "".join(f"| {' | '.join(cells)} |\n" for cells in KINDS[kind](options))
-    return f"<!-- {kind} {words} -->\n\n{rows}\n<!-- end -->\n"
+    return f"<!-- {' '.join(filter(None, (kind, words)))} -->\n\n{rows}\n<!-- end -->\n"
 
 
 def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
@@ -79,9 +87,26 @@ def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
             yield rival, labels.metric(metric), _interval(gaps), better, seconds
 
 
+def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each question of the board."""
+    yield ("what for", "from", "answer", "methods", "cannot be told from the best", "worse")
+    yield ("---", "---", "---", "---:", "---:", "---:")
+    tasks = tasks_of({suite: benchmarks(r.records) for suite, r in read_bundle(BUNDLE).items()})
+    for question in dict.fromkeys((t.question.kind, t.question.data) for t in tasks):
+        alike = [t for t in tasks if (t.question.kind, t.question.data) == question]
+        task = usual(alike)
+        ranking = ranked(task, task.scales[0].name)
+        kind, data = question
+        methods = [ranking.compared, ranking.of("undecided"), ranking.of("worse")]
+        counts = [str(len(found)) for found in methods]
+        words = advice(ranking).headline.removesuffix(".")
+        yield kind, f"{data}; settings {task.question.settings}", words, *counts
+
+
 KINDS: Mapping[str, Callable[[Options], Iterator[tuple[str, ...]]]] = {
     "scores": scores_table,
     "differences": differences_table,
+    "answers": answers_table,
 }
 
 

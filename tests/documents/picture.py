@@ -1,0 +1,33 @@
+"""The README's picture of the board, drawn in Chromium: `python -m tests.documents.picture`."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from bnnbench.reports.board.site import board_page, tasks_of
+from tests.documents.tables import ROOT
+from tests.reports.board.stores import bundled
+
+PICTURE = ROOT / "docs" / "pictures" / "board.png"
+
+
+def main() -> None:
+    """Draw the first screen of the board of docs/bundle."""
+    page = board_page("index.html", tasks_of(bundled()), {"methodPages": [], "search": []})
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        path = Path(folder) / "index.html"
+        path.write_text(page, encoding="utf-8")
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        tab = browser.new_page(viewport={"width": 1280, "height": 820})
+        tab.goto(path.as_uri())
+        tab.screenshot(path=PICTURE)
+        browser.close()
+    print(PICTURE)
+
+
+if __name__ == "__main__":
+    main()
