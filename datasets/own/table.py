@@ -11,7 +11,7 @@ import pandas as pd
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.own import splits
-from bnnbench.datasets.own.columns import (
+from bnnbench.datasets.reading.columns import (
     BadTable,
     column_of,
     features_of,
@@ -80,15 +80,13 @@ class OwnTable:
         train, test = splits.cut(fold, len(frame), classes, *columns)
         if not len(train) or not len(test):
             raise BadTable(f"fold {fold} of {self.name} has no training or no test rows")
-        return tables.split_table(features.filled(train), targets, train, test)
+        count = len(self.labels) if self.task == "classification" else 0
+        return tables.split_table(features.filled(train), targets, train, test, count)
 
     @cached(4)
     def load(self, fold: int) -> Dataset:
         """Return the fold, standardised on its own training rows."""
-        rows = self.table(fold)
-        if self.task == "regression":
-            return tables.standardised(rows, self.target, self.origin, self.licence)
-        return tables.labelled(rows, len(self.labels), self.origin, self.licence)
+        return tables.load(self, fold)
 
     def missing(self) -> tuple[str, ...]:
         """Return the file where it is not there."""

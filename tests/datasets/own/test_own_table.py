@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bnnbench.datasets.base import Categorical, DataSource, TableSource
-from bnnbench.datasets.own.columns import BadTable, features_of, is_classes
+from bnnbench.datasets.reading.columns import BadTable, features_of, is_classes
 from bnnbench.datasets.own.table import own_table
 
 
@@ -141,7 +141,7 @@ BAD = {
     "few rows": ({"x": range(3), "y": range(3)}, {"target": "y"}, "at least 20"),
     "gap": ({"x": range(30), "y": [None, *range(29)]}, {"target": "y"}, "no value in row 1"),
     "names": (
-        {"x": [f"n{k}" for k in range(40)], "y": np.arange(40.0) + 0.5},
+        {"x": [f"n{k}" for k in range(60)], "y": np.arange(60.0) + 0.5},
         {"target": "y"},
         "leave it out with --drop 'x'",
     ),
