@@ -300,9 +300,8 @@ class UciClassification:
         frame = pd.concat(parts, ignore_index=True).rename(columns=str)
         *columns, label = frame.columns
         left_out = [columns[place] for place in SETS[self.name].left_out]
-        labels = (
-            column_of(frame, label).astype(str).str.strip("'.")
-        )  # quotes; a dot in adult's test rows
+        # Some labels are in quotes, and those of adult's test rows end in a dot.
+        labels = column_of(frame, label).astype(str).str.strip("'.")
         names, targets = np.unique(labels, return_inverse=True)
         assert len(names) == self.classes
         features = features_of(frame.drop(columns=[label, *left_out]))

@@ -1,6 +1,5 @@
-"""A table of the user, from a csv or parquet file, as a source of folds."""
+"""A table of the user, from a file or a folder, as a source of folds."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,6 +10,9 @@ import pandas as pd
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.own import splits
+from bnnbench.datasets.own.reading import SPLITS, TARGETS, digest, read
+from bnnbench.datasets.reading import tables
+from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.columns import (
     BadTable,
     column_of,
@@ -18,8 +20,6 @@ from bnnbench.datasets.reading.columns import (
     is_classes,
     require_whole,
 )
-from bnnbench.datasets.reading import tables
-from bnnbench.datasets.reading.cache import cached
 
 Task = Literal["regression", "classification"]
 FEWEST_ROWS = 20
@@ -30,7 +30,8 @@ FEWEST_OF_A_CLASS = 2
 class OwnTable:
     """Rows of a file, whose column `target_column` is to be predicted from the others.
 
-    `sha256` is the file's: other content is another source, whose runs are made anew.
+    `sha256` is the file's: other content is another source, whose runs are made anew. All that
+    reads the file shares one copy of its table.
     """
 
     path: str
@@ -83,7 +84,7 @@ class OwnTable:
         count = len(self.labels) if self.task == "classification" else 0
         return tables.split_table(features.filled(train), targets, train, test, count)
 
-    @cached(4)
+    @cached(12)
     def load(self, fold: int) -> Dataset:
         """Return the fold, standardised on its own training rows."""
         return tables.load(self, fold)
@@ -99,6 +100,7 @@ class OwnTable:
         """Nothing stands in for own data."""
         return ()
 
+    @cached(2)
     def _frame(self) -> pd.DataFrame:
         frame = read(self.path)
         if digest(self.path) != self.sha256:
@@ -118,7 +120,7 @@ class OwnTable:
 
 def own_table(
     path: str,
-    target: str,
+    target: str = "",
     task: Task | None = None,
     *,
     split: str = "",
@@ -127,10 +129,14 @@ def own_table(
 ) -> OwnTable:
     """Return the source of a file, once everything in it that could fail has been looked at.
 
-    The task follows from the target where it is None. Raises `BadTable` with cause and cure.
+    The task follows from the target where it is None. Files that say target or split by
+    themselves need no name. Raises `BadTable` with cause and cure.
     """
     full = str(Path(path).resolve())
     frame = read(full)
+    target = target or _target_of(full, frame)
+    if Path(full).is_dir() and SPLITS in frame.columns and not (split or groups):
+        split = SPLITS
     if len(set(frame.columns)) < len(frame.columns):
         raise BadTable(f"{path} has two columns of one name")
     for name in filter(None, (target, split, groups, *drop)):
@@ -159,20 +165,9 @@ def own_table(
     return source
 
 
-def read(path: str) -> pd.DataFrame:
-    """Return the table of a csv or parquet file; raises `BadTable` where it cannot be read."""
-    file = Path(path)
-    if not file.is_file():
-        raise BadTable(f"there is no file {path}")
-    try:
-        return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
-    except ImportError as error:
-        raise BadTable("reading parquet needs pyarrow: pip install 'bnnbench[parquet]'") from error
-    except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise BadTable(f"{path} cannot be read as a table: {reason}") from error
-
-
-def digest(path: str) -> str:
-    """Return the SHA-256 of a file."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+def _target_of(path: str, frame: pd.DataFrame) -> str:
+    """Return the target's column of a file that says it."""
+    if Path(path).suffix == ".npz":
+        return TARGETS
+    known = ", ".join(map(str, frame.columns[:12]))
+    raise BadTable(f"name the column to predict by --target; the columns of {path} are {known}")

@@ -7,6 +7,7 @@ which runs are missing or doubtful.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bnnbench.reports.judge.conclusion import conclusion
 from bnnbench.reports.judge.costs import BASE, Costs, costs
 from bnnbench.reports.judge.findings import across, is_good, on_one, short, short_across
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
@@ -20,6 +21,8 @@ from bnnbench.reports.style.words import all_of, counted, joined, quoted, some_o
 
 MOST_NAMES = 4
 """Longer lists of methods are cut: "A, B, C, D and 5 others"."""
+OWN = "own"
+"""The origin of the user's data."""
 CHEAPER = 1.05
 """A method is called cheaper if the other takes at least this many times as long."""
 
@@ -34,11 +37,13 @@ class Answer:
     line: str
     main: tuple[Judged, ...] = ()
     """The comparisons behind the sentences, one for each data set and main metric."""
+    conclusions: tuple[str, ...] = ()
+    """A sentence for each table of the user: the best methods, and what cannot be told apart."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The sentences in order, without empty ones."""
-        return tuple(text for text in (self.best, self.cost, self.limits) if text)
+        return tuple(t for t in (*self.conclusions, self.best, self.cost, self.limits) if t)
 
 
 def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = None) -> Answer:
@@ -70,7 +75,15 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
     cost = _cost(costs(benchmarks), next(iter(by_metric.values())))
     limits = [*_failures(outcomes), *_unconverged(outcomes), *published]
     main = tuple(j for scored in by_metric.values() for j in scored)
-    return Answer(best, cost, _sentence(limits), line, main)
+    return Answer(best, cost, _sentence(limits), line, main, _conclusions(main))
+
+
+def _conclusions(main: Sequence[Judged]) -> tuple[str, ...]:
+    by_set: dict[tuple[str, ...], list[Judged]] = {}
+    for result in main:
+        if result.benchmark.origin == OWN:
+            by_set.setdefault(result.benchmark.identity, []).append(result)
+    return tuple(conclusion(results) for results in by_set.values())
 
 
 def _nothing(outcomes: Sequence[Success]) -> str:

@@ -32,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     own, rest = parser.parse_known_args(arguments)
     # Imported here, as --help needs none of them.
-    from bnnbench.datasets.reading.columns import BadTable
     from bnnbench.datasets.own.table import own_table
+    from bnnbench.datasets.reading.columns import BadTable
 
     drop = tuple(filter(None, own.drop.split(",")))
     try:

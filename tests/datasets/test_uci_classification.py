@@ -70,7 +70,7 @@ def test_rows_for_another_program_have_numbers_of_classes():
 
 
 def test_missing_files_are_named_with_the_folder_and_the_cure(folder):
-    with pytest.raises(DataUnavailable, match="uci_classification/ecoli.csv.*fetch ecoli"):
+    with pytest.raises(DataUnavailable, match=r"uci_classification/ecoli.csv.*fetch ecoli"):
         UciClassification("ecoli").load(0)
     with pytest.raises(ValueError, match="'breast_cancer'"):
         UciClassification("breast-cancer")

@@ -9,8 +9,8 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bnnbench.datasets.base import Categorical, DataSource, TableSource
-from bnnbench.datasets.reading.columns import BadTable, features_of, is_classes
 from bnnbench.datasets.own.table import own_table
+from bnnbench.datasets.reading.columns import BadTable, features_of, is_classes
 
 
 def saved(frame, folder, name="mine.csv"):
