@@ -10,7 +10,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "methods": ("bnnbench.suites.engine.command.methods.page", "list methods, or describe one"),
     "check": ("bnnbench.suites.check.__main__", "check a method's contract on small problems"),
     "report": ("bnnbench.reports.write.cli", "write the report of a folder of results"),
-    "own": ("bnnbench.suites.own.__main__", "every method on a table of your own"),
+    "own": ("bnnbench.suites.own.__main__", "every method on data of your own"),
     "score": ("bnnbench.suites.engine.command.score", "score predictions of another program"),
     "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),
     "corruptions": ("bnnbench.datasets.corruptions.__main__", "make CIFAR-10-C and CIFAR-100-C"),

@@ -42,6 +42,11 @@ def read(path: str) -> pd.DataFrame:
         raise BadTable(f"{path} cannot be read as a table: {reason}") from error
 
 
+def has_parts(path: str) -> bool:
+    """Return whether a path is that of a saved `DatasetDict`."""
+    return (Path(path) / PARTS).is_file()
+
+
 def digest(path: str) -> str:
     """Return the SHA-256 of a file, or of the names and contents of the files in a folder."""
     file = Path(path)
@@ -58,7 +63,7 @@ def digest(path: str) -> str:
 def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
     if not file.is_dir():
         return {".parquet": pd.read_parquet, ".npz": _of_arrays}.get(file.suffix, pd.read_csv)
-    if (file / PARTS).is_file():
+    if has_parts(str(file)):
         return _of_parts
     if (file / STATE).is_file():
         return _of_arrow

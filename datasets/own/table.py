@@ -1,5 +1,7 @@
 """A table of the user, from a file or a folder, as a source of folds."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -10,7 +12,7 @@ import pandas as pd
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.own import splits
-from bnnbench.datasets.own.reading import SPLITS, TARGETS, digest, read
+from bnnbench.datasets.own.reading import SPLITS, TARGETS, digest, has_parts, read
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.columns import (
@@ -20,6 +22,7 @@ from bnnbench.datasets.reading.columns import (
     is_classes,
     require_whole,
 )
+from bnnbench.datasets.reading.tables import TEST_SHARE
 
 Task = Literal["regression", "classification"]
 FEWEST_ROWS = 20
@@ -135,39 +138,59 @@ def own_table(
     full = str(Path(path).resolve())
     frame = read(full)
     target = target or _target_of(full, frame)
-    if Path(full).is_dir() and SPLITS in frame.columns and not (split or groups):
+    if has_parts(full) and SPLITS in frame.columns and not (split or groups):
         split = SPLITS
-    if len(set(frame.columns)) < len(frame.columns):
-        raise BadTable(f"{path} has two columns of one name")
-    for name in filter(None, (target, split, groups, *drop)):
-        if name not in frame.columns:
-            known = ", ".join(map(str, frame.columns[:12]))
-            raise BadTable(f"{path} has no column {name!r}; its columns are {known}")
+    _check_columns(path, frame, [target, split, groups, *drop])
     if split and groups:
         raise BadTable("give a split column or a group column, not both")
-    if len(frame) < FEWEST_ROWS:
-        raise BadTable(f"{path} has {len(frame)} rows; at least {FEWEST_ROWS} are needed")
     labels = column_of(frame, target)
     require_whole(labels)
     task = task or ("classification" if is_classes(labels) else "regression")
     if task == "regression" and not pd.api.types.is_numeric_dtype(labels):
         raise BadTable(f"the target {target!r} holds texts: take --task classification")
-    counts = labels.astype(str).value_counts()
-    if task == "classification" and len(counts) < 2:
-        raise BadTable(f"all targets ({target}) are {counts.index[0]}: there is nothing to learn")
-    if task == "classification" and not (split or groups) and counts.min() < FEWEST_OF_A_CLASS:
-        raise BadTable(
-            f"class {counts.idxmin()!r} of {target!r} has a single row: leave it out, or join it "
-            "with another class"
-        )
+    if task == "classification":
+        _check_classes(path, labels, stratified=not (split or groups))
     source = OwnTable(full, target, task, digest(full), split, groups, tuple(drop))
     source.table(0)
     return source
+
+
+def _check_columns(path: str, frame: pd.DataFrame, used: Sequence[str]) -> None:
+    if len(set(frame.columns)) < len(frame.columns):
+        raise BadTable(f"{path} has two columns of one name")
+    for name in filter(None, used):
+        if name not in frame.columns:
+            raise BadTable(f"{path} has no column {name!r}; its columns are {_columns(frame)}")
+    if len(frame) < FEWEST_ROWS:
+        raise BadTable(f"{path} has {len(frame)} rows; at least {FEWEST_ROWS} are needed")
+
+
+def _check_classes(path: str, labels: pd.Series, stratified: bool) -> None:
+    counts, name = labels.astype(str).value_counts(), labels.name
+    if len(counts) < 2:
+        raise BadTable(f"all targets ({name}) are {counts.index[0]}: there is nothing to learn")
+    if not stratified:
+        return
+    if counts.min() < FEWEST_OF_A_CLASS:
+        raise BadTable(
+            f"class {counts.idxmin()!r} of {name!r} has a single row: leave it out, or join it "
+            "with another class"
+        )
+    if len(labels) < (least := math.ceil(len(counts) / TEST_SHARE)):
+        raise BadTable(
+            f"{path} has {len(labels)} rows for {len(counts)} classes of {name!r}: at least "
+            f"{least} are needed, so that a tenth can have one of each"
+        )
 
 
 def _target_of(path: str, frame: pd.DataFrame) -> str:
     """Return the target's column of a file that says it."""
     if Path(path).suffix == ".npz":
         return TARGETS
-    known = ", ".join(map(str, frame.columns[:12]))
-    raise BadTable(f"name the column to predict by --target; the columns of {path} are {known}")
+    raise BadTable(
+        f"name the column to predict by --target; the columns of {path} are {_columns(frame)}"
+    )
+
+
+def _columns(frame: pd.DataFrame) -> str:
+    return ", ".join(map(str, frame.columns[:12]))

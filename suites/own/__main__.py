@@ -1,4 +1,4 @@
-"""`bnnbench own FILE --target COLUMN`: every method on a table of one's own."""
+"""`bnnbench own FILE --target COLUMN`: every method on data of one's own."""
 
 import argparse
 import sys
@@ -16,8 +16,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "bnnbench own", description=__doc__, epilog=USAGE, allow_abbrev=False
     )
-    parser.add_argument("file", help="csv or parquet file with a column for each feature")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    parser.add_argument(
+        "file",
+        help="csv or parquet file with a column for each feature; npz with the arrays inputs, "
+        "targets and perhaps names; or folder that Hugging Face's save_to_disk wrote",
+    )
+    parser.add_argument(
+        "--target", default="", metavar="COLUMN", help="the column to predict; npz needs none"
+    )
     parser.add_argument(
         "--task",
         choices=("regression", "classification"),

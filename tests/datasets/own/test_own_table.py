@@ -10,6 +10,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bnnbench.datasets.base import Categorical, DataSource, TableSource
 from bnnbench.datasets.own.table import own_table
+from bnnbench.datasets.reading.cache import forget
 from bnnbench.datasets.reading.columns import BadTable, features_of, is_classes
 
 
@@ -131,6 +132,7 @@ def test_a_changed_file_is_another_source(diabetes, tmp_path):
     before = own_table(path, "progress")
     saved(diabetes.assign(age=0.0), tmp_path)
     assert own_table(path, "progress") != before
+    forget()  # as in another process
     with pytest.raises(BadTable, match="changed while the command ran"):
         before.table(1)
 
@@ -147,6 +149,12 @@ BAD = {
     ),
     "one class": ({"x": range(30), "y": ["a"] * 30}, {"target": "y"}, "nothing to learn"),
     "tiny class": ({"x": range(30), "y": ["b", *["a"] * 29]}, {"target": "y"}, "single row"),
+    "many classes": (
+        {"x": range(30), "y": [f"c{k % 6}" for k in range(30)]},
+        {"target": "y"},
+        "30 rows for 6 classes of 'y': at least 60",
+    ),
+    "no name": ({"x": range(30)}, {}, "--target; the columns of .* are x"),
     "texts": (
         {"x": range(30), "y": ["a", "b"] * 15},
         {"target": "y", "task": "regression"},
