@@ -10,11 +10,17 @@ from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.sentences import evidence
 from bnnbench.reports.style.words import joined, quoted, spelled
 
+MOST_NAMES = 4
+"""More methods than that are counted, where the sentence is about all of them."""
+
 
 def conclusion(results: Sequence[Judged]) -> str:
     """Return the sentence about one data set, by each of its main metrics."""
-    clauses = [f"by {result.name}, {_clause(result)}" for result in results]
-    return f"For {results[0].benchmark.title}: {'; '.join(clauses)}."
+    by_clause: dict[str, list[str]] = {}
+    for result in results:
+        by_clause.setdefault(_clause(result), []).append(result.name)
+    told = (f"by {joined(names)}, {clause}" for clause, names in by_clause.items())
+    return f"For {results[0].benchmark.title}, {'; '.join(told)}."
 
 
 def _clause(result: Judged) -> str:
@@ -37,6 +43,9 @@ def _rivals(result: Judged, leader: str) -> list[str]:
     decision = result.decision
     open_, equal, worse = (_named(decision, s) for s in ("undecided", "equal", "worse"))
     others = len(open_) + len(equal) + len(worse)
+    if len(open_) == others > MOST_NAMES:
+        none = f"none of the other {spelled(others)} methods"
+        return [f"but {none} can be told from {leader} with {evidence(result.column)}"]
     parts = []
     if equal:
         verb = "is" if len(equal) == 1 else "are"
