@@ -32,6 +32,7 @@ KINDS: Mapping[str, str] = {
     "deduplicated": "bnnbench.datasets.cuts.deduplicated:Deduplicated",
     "gap": "bnnbench.datasets.cuts.gap:Gap",
     "disjoint": "bnnbench.datasets.cuts.disjoint:Disjoint",
+    "own_images": "bnnbench.datasets.own.images:OwnImages",
     "own_table": "bnnbench.datasets.own.table:OwnTable",
     "held_out": "bnnbench.datasets.cuts.held_out:HeldOut",
     "known_noise": "bnnbench.datasets.cuts.known_noise:KnownNoise",

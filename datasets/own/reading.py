@@ -68,8 +68,8 @@ def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
     if (file / STATE).is_file():
         return _of_arrow
     raise BadTable(
-        f"{file} is a folder without {STATE} or {PARTS}: needed one that "
-        "Hugging Face's save_to_disk wrote, or a file"
+        f"{file} is a folder without {STATE} or {PARTS}, and without sub-folders of pictures: "
+        "needed one that Hugging Face's save_to_disk wrote, a folder of images, or a file"
     )
 
 

@@ -1,13 +1,15 @@
-"""Profiles for a table of the user: every method that suits it, tuned by the equal budget."""
+"""Profiles for data of the user: every method that suits them, tuned by the equal budget."""
 
 from collections.abc import Mapping
 
 from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.own.images import OwnImages
 from bnnbench.datasets.own.table import OwnTable
 from bnnbench.methods.base import Method
 from bnnbench.methods.networks.architectures import Architecture
-from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.networks.catalogue import lenet_000, mlp
 from bnnbench.metrics import IMBALANCED, REGRESSION
+from bnnbench.suites.cifar10.tuned import TUNED_QUICK as TUNED_IMAGES
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.uci.tuned import TUNED_QUICK
@@ -22,11 +24,23 @@ FEW_OF_CLASSES = (
     *("Ensemble", "Ensemble (tempered)", "MC dropout", "MFVI", "IVON", "SWAG"),
     *("Laplace last layer",),
 )
+FEW_OF_IMAGES = (
+    *("Class frequency", "AdamW", "AdamW (tempered)", "Label smoothing", "Ensemble (tempered)"),
+    *("MC dropout", "MFVI", "IVON", "SWAG"),
+)
 """Methods of the quick profile, the fastest of each family; `all` has the others."""
 
 
-def suites_of(source: OwnTable) -> dict[str, Suite]:
-    """Return the profiles for a table: a few methods tuned alike, and all of them."""
+def suites_of(source: OwnTable | OwnImages) -> dict[str, Suite]:
+    """Return the profiles for own data: a few methods tuned alike, and all of them."""
+    if isinstance(source, OwnImages):
+        return {
+            profile: _suite_of_images(source, profile, methods)
+            for profile, methods in (
+                ("quick", {name: TUNED_IMAGES.methods[name] for name in FEW_OF_IMAGES}),
+                ("all", TUNED_IMAGES.methods),
+            )
+        }
     if source.task == "classification":
         network = mlp([50], outputs=len(source.labels))
         methods, few, metrics = TUNED_CLASSES.methods, FEW_OF_CLASSES, IMBALANCED
@@ -56,4 +70,17 @@ def _suite(
         evaluations=(Evaluation(Clean(), metrics),),
         fitted_together=5,
         folds=min(5, source.folds),
+    )
+
+
+def _suite_of_images(source: OwnImages, profile: str, methods: Mapping[str, Method]) -> Suite:
+    return Suite(
+        name="own",
+        title=f"{source.name}: {source.classes} classes of images by LeNets",
+        profile=profile,
+        cases=(Case(source, lenet_000(source.classes)),),
+        methods=methods,
+        evaluations=(Evaluation(Clean(), IMBALANCED),),
+        fitted_together=3,
+        seeds=3,
     )

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_wine
+from PIL import Image
+from sklearn.datasets import load_diabetes, load_digits, load_wine
 
 from bnnbench.datasets.own.table import own_table
 from bnnbench.metrics import IMBALANCED
@@ -78,3 +79,18 @@ def test_mistakes_are_usage_errors(folder, capsys):
     assert main(["wine.csv"]) == 2
     assert "--target" in capsys.readouterr().err
     assert not (folder / "results").exists()
+
+
+def test_a_folder_of_images_becomes_a_report(folder, capsys):
+    digits: Any = load_digits()
+    for row in np.flatnonzero(digits.target < 2):
+        place = folder / "digits" / str(digits.target[row]) / f"{row}.png"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray((digits.images[row] * 15).astype(np.uint8)).save(place)
+    assert main(["digits", "--target", "digit"]) == 2
+    assert "leave out --target" in capsys.readouterr().err
+    options = ["--methods", f"Class frequency,AdamW{SHORT}", "--seeds", "1"]
+    assert main(["digits", *options, "--executor", "serial"]) == 0
+    adamw, frequency = sorted(records_of(folder), key=lambda r: r.method)
+    assert frequency.scores["clean"]["balanced_accuracy"] == 0.5
+    assert adamw.scores["clean"]["balanced_accuracy"] > 0.9
