@@ -1,17 +1,20 @@
 """Own images: folders as classes, a tenth for testing or parts of their own, clear refusals."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from bnnbench.datasets.base import Categorical, DataSource, ImageSource, has_images
+from bnnbench.datasets.base import Categorical, DataSource, has_images
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.own.images import has_pictures, own_images
 from bnnbench.datasets.reading.cache import forget
 from bnnbench.datasets.reading.columns import BadTable
 
-PIXELS, DIGITS = load_digits().images.astype(np.uint8) * 15, load_digits().target
+_BUNCH: Any = load_digits()
+PIXELS, DIGITS = _BUNCH.images.astype(np.uint8) * 15, _BUNCH.target
 
 
 def saved(folder, rows, ending="png"):
@@ -32,9 +35,6 @@ def test_sub_folders_are_classes_and_pixels_are_those_of_the_files(tmp_path, row
     path = saved(tmp_path / "mine", rows)
     assert has_pictures(path)
     source = own_images(path)
-    assert isinstance(source, DataSource)
-    assert isinstance(source, ImageSource)
-    assert has_images(source)
     assert (source.name, source.labels) == ("mine", ("digit 0", "digit 1", "digit 2"))
     (train, train_labels), (test, test_labels) = source.images("train"), source.images("test")
     assert (train.shape, test.shape) == ((81, 32, 32, 3), (9, 32, 32, 3))
@@ -46,6 +46,8 @@ def test_sub_folders_are_classes_and_pixels_are_those_of_the_files(tmp_path, row
     assert found == expected
     assert min(np.bincount(test_labels)) >= 2
     assert source.load(0).likelihood == Categorical(3)
+    assert isinstance(source, DataSource)
+    assert has_images(source)
     assert len(Limited(source, train=40).load(0).train) == 40
 
 
