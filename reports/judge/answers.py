@@ -49,9 +49,11 @@ class Answer:
 def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = None) -> Answer:
     """Return the answer of one profile, whose data sets `benchmarks` are.
 
-    `published` are clauses about printed numbers (`verdicts.clauses`), made here if
-    they are not given.
+    Tables of the user are answered one by one. `published` are clauses about printed numbers
+    (`verdicts.clauses`), made here if they are not given.
     """
+    if len(benchmarks) > 1 and all(benchmark.origin == OWN for benchmark in benchmarks):
+        return _one_by_one([answer([benchmark], ()) for benchmark in benchmarks])
     if published is None:
         published = clauses(list(judgements(reproductions(benchmarks)).values()))
     methods = list(dict.fromkeys(m for b in benchmarks for m in b.runs))
@@ -75,15 +77,20 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
     cost = _cost(costs(benchmarks), next(iter(by_metric.values())))
     limits = [*_failures(outcomes), *_unconverged(outcomes), *published]
     main = tuple(j for scored in by_metric.values() for j in scored)
-    return Answer(best, cost, _sentence(limits), line, main, _conclusions(main))
+    concluded = (conclusion(main),) if benchmarks[0].origin == OWN else ()
+    return Answer(best, cost, _sentence(limits), line, main, concluded)
 
 
-def _conclusions(main: Sequence[Judged]) -> tuple[str, ...]:
-    by_set: dict[tuple[str, ...], list[Judged]] = {}
-    for result in main:
-        if result.benchmark.origin == OWN:
-            by_set.setdefault(result.benchmark.identity, []).append(result)
-    return tuple(conclusion(results) for results in by_set.values())
+def _one_by_one(answers: Sequence[Answer]) -> Answer:
+    """Return the answers about several data sets that have nothing to do with each other."""
+    return Answer(
+        " ".join(a.best for a in answers),
+        "",
+        " ".join(a.limits for a in answers if a.limits),
+        " ".join(a.line for a in answers),
+        tuple(judged for a in answers for judged in a.main),
+        tuple(text for a in answers for text in a.conclusions),
+    )
 
 
 def _nothing(outcomes: Sequence[Success]) -> str:

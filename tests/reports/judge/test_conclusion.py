@@ -9,20 +9,23 @@ from tests.reports.synthetic import record
 
 
 def concluded(scores, metrics=("nll",), origin="own"):
-    """Return the conclusions of runs whose scores by metric are method → values over folds."""
-    records = [
+    """Return the conclusions of runs whose scores are method → values over folds."""
+    return answer(benchmarks(records_of("mine", metrics, scores, origin))).conclusions
+
+
+def records_of(name, metrics, scores, origin="own"):
+    return [
         record(
             method,
-            dataset="mine",
+            dataset=name,
             fold=fold,
             suite="own",
             origin=origin,
-            scores={"clean": {name: float(value) for name in metrics}},
+            scores={"clean": {metric: float(value) for metric in metrics}},
         )
         for method, values in scores.items()
         for fold, value in enumerate(values)
     ]
-    return answer(benchmarks(records)).conclusions
 
 
 def around(centre, spread=0.01, stream=0):
@@ -74,3 +77,16 @@ def test_two_runs_are_not_tested_and_one_method_is_compared_with_nothing():
 @pytest.mark.parametrize("origin", ["original", "stand-in"])
 def test_other_data_has_no_conclusion(origin):
     assert concluded({"A": around(1.0), "B": around(2.0)}, origin=origin) == ()
+
+
+def test_tables_that_have_nothing_to_do_with_each_other_are_answered_one_by_one():
+    homes = records_of("homes", ("rmse",), {"A": around(1.0), "B": around(2.0, stream=1)})
+    trees = records_of("trees", ("nll",), {"C": around(1.0), "D": around(2.0, stream=1)})
+    found = answer(benchmarks([*homes, *trees]))
+    assert found.conclusions == (
+        "For homes, by RMSE, A is best, and B is worse.",
+        "For trees, by NLL, C is best, and D is worse.",
+    )
+    assert found.best.startswith("On homes, two methods were run.")
+    assert "On trees, two methods were run." in found.best
+    assert "not run" not in found.limits
