@@ -11,6 +11,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("bnnbench.suites.check.__main__", "check a method's contract on small problems"),
     "report": ("bnnbench.reports.write.cli", "write the report of a folder of results"),
     "own": ("bnnbench.suites.own.__main__", "every method on data of your own"),
+    "bundle": ("bnnbench.suites.engine.command.bundle", "keep finished runs as one small file"),
     "score": ("bnnbench.suites.engine.command.score", "score predictions of another program"),
     "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),
     "corruptions": ("bnnbench.datasets.corruptions.__main__", "make CIFAR-10-C and CIFAR-100-C"),

@@ -6,12 +6,13 @@ for Computer Vision", section 7.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.point_estimate import descend
 from bnnbench.methods.fitting.settings import require_between
@@ -26,6 +27,8 @@ class LabelSmoothing(Stacked):
     share: float = 0.05
     """The share of a training label that goes to all classes equally."""
     training: AdamW | Sgd = field(default_factory=AdamW)
+
+    prior_use: ClassVar[PriorUse] = "none"
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, 1.0, "share")

@@ -7,7 +7,7 @@ section 5.4; by scikit-learn.
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp_kernels
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.training import require_single_target
@@ -74,6 +74,7 @@ class GaussianProcess:
     """The largest number of rows that it accepts, for its covariances' memory."""
 
     space = Space()
+    prior_use: ClassVar[PriorUse] = "own"
 
     def __post_init__(self) -> None:
         require_count(self, "restarts", least=0)

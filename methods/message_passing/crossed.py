@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.ensemble import EnsemblePosterior
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import convolves
@@ -45,6 +46,8 @@ class CrossFitted(Batched):
 
     method: MessagePassing = field(default_factory=lambda: MessagePassing(prior=InformedPrior()))
     """The fit of one half; its prior's choice of rows is not used."""
+
+    prior_use: ClassVar[PriorUse] = "own"
 
     def __post_init__(self) -> None:
         if not isinstance(self.method.prior, InformedPrior):

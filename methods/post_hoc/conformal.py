@@ -17,7 +17,14 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem
+from bnnbench.methods.base import (
+    InferenceDiverged,
+    Method,
+    Posterior,
+    PriorUse,
+    Problem,
+    prior_use,
+)
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.settings import require_between, require_choice, require_positive
 from bnnbench.methods.post_hoc import scores
@@ -78,6 +85,11 @@ class Conformal(Batched):
         require_positive(self, "level")
         require_choice(self, "classes", scores.CLASS_SCORES)
         require_choice(self, "intervals", scores.INTERVAL_SCORES)
+
+    @property
+    def prior_use(self) -> PriorUse | None:
+        """That of the method inside."""
+        return prior_use(self.method)
 
     @property
     def space(self) -> Space:

@@ -7,7 +7,15 @@ import torch
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Method, Posterior, Problem, Unsupported
+from bnnbench.methods.base import (
+    InferenceDiverged,
+    Method,
+    Posterior,
+    PriorUse,
+    Problem,
+    Unsupported,
+    prior_use,
+)
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.tuning.fits import fit_all
@@ -30,6 +38,11 @@ class Tempered(Batched):
 
     method: Method = field(default_factory=AdamW)
     """The classifier, with settings of its own."""
+
+    @property
+    def prior_use(self) -> PriorUse | None:
+        """That of the method inside."""
+        return prior_use(self.method)
 
     @property
     def space(self) -> Space:

@@ -108,7 +108,7 @@ def decide(contest: Contest) -> Decision:
     if isinstance(tested, str):
         return Decision(standings, untested=tested, **common)
     margin = contest.margin and contest.margin.absolute(float(means.min()))
-    of_candidates = _states(tested, leading, margin, [group[0] for group in groups])
+    of_candidates = standings_of(tested, leading, margin, [group[0] for group in groups])
     standings |= {
         name: standing
         for group, standing in zip(groups, of_candidates, strict=True)
@@ -124,7 +124,7 @@ def decide(contest: Contest) -> Decision:
     )
 
 
-def _states(
+def standings_of(
     tested: Tested, leading: Sequence[int], margin: float | None, names: Sequence[str]
 ) -> list[Standing]:
     """Return the standing of every candidate; the first of `leading` is the leader."""

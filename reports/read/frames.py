@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from bnnbench.reports.read.bundles import bundle_folders, holds_bundle, records_of
 from bnnbench.reports.read.load import suite_folders
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
@@ -19,7 +20,7 @@ from bnnbench.suites.engine.store.tables import (
 
 
 def results(folder: str | Path) -> pd.DataFrame:
-    """Return one row per score of the runs in a suite's folder, or in a folder of several.
+    """Return one row per score of the runs in a suite's folder, a folder of several, or a bundle.
 
     Columns: suite, profile, dataset, origin (of the data that were scored), condition, method,
     seed, fold, metric, value, unit and the run's key. Where runs have the same names but other
@@ -44,6 +45,10 @@ def costs(folder: str | Path) -> pd.DataFrame:
 def _frame(
     folder: str | Path, columns: tuple[str, ...], rows: Callable[[Iterable[Record]], list[Row]]
 ) -> pd.DataFrame:
-    records = [r for place in suite_folders(Path(folder)) for r in Store(place).current()]
+    path = Path(folder)
+    if holds_bundle(path):
+        records = [record for place in bundle_folders(path) for record in records_of(place)]
+    else:
+        records = [record for place in suite_folders(path) for record in Store(place).current()]
     entries = sorted((*row, record.key) for record in records for row in rows([record]))
     return pd.DataFrame(entries, columns=[*columns, "key"])

@@ -9,6 +9,8 @@ from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.metrics.base import Margins
 from bnnbench.parser import Parser
+from bnnbench.reports.board import site as board
+from bnnbench.reports.read.bundles import holds_bundle, read_bundle
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.write import compare, export_runs, site, timing_page
@@ -27,7 +29,8 @@ from bnnbench.suites.engine.store.tables import (
 
 ABOUT = """Rebuild the report of every suite from its stored results, without fitting anything:
 report.html, tables.md, tables.tex, tables.csv, runs.csv, metrics.csv and costs.csv.
-With --out, write a site: a front page for all suites, and the same files for each suite."""
+With --out, write a site: the board, which answers which method to use first, pages of methods and
+data sets, and the same files for each suite. A bundle is read like results."""
 
 OTHERS = """Other commands: `bnnbench report compare A B` shows what changed between two folders of
 results. `bnnbench report export RESULTS --format parquet|csv|latex` writes every score,
@@ -53,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = Parser("bnnbench report", description=ABOUT, epilog=OTHERS)
     parser.add_argument(
         *("results",), nargs="+", type=Path,
-        help="folders of results, as passed to a suite by --out; several are merged",
+        help="folders of results, as passed to a suite by --out, or bundles; several are merged",
     )  # fmt: skip
     parser.add_argument(
         "--out", type=Path, help="folder for a site (default: reports are written beside the runs)"
@@ -64,57 +67,71 @@ def main(arguments: Sequence[str]) -> int:
         return _error("several folders are merged into a site; give its folder by --out FOLDER")
     try:
         suites = _suites(options.results)
+        if options.out is None and any(map(holds_bundle, options.results)):
+            return _error("a bundle's pages are a site; give its folder by --out FOLDER")
     except ValueError as error:
         return _error(str(error))
-    codes, entries = [], []
-    for name, folders in suites.items():
-        code, report = _report(name, folders, options.out, margins(options.margin))
+    codes, reports = [], []
+    for name, sources in suites.items():
+        code, report = _report(name, sources, options.out, margins(options.margin))
         codes.append(code)
         if report:
-            entries.append(site.entry(report))
-    if options.out and entries:
+            reports.append(report)
+    if options.out and reports:
         names = store_names(options.results)
-        timed = timing_page.site_pages(dict(zip(names, options.results, strict=True)), "index.html")
+        timed = timing_page.site_pages(
+            dict(zip(names, options.results, strict=True)), "suites.html"
+        )
         codes += [_damaged(reason) for reason in timed.damage]
+        front = site.Front(tuple(map(site.entry, reports)), tuple(timed.links))
+        suites = {report.suite: report.benchmarks for report in reports}
         try:
-            for address, text in timed.pages.items():
+            files = timed.pages | board.pages_of(suites, front)
+            for address, text in files.items():
+                (options.out / address).parent.mkdir(parents=True, exist_ok=True)
                 write_whole(options.out / address, text.encode())
-            front = site.front_page(entries, timed.links)
-            write_whole(options.out / "index.html", front.encode())
         except OSError as error:
             return _error(f"cannot write the front page: {error}; choose another folder by --out")
-        print(f"{options.out / 'index.html'}: {len(entries)} suites")
+        print(f"{options.out / 'index.html'}: {len(reports)} suites")
     return 2 if all(code == 2 for code in codes) else max(codes) and DAMAGED
 
 
-def _suites(results: Sequence[Path]) -> dict[str, dict[str, Path]]:
-    """Return suite → store → its folder; stores are named after the folders of results."""
-    folders_by_suite: dict[str, dict[str, Path]] = {}
+Sources = Mapping[str, Path | Results]
+"""Name of a store → its folder for one suite, or the runs themselves, out of a bundle."""
+
+
+def _suites(results: Sequence[Path]) -> dict[str, dict[str, Path | Results]]:
+    """Return suite → store → where its runs are; stores are named after the folders of results."""
+    by_suite: dict[str, dict[str, Path | Results]] = {}
     names = store_names(results)
     for name, path in zip(names, results, strict=True):
+        if holds_bundle(path):
+            for suite, bundled in read_bundle(path).items():
+                by_suite.setdefault(suite, {})[name] = bundled
+            continue
         for folder in suite_folders(path):
-            folders_by_suite.setdefault(folder.resolve().name, {})[name] = folder
-    return dict(sorted(folders_by_suite.items()))
+            by_suite.setdefault(folder.resolve().name, {})[name] = folder
+    return dict(sorted(by_suite.items()))
 
 
 def _report(
     suite: str,
-    folders: Mapping[str, Path],
+    sources: Sources,
     out: Path | None,
     margins: Margins,
 ) -> tuple[int, Content | None]:
     results_by_store: dict[str, Results] = {}
     code = 0
-    for name, folder in folders.items():
+    for name, source in sources.items():
         try:
-            results_by_store[name] = read(folder)
+            results_by_store[name] = read(source) if isinstance(source, Path) else source
         except ValueError as error:
             code = _error(str(error))
     if not results_by_store:
         return code, None
     report = content(merged(results_by_store), margins)
     try:
-        damage = write(report, out / suite if out else next(iter(folders.values())), bool(out))
+        damage = write(report, out / suite if out else report.results.store.folder, bool(out))
     except OSError as error:
         return _error(f"cannot write the report: {error}; choose another folder by --out"), None
     for reason in damage[:MOST_DAMAGE]:

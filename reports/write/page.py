@@ -93,11 +93,6 @@ def render(content: Content) -> str:
     return pages(content)["report.html"]
 
 
-def front(summary: object) -> str:
-    """Return the front page of a site."""
-    return _page("index.html", front=summary, content=None).replace(DRILLDOWN, "null")
-
-
 def compared(comparison: object, **functions: object) -> str:
     """Return the page of changes; `functions` give its texts."""
     return _page("compare.html", changes=comparison, content=None, **functions).replace(

@@ -1,4 +1,4 @@
-"""The front page of all suites: their methods, data sets and answers."""
+"""The list of all suites: their methods, data sets and answers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from bnnbench.reports.papers.verdicts import KINDS, Kind, Summary
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.write.content import Content
-from bnnbench.reports.write.page import front
 from bnnbench.reports.write.part import Part
 
-HOME = "../index.html"
-"""The front page's address from a suite's page."""
+HOME = "../suites.html"
+"""The address of the list of suites from a suite's page."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Front:
-    """The content of the front page."""
+    """The content of the list of suites."""
 
     entries: tuple[Entry, ...]
     links: tuple[tuple[str, str], ...] = ()
@@ -143,8 +142,3 @@ def _profile(part: Part) -> Profile:
         asked,
         part.fit_seconds,
     )
-
-
-def front_page(entries: Sequence[Entry], links: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the front page of a site, with links to other pages by address and title."""
-    return front(Front(tuple(entries), tuple(links)))

@@ -22,6 +22,7 @@ import pandas as pd
 from scipy import stats
 
 from bnnbench.metrics import METRICS
+from bnnbench.reports.read.frames import costs, results
 from bnnbench.reports.style import labels
 
 ROOT = Path(__file__).parents[2]
@@ -51,18 +52,18 @@ def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
     by_metric = {m: table[table.metric == m].groupby("method")["value"] for m in metrics}
     first = by_metric[metrics[0]].mean()
     down = METRICS[metrics[0]].higher_is_better
-    costs = _costs(options)
+    seconds_of = _costs(options)
     yield ("method", *map(labels.metric, metrics), "runs", "CPU s")
     yield ("---", *("---:" for _ in metrics), "---:", "---:")
     for method in first.sort_values(ascending=not down).index:
         cells = [_mean(table[(table.metric == m) & (table.method == method)]) for m in metrics]
         runs = len(by_metric[metrics[0]].get_group(method))
-        yield (method, *cells, str(runs), _seconds(costs.get(method)))
+        yield (method, *cells, str(runs), _seconds(seconds_of.get(method)))
 
 
 def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each rival and metric."""
-    own, costs = options["of"], _costs(options)
+    own, seconds_of = options["of"], _costs(options)
     yield ("rival", "score", "difference", "better on", "CPU s")
     yield ("---", "---", "---:", "---:", "---:")
     table = _selected(options)
@@ -74,7 +75,7 @@ def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
         for rival in options["rivals"].split(","):
             gaps = (wide[own] - wide[rival]).dropna()
             better = f"{int((sign * gaps > 0).sum())} of {len(gaps)}"
-            seconds = f"{_seconds(costs.get(own))} and {_seconds(costs.get(rival))}"
+            seconds = f"{_seconds(seconds_of.get(own))} and {_seconds(seconds_of.get(rival))}"
             yield rival, labels.metric(metric), _interval(gaps), better, seconds
 
 
@@ -85,7 +86,7 @@ KINDS: Mapping[str, Callable[[Options], Iterator[tuple[str, ...]]]] = {
 
 
 def _selected(options: Options) -> pd.DataFrame:
-    table = pd.read_csv(BUNDLE / options["bundle"] / "metrics.csv.gz")
+    table = results(BUNDLE / options["bundle"])
     for name in ("profile", "dataset", "condition"):
         if name in options:
             table = table[table[name] == options[name]]
@@ -98,9 +99,7 @@ def _selected(options: Options) -> pd.DataFrame:
 
 def _costs(options: Options) -> pd.Series:
     """Return method → mean processor seconds of a fit, with its search; NaN if not recorded."""
-    table = pd.read_csv(BUNDLE / options["bundle"] / "costs.csv.gz")
-    if "fit_cpu_seconds" not in table:
-        return pd.Series(dtype=float)
+    table = costs(BUNDLE / options["bundle"])
     for name in ("profile", "dataset"):
         if name in options:
             table = table[table[name] == options[name]]

@@ -33,12 +33,12 @@ def test_pages_fit_the_window(visit, name, width, scheme):
     assert page.evaluate("window.hit") is None
 
 
-def test_the_front_page_leads_to_the_timings_and_back(visit):
-    page = visit("index.html")
+def test_the_list_of_suites_leads_to_the_timings_and_back(visit):
+    page = visit("suites.html")
     page.get_by_role("link", name="Timings").click()
     assert page.locator("h1").inner_text() == "Timings"
     page.get_by_role("link", name="All suites").click()
-    assert page.url.endswith("index.html")
+    assert page.url.endswith("suites.html")
 
 
 def test_timings_are_sorted_by_their_values_and_the_slower_are_marked(visit):

@@ -103,7 +103,7 @@ def test_the_closed_form_of_a_residual_block_is_that_of_sampled_networks(block):
         images(0, dtype=torch.float64),
         architecture=(Conv2d(4, 1), block, AvgPool2d(2), Flatten(), Linear(3)),
     )
-    trainer = QUICK._trainer([problem], [stream(0)])
+    trainer = QUICK._trainer([problem], [stream(0)], QUICK.prior)
     first, *others, last = trainer.marginal
     sure = [replace(own, weight=narrow(own.weight), bias=narrow(own.bias)) for own in (first, last)]
     posterior = replace(QUICK.fit(problem, stream(0)), weights=(sure[0], *others, sure[1]))
@@ -152,7 +152,7 @@ def test_marginals_contain_what_is_stored_in_however_few_digits(storage):
     problem = classification(0, 64, dtype=torch.float64)
     method = replace(QUICK, storage=storage, on_host=True)
     rngs = [stream(0)]
-    trainer = method._trainer([problem], rngs)
+    trainer = method._trainer([problem], rngs, method.prior)
     for epoch in (1, 2, 3):
         trainer.epoch(epoch, 1, rngs)
         before = [own.weight.rho.clone() for own in trainer.marginal]
@@ -213,7 +213,7 @@ def line(noise_std: float) -> Problem:
 def test_a_visit_that_goes_wrong_is_discarded_and_repeated_more_calmly(monkeypatch):
     problem, rngs = classification(0, 32), [stream(0)]
     method = replace(QUICK, batch_size=32, schedule=Coupled(8))
-    trainer = method._trainer([problem], rngs)
+    trainer = method._trainer([problem], rngs, method.prior)
     tried = []
     attempt = type(trainer)._attempt
 
@@ -230,7 +230,7 @@ def test_a_visit_that_goes_wrong_is_discarded_and_repeated_more_calmly(monkeypat
     assert tried == [Coupled(8), Coupled(4), Coupled(2)]
     assert trainer.tally.guard_events.tolist() == [2]
     assert not trainer.lost.any()
-    alone = replace(method, schedule=Coupled(2))._trainer([problem], [stream(0)])
+    alone = replace(method, schedule=Coupled(2))._trainer([problem], [stream(0)], method.prior)
     alone.visit(0, torch.arange(32)[None], 2, 1.0)
     for own, other in zip(trainer.marginal, alone.marginal, strict=True):
         assert torch.equal(own.weight.tau, other.weight.tau)

@@ -195,12 +195,12 @@ def test_a_site_links_the_timings_that_lie_among_its_results(tmp_path):
     results, site = tmp_path / "results", tmp_path / "site"
     keep(results / "cifar10", [record()])
     assert main([str(results), "--out", str(site)]) == 0
-    assert "timing.html" not in (site / "index.html").read_text()
+    assert "timing.html" not in (site / "suites.html").read_text()
     written(results / "benchmark.json", SESSION)
     assert main([str(results), "--out", str(site)]) == 0
-    assert '<a href="timing.html">Timings</a>' in (site / "index.html").read_text()
+    assert '<a href="timing.html">Timings</a>' in (site / "suites.html").read_text()
     page = (site / "timing.html").read_text()
-    assert '<a href="index.html">All suites</a>' in page
+    assert '<a href="suites.html">All suites</a>' in page
     written(results / "benchmark_previous.json", SESSION, machine="another")
     assert main([str(results), "--out", str(site)]) == 0
     assert "different machines" in (site / "timing.html").read_text()
@@ -212,7 +212,7 @@ def test_two_stores_have_a_page_of_timings_each(tmp_path):
         written(tmp_path / name / "benchmark.json", SESSION, machine=name)
     folders = [str(tmp_path / name) for name in "ab"]
     assert main([*folders, "--out", str(tmp_path / "site")]) == 0
-    index = (tmp_path / "site" / "index.html").read_text()
+    index = (tmp_path / "site" / "suites.html").read_text()
     assert re.findall(r'href="(timing[^"]*)">([^<]+)', index) == [
         ("timing-a.html", "Timings, a"),
         ("timing-b.html", "Timings, b"),

@@ -10,7 +10,7 @@ import pytest
 from bnnbench.methods import METHODS
 from bnnbench.reports.read.load import read, store_names
 from bnnbench.reports.read.merge import MergedStore, merged, predictions_path
-from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, family_of
+from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, WRAPPERS, family_of
 from bnnbench.reports.write import page as pages_of
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
@@ -34,19 +34,19 @@ def data_of(page):
     return json.loads(text[1])
 
 
-def test_the_front_page_names_every_suite_with_data_budget_and_answer(tmp_path):
+def test_the_list_names_every_suite_with_data_budget_and_answer(tmp_path):
     runs = runs_of({"AdamW": [1.0, 1.1, 1.2, 1.1], "SGD": [2.0, 2.1, 2.2, 2.1]})
     keep(tmp_path / "r" / "cifar10", runs)
     keep(tmp_path / "r" / "a&b", [record(suite="a&b", origin="stand-in")])
     assert main([str(tmp_path / "r"), "--out", str(tmp_path / "site")]) == 0
-    front = (tmp_path / "site" / "index.html").read_text()
+    front = (tmp_path / "site" / "suites.html").read_text()
     assert 'href="cifar10/report.html"' in front
     assert 'href="a%26b/report.html"' in front
     assert "AdamW has the best NLL" in front
     assert "900 + 100 rows" in front
     assert "1 fold, 4 seeds" in front
     assert "Stand-in data" in front
-    assert 'href="../index.html"' in (tmp_path / "site" / "cifar10" / "report.html").read_text()
+    assert 'href="../suites.html"' in (tmp_path / "site" / "cifar10" / "report.html").read_text()
 
 
 def test_links_of_a_site_are_relative_and_lead_to_its_files(tmp_path):
@@ -89,7 +89,7 @@ def test_a_run_of_two_stores_counts_once_and_says_where_it_is_from(tmp_path):
     assert main([*(str(tmp_path / n) for n in "ab"), "--out", str(out)]) == 0
     data = data_of((out / "s" / "report.html").read_text())
     assert data["stores"] == ["a", "b"]
-    assert "Where the runs come from" in (out / "index.html").read_text()
+    assert "Where the runs come from" in (out / "suites.html").read_text()
 
 
 def test_of_copies_the_completed_one_is_taken_and_disagreement_is_told(tmp_path):
@@ -222,7 +222,7 @@ def test_success_is_a_column_even_where_all_went_well(tmp_path):
 
 
 def test_methods_have_families_and_strangers_are_other():
-    assert set(METHOD_FAMILIES) | {"tuned"} == set(METHODS)
+    assert set(METHOD_FAMILIES) | set(WRAPPERS) == set(METHODS)
     assert family_of({"type": "tuned", "method": {"type": "ivon"}}) == "variational"
     assert set(METHOD_FAMILIES.values()) | {OTHER} == set(FAMILIES)
     assert family_of({"type": "sgld"}) == "sampling"

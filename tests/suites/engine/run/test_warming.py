@@ -17,6 +17,7 @@ from bnnbench.methods.fitting import progress
 from bnnbench.methods.networks.architectures import Linear, ReLU
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
+from bnnbench.suites.engine.run import execute as executing
 from bnnbench.suites.engine.run import fitting, warming
 from bnnbench.suites.engine.run.execute import Task, execute
 from tests.suites.fakes import Coins, Line, Mean, Together
@@ -114,7 +115,8 @@ class Counted(AdamW):
 
 @pytest.fixture
 def ours(monkeypatch):
-    monkeypatch.setattr(warming, "is_foreign", lambda method: False)
+    for module in (warming, executing):
+        monkeypatch.setattr(module, "is_foreign", lambda method: False)
 
 
 NETWORK = (Linear(5), ReLU(), Linear(1))

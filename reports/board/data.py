@@ -1,0 +1,108 @@
+"""The data of the board as the page's script reads them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bnnbench.reports.board.pages import slugs
+from bnnbench.reports.board.shapes import OUTLINES
+from bnnbench.reports.board.tasks import Run, Task
+from bnnbench.reports.judge.moderation import FEW_RUNS, FEWEST_METHODS, winsorised_moments
+from bnnbench.reports.judge.participants import FEWEST
+
+KEY_DIGITS = 8
+"""Characters of a run's key on a page; `bnnbench reproduce` finds the run by them."""
+
+
+def board_data(tasks: Sequence[Task]) -> dict[str, Any]:
+    """Return the data of the board: its tasks, and constants of the statistics."""
+    return {
+        "tasks": [task_data(task) for task in tasks],
+        "moments": moments(tasks),
+        "outlines": OUTLINES,
+    }
+
+
+def task_data(task: Task) -> dict[str, Any]:
+    """Return a task as plain data."""
+    question = task.question
+    runs = {column: _all_runs(by_method) for column, by_method in task.keys.items()}
+    of_columns = slugs([column.name for column in task.columns])
+    return {
+        "id": task.name,
+        "kind": question.kind,
+        "data": question.data,
+        "settings": question.settings,
+        "scales": [
+            {
+                "name": scale.name,
+                "metric": scale.metric,
+                "title": scale.title,
+                "unit": scale.unit,
+                "up": scale.up,
+                "scale": scale.scale,
+                "ratio": scale.ratio,
+                "margin": scale.margin,
+            }
+            for scale in task.scales
+        ],
+        "columns": [
+            {
+                "id": column.name,
+                "slug": slug,
+                "title": column.title,
+                "fits": column.fits,
+                "byFold": column.by_fold,
+                "overlap": column.overlap,
+                "rows": column.rows,
+                "suite": column.suite,
+                "profile": column.profile,
+                "origin": column.origin,
+            }
+            for column, slug in zip(task.columns, of_columns.values(), strict=True)
+        ],
+        "methods": list(task.families),
+        "families": dict(task.families),
+        "constants": task.constants,
+        "runs": runs,
+        "scores": {
+            criterion: {
+                column: {m: [by_run.get(run) for run in runs[column]] for m, by_run in of.items()}
+                for column, of in by_column.items()
+            }
+            for criterion, by_column in task.scores.items()
+        },
+        "seconds": task.seconds,
+        "ofProcessors": task.of_processors,
+        "keys": {
+            column: {m: [_short(keys.get(run)) for run in runs[column]] for m, keys in of.items()}
+            for column, of in task.keys.items()
+        },
+        "barred": {
+            column: {method: [why.kind, why.words] for method, why in by_method.items()}
+            for column, by_method in task.barred.items()
+        },
+    }
+
+
+def _all_runs(by_method: Mapping[str, Mapping[Run, str]]) -> list[Run]:
+    """Return the runs of all methods, in their order; lists of scores follow it."""
+    return list(dict.fromkeys(run for of in by_method.values() for run in of))
+
+
+def _short(key: str | None) -> str | None:
+    """Return the start of a key, and how the run ended unless it was completed."""
+    if key is None:
+        return None
+    name, *ending = key.split(" ")
+    return " ".join([name[:KEY_DIGITS], *ending])
+
+
+def moments(tasks: Sequence[Task]) -> dict[int, dict[int, tuple[float, float]]]:
+    """Return freedom → methods → moments of winsorised log variances, as far as pages need them."""
+    most = max((len(task.families) for task in tasks), default=0)
+    return {
+        runs - 1: {
+            count: winsorised_moments(count, runs - 1) for count in range(FEWEST_METHODS, most + 1)
+        }
+        for runs in range(FEWEST, FEW_RUNS)
+    }

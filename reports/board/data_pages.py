@@ -1,0 +1,136 @@
+"""The page of a data set: its facts and health, and the methods on it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bnnbench.reports.board.pages import page
+from bnnbench.reports.judge.measures import Judged, judged, main_metrics
+from bnnbench.reports.judge.table import Cell
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.facts import DataFacts, data_facts
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import decimals, number, typographic
+
+STATES = {
+    "best": "best",
+    "leads": "leads",
+    "equal": "practically equal",
+    "worse": "worse",
+    "undecided": "undecided",
+    "": "not tested",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method on a data set: its score with half of its interval, and its state."""
+
+    method: str
+    score: str
+    state: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The methods by one metric, the best mean first."""
+
+    metric: str
+    sentences: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The tables of a profile."""
+
+    heading: str
+    suite: str
+    tables: Sequence[Ranked]
+
+
+def data_page(
+    name: str,
+    address: str,
+    benchmarks: Mapping[str, Sequence[Benchmark]],
+    pages: Mapping[str, str],
+    common: dict[str, Any],
+) -> str:
+    """Return the page of a data set, from suite → its benchmarks on it.
+
+    `pages` has the name of each method's page.
+    """
+    every = [b for of in benchmarks.values() for b in of]
+    facts = {b.origin: data_facts(b) for b in every}
+    return page(
+        *("dataset.html", address, f"{every[0].title} · bnnbench", "Data sets", common),
+        name=name,
+        pages=pages,
+        heading=every[0].title,
+        facts=_longest(facts),
+        origins=list(facts),
+        places=[
+            Place(_heading(suite, b), suite, tables)
+            for suite, of in benchmarks.items()
+            for b in sorted(of, key=lambda b: -len(b.runs))
+            if (tables := _tables(b))
+        ],
+    )
+
+
+def _longest(facts: Mapping[str, DataFacts]) -> DataFacts:
+    """Return the facts of the most official data."""
+    return next(iter(facts.values()))
+
+
+def _heading(suite: str, benchmark: Benchmark) -> str:
+    setting = f", {benchmark.setting}" if benchmark.setting else ""
+    return f"{labels.suite(suite)}, profile {labels.profile(benchmark.profile)}{setting}"
+
+
+def _tables(benchmark: Benchmark) -> list[Ranked]:
+    """Return the methods by each main metric of a benchmark."""
+    verdicts = [judged(benchmark, metric) for metric in main_metrics([benchmark])]
+    return [_ranked(verdict) for verdict in verdicts if verdict and verdict.cells]
+
+
+def _ranked(verdict: Judged) -> Ranked:
+    column = verdict.column
+    cells = verdict.cells
+    sign = -1.0 if column.higher_is_better else 1.0
+    places = decimals(
+        [cell.mean * column.scale for cell in cells.values()],
+        [(cell.half_width or 0.0) * column.scale for cell in cells.values()],
+    )
+    ordered = sorted(cells.items(), key=lambda item: (_is_apart(item[1]), sign * item[1].mean))
+    unit = f" ({column.unit})" if column.unit else ""
+    return Ranked(
+        labels.sentence(verdict.name) + unit,
+        " ".join(verdict.verdict),
+        [_line(method, cell, places, column.scale) for method, cell in ordered],
+    )
+
+
+def _is_apart(cell: Cell) -> bool:
+    return cell.standing.excluded is not None
+
+
+def _line(method: str, cell: Cell, places: int, scale: float) -> Line:
+    text = number(cell.mean * scale, places)
+    if cell.half_width is not None:
+        text += f" ± {number(cell.half_width * scale, places)}"
+    excluded = cell.standing.excluded
+    state = f"not compared: {excluded.words}" if excluded else STATES[str(cell.standing.state)]
+    kind = "apart" if excluded else str(cell.standing.state)
+    return Line(method, typographic(text), state, kind)
+
+
+def data_index(
+    address: str, sets: Mapping[str, tuple[str, str, str]], common: dict[str, Any]
+) -> str:
+    """Return the list of all data sets: name → title, page and origin."""
+    return page(
+        *("datasets.html", address, "Data sets · bnnbench", "Data sets", common),
+        sets=sorted(sets.values(), key=lambda item: item[0].casefold()),
+    )

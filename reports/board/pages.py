@@ -1,0 +1,100 @@
+"""Pages of the site: templates, filled, each a file that needs no other."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from bnnbench.reports.board.shapes import OUTLINES
+from bnnbench.reports.style.families import OTHER
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+SECTIONS = (
+    ("Board", "index.html"),
+    ("Methods", "methods/index.html"),
+    ("Data sets", "data/index.html"),
+    ("Suites", "suites.html"),
+    ("Compare", "compare.html"),
+)
+"""Title and address of the site's sections."""
+
+SCRIPTS = (
+    *("dom", "state", "numerics", "decision", "ranking", "advice"),
+    *("table", "chart", "heat", "runs", "search", "board", "compare", "start"),
+)
+"""The parts of the script, in order."""
+
+LIMIT = 300_000
+"""The largest size of a page."""
+
+
+class PageTooLarge(ValueError):
+    """A page exceeds its limit; the message names its largest part."""
+
+
+def page(
+    template: str, address: str, title: str, section: str, data: dict[str, Any], **values: Any
+) -> str:
+    """Return a page; all text is escaped, and only its own script may run.
+
+    `data` is what the script reads. Raises `PageTooLarge`.
+    """
+    script = "(() => {\n" + _texts(f"{name}.js" for name in SCRIPTS) + "})();\n"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"outline": lambda family: OUTLINES.get(family, OUTLINES[OTHER])}
+    text = environment.get_template(template).render(
+        **values,
+        title=title,
+        section=section,
+        sections=SECTIONS,
+        root="../" * address.count("/"),
+        style=Markup(_texts(["board.css"])),
+        script=Markup(script),
+        digest=digest,
+        data=Markup(embedded(data)),
+    )
+    if len(text.encode()) > LIMIT:
+        sizes = {name: len(embedded(part)) for name, part in data.items()}
+        largest = max(sizes, key=lambda name: sizes[name], default="its text")
+        raise PageTooLarge(
+            f"{address} has {len(text.encode()):,} bytes, more than {LIMIT:,}; its largest part is "
+            f"{largest!r}"
+        )
+    return text
+
+
+def embedded(data: Any) -> str:
+    """Return data as JSON that may stand inside of a script element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def slugs(names: Sequence[str]) -> dict[str, str]:
+    """Return name → a name for files and addresses; equal ones get a number, in order."""
+    found: dict[str, str] = {}
+    for name in names:
+        plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower())
+        plain = "-".join(filter(None, plain.split("-"))) or "unnamed"
+        taken, slug, number = set(found.values()), plain[:80], 1
+        while slug in taken:
+            number += 1
+            slug = f"{plain[:80]}-{number}"
+        found[name] = slug
+    return found
+
+
+def _texts(names: Iterable[str]) -> str:
+    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)

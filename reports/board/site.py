@@ -1,0 +1,129 @@
+"""All pages of a site but those of suites: the board, methods, data sets, and comparisons."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bnnbench.reports.board.advice import advice
+from bnnbench.reports.board.data import board_data
+from bnnbench.reports.board.data_pages import data_index, data_page
+from bnnbench.reports.board.method_pages import method_page, methods_index
+from bnnbench.reports.board.pages import page, slugs
+from bnnbench.reports.board.questions import QUESTIONS
+from bnnbench.reports.board.ranking import ranked
+from bnnbench.reports.board.tasks import Task, task_of
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.families import family_of
+from bnnbench.reports.style.numbers import duration
+
+Suites = Mapping[str, Sequence[Benchmark]]
+"""suite → its benchmarks"""
+
+
+def pages_of(suites: Suites, front: object) -> dict[str, str]:
+    """Return address → page, from the runs of all suites and the content of the list of suites.
+
+    Without runs that answer a question of the board, the site begins with the list.
+    """
+    tasks = tasks_of(suites)
+    of_methods = slugs(list(dict.fromkeys(m for bs in suites.values() for b in bs for m in b.runs)))
+    by_set: dict[str, dict[str, list[Benchmark]]] = {}
+    for suite, benchmarks in suites.items():
+        for benchmark in benchmarks:
+            by_set.setdefault(benchmark.dataset, {}).setdefault(suite, []).append(benchmark)
+    of_sets = slugs(list(by_set))
+    titles = {name: next(iter(found.values()))[0].title for name, found in by_set.items()}
+
+    def common(address: str) -> dict[str, Any]:
+        root = "../" * address.count("/")
+        return {
+            "methodPages": list(of_methods.items()),
+            "search": [
+                *(["method", m, f"{root}methods/{slug}.html"] for m, slug in of_methods.items()),
+                *(
+                    ["data set", titles[n], f"{root}data/{slug}.html"]
+                    for n, slug in of_sets.items()
+                ),
+                *(["suite", labels.suite(s), f"{root}{s}/report.html"] for s in suites),
+            ],
+        }
+
+    files = {"suites.html": suites_page("suites.html", front, common("suites.html"))}
+    if tasks:
+        files["index.html"] = board_page("index.html", tasks, common("index.html"))
+        files["compare.html"] = compare_page("compare.html", tasks, common("compare.html"))
+    else:
+        files["index.html"] = suites_page("index.html", front, common("index.html"))
+    for method, slug in of_methods.items():
+        address = f"methods/{slug}.html"
+        files[address] = method_page(method, address, suites, tasks, common(address))
+    families = {
+        m: family_of(runs[0].run.get("method"))
+        for bs in suites.values()
+        for b in bs
+        for m, runs in b.runs.items()
+    }
+    address = "methods/index.html"
+    files[address] = methods_index(address, families, of_methods, common(address))
+    for name, found in by_set.items():
+        address = f"data/{of_sets[name]}.html"
+        files[address] = data_page(name, address, found, of_methods, common(address))
+    address = "data/index.html"
+    origins = {name: next(iter(found.values()))[0].origin for name, found in by_set.items()}
+    listed = {name: (titles[name], of_sets[name], origins[name]) for name in by_set}
+    files[address] = data_index(address, listed, common(address))
+    return files
+
+
+def tasks_of(suites: Suites) -> list[Task]:
+    """Return the tasks that the runs can answer, in the order of the questions."""
+    return [task for question in QUESTIONS if (task := task_of(question, suites))]
+
+
+def usual(tasks: Sequence[Task]) -> Task:
+    """Return the task that the board begins with.
+
+    It is the first question, in the settings with most data sets; in a tie, searched ones, which
+    come first.
+    """
+    first = tasks[0].question
+    alike = [
+        task
+        for task in tasks
+        if (task.question.kind, task.question.data) == (first.kind, first.data)
+    ]
+    return max(alike, key=lambda task: len(task.columns))
+
+
+def board_page(address: str, tasks: Sequence[Task], common: dict[str, Any]) -> str:
+    """Return the first page."""
+    task = usual(tasks)
+    ranking = ranked(task, task.scales[0].name)
+    title = "bnnbench: which method first?"
+    return page(
+        *("board.html", address, title, "Board", board_data(tasks) | common),
+        ranking=ranking,
+        advice=advice(ranking),
+    )
+
+
+def compare_page(address: str, tasks: Sequence[Task], common: dict[str, Any]) -> str:
+    """Return the page that compares any two methods."""
+    data = board_data(tasks)
+    for task in data["tasks"]:
+        task["keys"] = {
+            column: {m: [key and "" for key in keys] for m, keys in by_method.items()}
+            for column, by_method in task["keys"].items()
+        }
+    return page("compare.html", address, "Compare · bnnbench", "Compare", data | common)
+
+
+def suites_page(address: str, front: object, common: dict[str, Any]) -> str:
+    """Return the list of suites."""
+    title = "Suites · bnnbench"
+    return page(
+        *("suites.html", address, title, "Suites", common),
+        front=front,
+        labels=labels,
+        duration=duration,
+    )

@@ -1,0 +1,234 @@
+"""The scores, costs and keys behind a question, as plain data for Python and for the page alike."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bnnbench.metrics import LISTED
+from bnnbench.reports.board.questions import Criterion, Place, Question
+from bnnbench.reports.judge.comparisons import exclusion
+from bnnbench.reports.judge.overlap import holdout_ratio
+from bnnbench.reports.judge.participants import Exclusion
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.families import family_of
+from bnnbench.suites.engine.store.record import Record
+
+DIGITS = 5
+"""Significant digits of a score on the page, by which methods are ranked here, too."""
+
+Run = str
+"""fold and seed: "2.0" """
+
+ByRun = Mapping[Run, float]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The score by which methods are ranked, and how differences of it are read."""
+
+    name: str
+    metric: str
+    title: str
+    unit: str
+    up: bool
+    """True if higher is better."""
+    scale: float
+    ratio: bool
+    margin: float | None
+    """The largest difference that changes no choice of method, in `unit`."""
+
+    def lowered(self, value: float) -> float:
+        """Return a score in the unit of margins, turned so that lower is better."""
+        if self.ratio:
+            return self.scale * math.log(value) if value > 0 else math.nan
+        return (-self.scale if self.up else self.scale) * value
+
+
+@dataclass(frozen=True)
+class Column:
+    """A data set under a condition, or the mean over several."""
+
+    name: str
+    title: str
+    fits: str
+    """Columns with the same text are conditions of the same fits."""
+    by_fold: bool
+    overlap: float
+    rows: int
+    """Training rows of a fit; 0 where unknown."""
+    suite: str
+    profile: str
+    dataset: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that a page needs to answer a question."""
+
+    name: str
+    question: Question
+    scales: tuple[Scale, ...]
+    columns: tuple[Column, ...]
+    families: Mapping[str, str]
+    """method → family, in the order of tables"""
+    scores: Mapping[str, Mapping[str, Mapping[str, ByRun]]]
+    """criterion → column → method → run → score"""
+    seconds: Mapping[str, Mapping[str, float]]
+    """column → method → mean seconds of a fit"""
+    of_processors: bool
+    """True if those are seconds of processors after a warm-up, which may be compared."""
+    keys: Mapping[str, Mapping[str, Mapping[Run, str]]]
+    """column → method → run → key; "KEY diverged" for a run that was not completed"""
+    barred: Mapping[str, Mapping[str, Exclusion]] = field(default_factory=dict)
+    """column → method → the reason why its runs are not compared"""
+
+    @property
+    def constants(self) -> list[str]:
+        """The methods whose predictions ignore the inputs."""
+        kinds = {(m, why.kind) for by in self.barred.values() for m, why in by.items()}
+        return [method for method in self.families if (method, "constant") in kinds]
+
+    def scale(self, name: str) -> Scale:
+        """Return the scale of a criterion."""
+        return next(scale for scale in self.scales if scale.name == name)
+
+
+def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -> Task | None:
+    """Return the data behind a question, from suite → its benchmarks; None without any score."""
+    found = [
+        (column, benchmark, conditions)
+        for place in question.places
+        for column, benchmark, conditions in _columns(place, benchmarks.get(place.suite, ()))
+    ]
+    found.sort(key=lambda item: item[0].rows)
+    if not found:
+        return None
+    scales = [scale for c in question.criteria if (scale := _scale(c, found))]
+    methods = {m: runs for _, b, _ in found for m, runs in b.runs.items()}
+    fits = [r.cost for _, b, _ in found for r in b.records if r.cost and r.status == "completed"]
+    of_processors = all(cost.fit_cpu_seconds is not None for cost in fits)
+    columns = tuple(column for column, _, _ in found)
+    scores = {
+        scale.name: {
+            column.name: _scores(benchmark, conditions, scale.metric)
+            for column, benchmark, conditions in found
+        }
+        for scale in scales
+    }
+    if not any(by_run for of in scores.values() for by in of.values() for by_run in by.values()):
+        return None
+    parts = (question.kind, question.data, question.settings)
+    return Task(
+        re.sub(r"[^a-z0-9]+", "-", " ".join(parts).casefold()).strip("-"),
+        question,
+        tuple(scales),
+        columns,
+        {m: family_of(runs[0].run.get("method")) for m, runs in methods.items()},
+        scores,
+        {column.name: _seconds(b, of_processors) for column, b, _ in found},
+        of_processors,
+        {column.name: {m: _keys(runs) for m, runs in b.runs.items()} for column, b, _ in found},
+        {
+            column.name: {m: why for m, runs in b.runs.items() if (why := exclusion(runs))}
+            for column, b, _ in found
+        },
+    )
+
+
+def _columns(
+    place: Place, benchmarks: Sequence[Benchmark]
+) -> Iterator[tuple[Column, Benchmark, list[str]]]:
+    """Yield the columns of a profile's data sets, each with its conditions."""
+    for benchmark in benchmarks:
+        if benchmark.profile != place.profile or benchmark.origin == "stand-in":
+            continue
+        if place.datasets and benchmark.dataset not in place.datasets:
+            continue
+        for title, pattern in place.conditions.items():
+            if pattern == "last":
+                conditions = [benchmark.rounds[-1]] if benchmark.rounds else []
+            else:
+                conditions = [c for c in benchmark.traits if re.fullmatch(pattern, c)]
+            if not conditions:
+                continue
+            name = "/".join(filter(None, (benchmark.dataset, benchmark.setting, title)))
+            several = len(place.conditions) > 1 or title
+            rows = benchmark.records[0].facts.get("train_rows")
+            heading = f"{benchmark.title}, {title}" if several else benchmark.title
+            column = Column(
+                name,
+                heading,
+                "/".join(filter(None, (place.suite, benchmark.dataset, benchmark.setting))),
+                benchmark.by_fold,
+                (holdout_ratio(benchmark.records) or 0.0) if benchmark.by_fold else 0.0,
+                rows if isinstance(rows, int) else 0,
+                place.suite,
+                place.profile,
+                benchmark.dataset,
+                benchmark.origin,
+            )
+            yield column, benchmark, conditions
+
+
+def _scale(
+    criterion: Criterion, found: Sequence[tuple[Column, Benchmark, Sequence[str]]]
+) -> Scale | None:
+    """Return the first metric of a criterion that all columns have; None if there is none."""
+    for name in criterion.metrics:
+        scored = [
+            any(name in r.scores.get(c, {}) for r in b.records for c in conditions)
+            for _, b, conditions in found
+        ]
+        if all(scored):
+            metric = LISTED[name]
+            margin = found[0][1].margin(name)
+            size = None
+            if margin is not None and margin.relative == criterion.ratio:
+                size = math.log1p(margin.size) if criterion.ratio else margin.size
+            return Scale(
+                criterion.name,
+                name,
+                labels.in_text(name),
+                criterion.unit,
+                bool(metric.higher_is_better),
+                criterion.scale,
+                criterion.ratio,
+                size and criterion.scale * size,
+            )
+    return None
+
+
+def _scores(benchmark: Benchmark, conditions: Sequence[str], metric: str) -> dict[str, ByRun]:
+    """Return method → run → mean score over the conditions, of the runs that have all of them."""
+    scores: dict[str, ByRun] = {}
+    for method, runs in benchmark.runs.items():
+        by_run: dict[Run, float] = {}
+        for run in runs:
+            values = [run.scores.get(c, {}).get(metric) for c in conditions]
+            known = [value for value in values if value is not None]
+            if run.status == "completed" and len(known) == len(conditions):
+                by_run[_run(run)] = float(f"{sum(known) / len(known):.{DIGITS}g}")
+        if by_run:
+            scores[method] = by_run
+    return scores
+
+
+def _seconds(benchmark: Benchmark, of_processors: bool) -> dict[str, float]:
+    seconds: dict[str, float] = {}
+    for method, runs in benchmark.runs.items():
+        costs = [r.cost for r in runs if r.cost and r.status == "completed"]
+        times = [(c.fit_cpu_seconds or 0.0) if of_processors else c.fit_seconds for c in costs]
+        if times and (mean := sum(times) / len(times)) > 0:
+            seconds[method] = float(f"{mean:.3g}")
+    return seconds
+
+
+def _keys(runs: Sequence[Record]) -> dict[Run, str]:
+    return {_run(r): r.key if r.status == "completed" else f"{r.key} {r.status}" for r in runs}
+
+
+def _run(record: Record) -> Run:
+    return f"{record.fold}.{record.seed}"

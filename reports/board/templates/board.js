@@ -1,0 +1,156 @@
+// The board: a question in four blanks, and its answer.
+
+const BUDGETS = [
+  ["", "any time"], ["10", "10 times the plain network's time"],
+  ["2", "twice the plain network's time"], ["1", "the plain network's time"],
+];
+const SETTINGS = { searched: "searched by one budget", "as declared": "as declared" };
+
+function startBoard(data) {
+  let shown = "";
+  const draw = () => {
+    const state = readState();
+    const view = viewOf(data.tasks, state);
+    const signature = JSON.stringify({ ...state, open: "", run: "" });
+    if (signature !== shown) {
+      shown = signature;
+      drawBoard(data.tasks, view);
+    }
+    openRuns(view.ranking, state.open, state.run);
+  };
+  window.addEventListener("statechange", draw);
+  window.addEventListener("hashchange", draw);
+  window.addEventListener("popstate", draw);
+  const dialog = byId("runs");
+  dialog.addEventListener("close", () => {
+    const { open } = readState();
+    if (!open) return;
+    writeState({ open: "", run: "" });
+    document.querySelector(`[data-open="${CSS.escape(open)}"]`)?.focus();
+  });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  startHover(byId("board"));
+  draw();
+}
+
+// The task and ranking of a state; what a state does not say, or says wrongly, is the default.
+function viewOf(tasks, state) {
+  const kinds = [...new Set(tasks.map((task) => task.kind))];
+  const kind = kinds.find((one) => slugOf(one) === state.task) ?? kinds[0];
+  const ofKind = tasks.filter((task) => task.kind === kind);
+  const sets = [...new Set(ofKind.map((task) => task.data))];
+  const rows = sets.find((one) => slugOf(one) === state.rows) ?? sets[0];
+  const ofRows = ofKind.filter((task) => task.data === rows);
+  const task = ofRows.find((one) => slugOf(one.settings) === state.settings) ?? usual(ofRows);
+  const scale = task.scales.find((one) => one.name === state.by) ?? task.scales[0];
+  const budget = BUDGETS.some(([value]) => value === state.budget) ? state.budget : "";
+  const known = state.off.filter((slug) => task.columns.some((c) => c.slug === slug));
+  const off = known.length < task.columns.length ? known : [];
+  const ids = task.columns.filter((c) => off.includes(c.slug)).map((c) => c.id);
+  const ranking = ranked(task, scale.name, ids, Number(budget) || 0);
+  return { kinds, kind, sets, rows, ofRows, task, scale, budget, off, ranking };
+}
+
+// Of several settings, those of most data sets; in a tie, searched ones, which come first.
+const usual = (tasks) =>
+  tasks.reduce((best, task) => (task.columns.length > best.columns.length ? task : best));
+
+function drawBoard(tasks, view) {
+  const { task, ranking } = view;
+  const found = adviceOn(ranking);
+  byId("question").replaceChildren(...question(view));
+  byId("headline").textContent = found.headline;
+  byId("sentences").textContent = found.text;
+  byId("counted").replaceChildren("Counted:", ...task.columns.map((column) => toggle(column, view)));
+  byId("ranking").replaceChildren(rankingTable(ranking), rankingNote(ranking));
+  byId("chart").replaceChildren(costChart(ranking));
+  byId("heat-note").replaceChildren(...heatNote(ranking));
+  byId("heat").replaceChildren(heatMap(ranking));
+  byId("missing").textContent = missingText(ranking);
+  markPins();
+}
+
+function question(view) {
+  const select = (words, name, options, value) =>
+    el("label", {}, `${words} `,
+      el("select", { "data-name": name, onchange: (event) => choose(name, event.target.value) },
+        options.map(([own, text]) => el("option", { value: own, selected: own === value }, text))));
+  const slugs = (names) => names.map((name) => [slugOf(name), name]);
+  return [
+    select("For", "task", slugs(view.kinds), slugOf(view.kind)), " ",
+    select("from", "rows", slugs(view.sets), slugOf(view.rows)), ", ",
+    select("settings", "settings", view.ofRows.map((t) => [slugOf(t.settings), SETTINGS[t.settings]]), slugOf(view.task.settings)), ", ",
+    select("in", "budget", BUDGETS, view.budget), ", ",
+    select("judged by", "by", view.task.scales.map((s) => [s.name, s.name]), view.scale.name),
+  ];
+}
+
+// A choice is forgotten where it no longer means anything.
+function choose(name, value) {
+  const forgotten = { task: { rows: "", settings: "", by: "" }, rows: { settings: "" } }[name] ?? {};
+  const sets = ["task", "rows", "settings"].includes(name) ? { off: [], open: "", run: "" } : {};
+  writeState({ ...forgotten, ...sets, [name]: value });
+  document.querySelector(`select[data-name="${name}"]`)?.focus();
+}
+
+function toggle(column, view) {
+  const slug = column.slug;
+  const on = !view.off.includes(slug);
+  const last = on && view.off.length === view.task.columns.length - 1;
+  return el("button", {
+    "aria-pressed": String(on), "aria-disabled": last ? "true" : null,
+    title: last ? "One data set has to count." : null,
+    onclick: () => {
+      if (!last) writeState({ off: on ? [...view.off, slug] : view.off.filter((one) => one !== slug) });
+    },
+  }, column.title);
+}
+
+function rankingNote(ranking) {
+  const { found, scale, compared, columns } = ranking;
+  if (compared.length < 2 || found.untested) return el("p", { class: "note" });
+  const runs = `${found.replicates} ${plural(columns[0].byFold ? "split" : "seed", found.replicates)}`;
+  const level = `${100 * found.level} %`;
+  const equal = scale.margin ? ` Practically equal: within ${marginOf(scale)} of whatever may be best.` : "";
+  return el("p", { class: "note" },
+    `Mean margins over what is counted, ${runs} in pairs; new ${columns[0].byFold ? "splits" : "seeds"} are the question, the data sets are given. `,
+    `Worse: some other method is shown to be better; at most ${level} of such tables call a best method worse.${equal} `,
+    `Lines: intervals of all ${compared.length - 1} margins at once, at ${digits(100 * (1 - found.level), 3)} %.`);
+}
+
+function heatNote(ranking) {
+  const { scale } = ranking;
+  const way = scale.up ? "higher is better" : "lower is better";
+  const unit = scale.scale === 100 && !scale.ratio ? ", in points" : scale.ratio ? ", in the target's unit" : ", nats";
+  const swatches = el("span", { class: "swatches" }, [0, 1, 2, 3, 4].map((k) => el("i", { class: `h${k}` })));
+  return [
+    `${capital(scale.title)}${unit}; ${way}. Mean ± half of a 95 % interval. `, swatches,
+    " faint: near the best of its column, strong: far behind; outlined: best mean. A cell opens its runs.",
+  ];
+}
+
+function missingText(ranking) {
+  const parts = [...ranking.missing].map(([method, titles]) =>
+    `${method} (not on ${titles.length === ranking.columns.length && titles.length > 1 ? "any of them" : joined(titles)})`);
+  return parts.length ? `Not ranked, as they lack a data set: ${parts.join(", ")}.` : "";
+}
+
+// A row, a mark and a line of the heat map light up together.
+function startHover(board) {
+  const light = (method) => {
+    for (const node of board.querySelectorAll("[data-method]"))
+      node.classList.toggle("lit", node.dataset.method === method);
+    board.querySelector(".chart")?.classList.toggle("hovering", Boolean(method));
+  };
+  for (const name of ["pointerover", "focusin"])
+    board.addEventListener(name, (event) => light(event.target.closest?.("[data-method]")?.dataset.method));
+  board.addEventListener("pointerleave", () => light());
+}
+
+function markPins() {
+  const pins = readState().pin;
+  for (const row of document.querySelectorAll(".ranking [data-method]"))
+    row.classList.toggle("pinned", pins.includes(slugOfMethod(row.dataset.method)));
+}

@@ -1,0 +1,78 @@
+// Two methods: paired differences on every data set and criterion that both have.
+
+function startCompare(data) {
+  const draw = () => drawCompare(data.tasks);
+  for (const name of ["statechange", "hashchange", "popstate"]) window.addEventListener(name, draw);
+  draw();
+}
+
+function drawCompare(tasks) {
+  const methods = [...new Set(tasks.flatMap((task) => task.methods.filter((m) => !task.constants.includes(m))))];
+  const state = readState();
+  const named = (slug) => methods.find((method) => slugOfMethod(method) === slug);
+  const first = named(state.a) ?? "AdamW";
+  const second = named(state.b) ?? methods.find((method) => method !== first && shared(tasks, first, method));
+  const select = (name, value, words) =>
+    el("label", {}, `${words} `,
+      el("select", { "data-name": name, onchange: (event) => writeState({ [name]: event.target.value }) },
+        methods.map((m) => el("option", { value: slugOfMethod(m), selected: m === value }, m))));
+  byId("question").replaceChildren(select("a", first, "Is"), " ", select("b", second, "better or worse than"), "?");
+  const lines = first === second ? [] : comparedLines(tasks, first, second);
+  byId("headline").textContent = comparedHeadline(first, second, lines);
+  byId("differences").replaceChildren(...(lines.length ? [comparedTable(first, second, lines)] : []));
+}
+
+const shared = (tasks, first, second) =>
+  tasks.some((task) => task.methods.includes(first) && task.methods.includes(second));
+
+// A positive difference says that the second method is behind the first.
+function comparedLines(tasks, first, second) {
+  const lines = [];
+  for (const task of tasks)
+    for (const scale of task.scales)
+      for (const column of task.columns) {
+        const [fits] = fitsOf(task, scale, [column], [first, second]);
+        const [ours, theirs] = [fits.samples.get(first), fits.samples.get(second)];
+        if (!ours || !theirs) continue;
+        const common = inOrder([...ours.keys()].filter((run) => theirs.has(run)));
+        const gaps = new Map(common.map((run) => [run, theirs.get(run) - ours.get(run)]));
+        const values = replicatesOf(gaps, common, column.byFold);
+        if (values.length < 1 || !values.every(Number.isFinite)) continue;
+        const half = halfWidth(values, column.byFold ? column.overlap : 0);
+        const gap = mean(values);
+        const tested = half !== null && values.length >= FEWEST;
+        let state = "too few runs";
+        if (values.every((value) => value === 0)) state = "identical";
+        else if (tested) state = gap - half > 0 ? "ahead" : gap + half < 0 ? "behind" : "undecided";
+        lines.push({ task, scale, column, gap, half, state, runs: values.length });
+      }
+  return lines;
+}
+
+function comparedHeadline(first, second, lines) {
+  if (first === second) return "Choose two methods.";
+  if (!lines.length) return `${first} and ${second} were never run on the same data.`;
+  const count = (state) => lines.filter((line) => line.state === state).length;
+  const open = lines.length - count("ahead") - count("behind");
+  return `${first} is ahead of ${second} in ${count("ahead")} of ${lines.length} comparisons and behind in ` +
+    `${count("behind")}; ${open} ${open === 1 ? "is" : "are"} undecided.`;
+}
+
+function comparedTable(first, second, lines) {
+  const heads = ["Question", "Data", "Score", `${first} ahead by`, "State", "Runs", "Times the fit"];
+  const body = lines.map(({ task, scale, column, gap, half, state, runs }) => {
+    const places = scale.scale === 1 ? 3 : 2;
+    const error = half === null ? "" : ` ± ${fixed(half, places)}`;
+    const seconds = entriesOf(task.seconds[column.id]);
+    const ratio = seconds.get(first) / seconds.get(second);
+    return el("tr", { class: state },
+      el("td", {}, `${task.kind}, settings ${task.settings}`), el("td", {}, column.title),
+      el("td", {}, scale.title), el("td", { class: "number" }, `${fixed(gap, places)}${error} ${scale.unit}`),
+      el("td", {}, state), el("td", { class: "number" }, String(runs)),
+      el("td", { class: "number" }, Number.isFinite(ratio) ? digits(ratio, 2) : ""));
+  });
+  const numbers = [3, 5, 6];
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Differences" },
+    el("table", {}, el("thead", {}, el("tr", {}, heads.map((text, k) =>
+      el("th", { class: numbers.includes(k) ? "number" : null }, text)))), el("tbody", {}, body)));
+}

@@ -1,0 +1,129 @@
+"""The runs of a bundle, a folder of finished runs without their predictions.
+
+A folder of a bundle holds one suite: complete records (`runs.tar.xz`), or the tables of earlier
+versions (`runs.csv.gz`, `metrics.csv.gz`, `facts.json`), which have no settings.
+"""
+
+import functools
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from bnnbench.reports.read.load import MENDED, Results
+from bnnbench.suites.engine.store import bundles
+from bnnbench.suites.engine.store.record import COSTS, Cost, Record
+from bnnbench.suites.engine.store.store import Damaged, Store
+
+TABLE = "runs.csv.gz"
+
+RULES = {"A": "variance", "R": "random"}
+"""Name of an arm of active learning → its rule, where the name is not that of the rule."""
+
+CASE = ["profile", "dataset", "method", "fold", "seed"]
+
+
+def bundle_folders(path: Path) -> list[Path]:
+    """Return the folders of suites in a bundle, which may itself be one, in order of their names.
+
+    Raises ValueError where there is none.
+    """
+    folders = [folder for folder in (path, *sorted(path.glob("*/"))) if is_bundle(folder)]
+    if not folders:
+        raise ValueError(
+            f"{path} holds no bundle: neither {bundles.NAME} nor {TABLE}; "
+            "`bnnbench bundle RESULTS --out FOLDER` makes one"
+        )
+    return folders
+
+
+def is_bundle(folder: Path) -> bool:
+    """Return whether a folder holds the runs of a suite as a bundle does."""
+    return any((folder / name).is_file() for name in (bundles.NAME, TABLE))
+
+
+def holds_bundle(path: Path) -> bool:
+    """Return whether a folder is a bundle, or holds folders that are."""
+    return any(map(is_bundle, (path, *path.glob("*/"))))
+
+
+def read_bundle(path: Path) -> dict[str, Results]:
+    """Return suite → its runs, from all folders of a bundle.
+
+    Raises ValueError where there is none, and `Damaged` where a file is altered.
+    """
+    by_suite: dict[str, list[Record]] = defaultdict(list)
+    for folder in bundle_folders(path):
+        for record in records_of(folder):
+            by_suite[record.suite].append(record)
+    return {
+        suite: Results(Store(path / suite), tuple(records), (), ())
+        for suite, records in sorted(by_suite.items())
+    }
+
+
+def records_of(folder: Path) -> tuple[Record, ...]:
+    """Return the records of one folder of a bundle. Raises `Damaged`."""
+    whole = (folder / bundles.NAME).is_file()
+    records = bundles.read(folder) if whole else _of_tables(folder)
+    return tuple(functools.reduce(lambda r, mend: mend(r), MENDED, record) for record in records)
+
+
+def _of_tables(folder: Path) -> Iterable[Record]:
+    """Yield the records of an earlier bundle, as far as its tables tell."""
+    try:
+        scores = pd.read_csv(folder / "metrics.csv.gz")
+        runs = pd.read_csv(folder / TABLE)
+        described = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, EOFError) as error:
+        raise Damaged(folder / TABLE, error) from error
+    by_run = {name: rows for name, rows in scores.groupby(CASE)}
+    for run in runs.to_dict("records"):
+        name = tuple(run[column] for column in CASE)
+        yield _record(run, by_run.get(name), described)
+
+
+def _record(
+    run: Mapping[str, object], scores: pd.DataFrame | None, described: Mapping[str, Mapping]
+) -> Record:
+    by_condition: dict[str, dict[str, float]] = defaultdict(dict)
+    origins: dict[str, str] = {}
+    for row in () if scores is None else scores.itertuples():
+        by_condition[str(row.condition)][str(row.metric)] = float(row.value)  # pyright: ignore
+        origins[str(row.condition)] = str(row.origin)
+    label, profile, dataset = (str(run[name]) for name in ("method", "profile", "dataset"))
+    case = described["cases"][profile][dataset]
+    settings: dict[str, object] = {"type": described["methods"].get(label, "")}
+    arm = label.rpartition("-")[2]
+    rule = {"acquisition": {"rule": RULES.get(arm, arm)}} if "pool_rows" in case["facts"] else {}
+    costs = {name: run[name] for name in COSTS if name in run and _known(run[name])}
+    finished = {"commit": run["commit"], "machine": run["machine"], "device": run["device"]}
+    return Record(
+        key=str(run["key"]),
+        suite=str(run["suite"]),
+        profile=profile,
+        dataset=dataset,
+        origin=str(run["origin"]),
+        method=label,
+        fold=int(str(run["fold"])),
+        seed=int(str(run["seed"])),
+        run={"suite": run["suite"], "profile": profile, "method": settings, **rule},
+        status=str(run["status"]),  # pyright: ignore
+        error=None if run["status"] == "completed" else "the bundle does not say why",
+        scores=dict(by_condition),
+        condition_origins=origins,
+        diagnostics={},
+        cost=Cost(**costs) if "fit_seconds" in costs else None,  # pyright: ignore
+        facts=case["facts"],
+        provenance=finished | {"finished": run["finished"]},
+        target=case["target"],
+        title=case["title"],
+        reproduces=tuple(described["reproduces"][profile]),
+    )
+
+
+def _known(value: object) -> bool:
+    return isinstance(value, (int, float)) and not math.isnan(value)

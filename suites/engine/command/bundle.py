@@ -1,0 +1,109 @@
+"""`bnnbench bundle`: finished runs as one small file to keep, without their predictions."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.parser import Parser
+from bnnbench.suites.engine.store import bundles
+from bnnbench.suites.engine.store.inspection import stores
+from bnnbench.suites.engine.store.rebuilding import NotRepeatable, rebuilt_run
+from bnnbench.suites.engine.store.record import Record, newest
+from bnnbench.suites.engine.store.store import Damaged, Store
+
+ABOUT = """\
+Write the records of finished runs to FOLDER/runs.tar.xz: scores, settings, searches, costs and
+provenance, but no predictions. `bnnbench site` makes pages of bundles.
+
+Refused: runs made with uncommitted changes, and runs of a method by different code, or by other
+code than this program's (--earlier-code accepts these).
+"""
+
+REFUSED = 3
+
+
+class Refused(ValueError):
+    """Runs that do not belong in a bundle; the message says why and what to do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line; return 0, 2 for wrong usage, 3 where runs are refused."""
+    parser = Parser("bnnbench bundle", description=ABOUT)
+    parser.add_argument(
+        "results", nargs="+", type=Path, help="folders of results of one suite; they are merged"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--datasets", default="", metavar="A,B", help="only these data sets")
+    parser.add_argument("--profile", default="", help="only this profile")
+    parser.add_argument(
+        "--earlier-code", action="store_true", help="accept runs of other code than today's"
+    )
+    options = parser.parse_args(arguments)
+    datasets = set(filter(None, options.datasets.split(",")))
+    try:
+        folders = [store for folder in options.results for store in stores(folder)]
+        records = [
+            record
+            for record in newest(_records(folders))
+            if (not datasets or record.dataset in datasets)
+            and options.profile in ("", record.profile)
+        ]
+        check(records, options.earlier_code)
+        path = bundles.write(options.out, records)
+    except Refused as error:
+        print(f"refused: {legible(error)}", file=sys.stderr)
+        return REFUSED
+    except (Damaged, ValueError, OSError) as error:
+        print(f"error: {legible(error)}", file=sys.stderr)
+        return 2
+    print(f"{path}: {len(records)} runs, {path.stat().st_size / 1e3:,.0f} kB")
+    return 0
+
+
+def _records(folders: Iterable[Store]) -> list[Record]:
+    return [record for store in folders for record in store.records()]
+
+
+def check(records: Sequence[Record], earlier_code: bool = False) -> None:
+    """Raise `Refused` unless the records are of one suite and of committed code, one per method."""
+    if not records:
+        raise Refused("no run is left; check --datasets and --profile")
+    if len(suites := sorted({record.suite for record in records})) > 1:
+        raise Refused(f"several suites, {', '.join(suites)}; make a bundle of each")
+    if changed := [r.key for r in records if r.provenance.get("dirty") is not False]:
+        raise Refused(
+            f"{len(changed)} runs, such as {changed[0]}, were made with uncommitted changes, or "
+            "do not say that they were not; commit, and run them again"
+        )
+    digests: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    firsts: dict[tuple[str, str], Record] = {}
+    for record in records:
+        name = record.profile, record.method
+        digests[name].add(record.code_sha256)
+        firsts.setdefault(name, record)
+    for (profile, method), found in digests.items():
+        if len(found) > 1:
+            raise Refused(
+                f"the runs of {method!r} in the profile {profile!r} were made by "
+                f"{len(found)} versions of its code; --refit changed repeats the earlier ones"
+            )
+    if earlier_code:
+        return
+    for (profile, method), record in firsts.items():
+        if record.elsewhere is None and record.code_sha256 != _digest_today(record):
+            raise Refused(
+                f"the runs of {method!r} in the profile {profile!r} were made by other code than "
+                "today's; --refit changed repeats them, --earlier-code accepts them"
+            )
+
+
+def _digest_today(record: Record) -> str | None:
+    """Return the digest of the code that would repeat a run; None where nothing can."""
+    from bnnbench.methods.source_code import digest_of
+
+    try:
+        return digest_of(type(rebuilt_run(record).method).__module__)
+    except NotRepeatable:
+        return None

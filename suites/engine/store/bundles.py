@@ -1,0 +1,58 @@
+"""A bundle: the records of a suite in one small file, without predictions.
+
+It is a store's folder `runs` as a tar archive: `tar xf runs.tar.xz` makes a store of it.
+"""
+
+import io
+import lzma
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.suites.engine.store.record import Record, check_identity, from_json, to_json
+from bnnbench.suites.engine.store.store import RECORD, Damaged
+
+NAME = "runs.tar.xz"
+
+
+def write(folder: Path, records: Sequence[Record]) -> Path:
+    """Write the records, in the order of their keys, and return the path of the file.
+
+    Equal records give equal bytes.
+    """
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for record in sorted(records, key=lambda r: r.key):
+            text = to_json(record).encode()
+            entry = tarfile.TarInfo(f"runs/{record.key}/{RECORD}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / NAME, lzma.compress(packed.getvalue(), preset=9))
+    return folder / NAME
+
+
+def read(folder: Path) -> tuple[Record, ...]:
+    """Return all records of a bundle.
+
+    Raises `Damaged` where the file or one of its records is altered or truncated.
+    """
+    path = folder / NAME
+    try:
+        content = lzma.decompress(path.read_bytes())  # whole, so that its checksums are read
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            return tuple(_record(archive, entry) for entry in archive if entry.isfile())
+    except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
+        raise Damaged(path, f"{error}; take the file from the repository again") from error
+
+
+def _record(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Record:
+    file = archive.extractfile(entry)
+    assert file is not None, "directories and links are skipped"
+    try:
+        record = from_json(file.read().decode())
+        check_identity(record, entry.name.split("/")[-2])
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"{entry.name}: {error}") from error
+    return record

@@ -1,0 +1,244 @@
+"""The board and its pages in real, headless Chromium."""
+
+import math
+
+import pytest
+
+from bnnbench.reports.board.advice import advice
+from bnnbench.reports.board.ranking import ranked
+from bnnbench.reports.board.site import tasks_of
+from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.read.load import read
+from bnnbench.reports.write.cli import main
+from tests.reports.board.stores import BUNDLE, bundled, keep_troubled
+from tests.reports.browsing import CONTRAST, HOSTILE
+
+KINDS = ("index.html", "methods/adamw.html", "data/boston.html", "suites.html", "compare.html",
+         "methods/index.html", "data/index.html")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory):
+    """Results with every kind of trouble."""
+    folder = tmp_path_factory.mktemp("troubled")
+    keep_troubled(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(troubled, tmp_path_factory):
+    """The site of these results."""
+    site = tmp_path_factory.mktemp("site")
+    assert main([str(troubled), "--out", str(site)]) == 0
+    return site
+
+
+@pytest.fixture(scope="module")
+def of_bundle(tmp_path_factory):
+    """The board of docs/bundle."""
+    from bnnbench.reports.board.site import board_page
+
+    folder = tmp_path_factory.mktemp("bundle")
+    page = board_page("index.html", tasks_of(bundled()), {"methodPages": [], "search": []})
+    (folder / "index.html").write_text(page)
+    return folder / "index.html"
+
+
+def answers(page, task, criterion, off, budget):
+    """Return what the page's script says to a question."""
+    asked = [task.name, criterion, off, budget]
+    return page.evaluate("q => bnnbench.answer(...q)", asked)
+
+
+def require_equal(page, task, criterion, off, budget):
+    """Require that page and Python give the same states, numbers and words."""
+    columns = [c.name for c in task.columns if c.name not in off]
+    ours = ranked(task, criterion, columns, budget or None)
+    theirs = answers(page, task, criterion, off, budget)
+    words = advice(ours)
+    assert (theirs["headline"], theirs["text"]) == (words.headline, words.text)
+    states = [r.standing.excluded.words if r.standing.excluded else "" for r in ours.rows]
+    assert [row.get("words") or "" for row in theirs["rows"]] == states
+    for row, their in zip(ours.rows, theirs["rows"], strict=True):
+        assert row.method == their["method"]
+        if row.margin is None:
+            continue
+        assert row.standing.state == their["state"]
+        pairs = [(row.margin, their["margin"]), (row.half_width, their["half"])]
+        pairs += [(row.standing.adjusted_p, their.get("adjusted"))]
+        pairs += [(row.standing.equal_p, their.get("equal"))]
+        for mine, other in pairs:
+            if mine is not None and other is not None:
+                assert math.isclose(mine, other, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def questions_of(tasks):
+    """Yield each task with its criteria, data sets left out, and budgets."""
+    for task in tasks:
+        names = [column.name for column in task.columns]
+        for scale in task.scales:
+            for off in ([], *([name] for name in names if len(names) > 1)):
+                for budget in (0, 2):
+                    yield task, scale.name, off, budget
+
+
+def test_page_and_python_agree_on_every_question_of_the_bundle(browser, of_bundle):
+    page = browser.new_page()
+    page.goto(of_bundle.as_uri())
+    asked = 0
+    for question in questions_of(tasks_of(bundled())):
+        require_equal(page, *question)
+        asked += 1
+    page.close()
+    assert asked > 100
+
+
+def test_page_and_python_agree_on_troubled_results(visit, troubled):
+    runs = {name: benchmarks(read(troubled / name).records) for name in ("uci", "cifar10")}
+    page = visit("index.html")
+    for question in questions_of(tasks_of(runs)):
+        require_equal(page, *question)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (820, "dark"), (1400, "light")])
+def test_every_page_fits_and_is_legible(visit, name, width, scheme):
+    page = visit(name, width, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CONTRAST) >= 4.5
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_hostile_names_are_text_and_nothing_else(visit, name):
+    page = visit(name)
+    assert page.evaluate("window.hit") is None
+    assert page.evaluate("[...document.scripts].map(s => s.type)") == ["application/json", ""]
+    assert page.evaluate("document.images.length") == 0
+
+
+def test_the_answer_is_on_a_phones_first_screen(visit):
+    page = visit("index.html", 390)
+    box = page.locator("#headline").bounding_box()
+    assert box["y"] + box["height"] < 844
+    assert page.locator("#headline").inner_text().startswith("Use ")
+
+
+def test_a_choice_is_in_the_address_and_survives_a_reload_and_back(visit):
+    page = visit("index.html")
+    first = page.locator("#sentences").inner_text()
+    page.locator("select[data-name=by]").select_option("calibration")
+    changed = page.locator("#sentences").inner_text()
+    assert changed != first
+    assert "by=calibration" in page.url
+    page.reload()
+    assert page.locator("#sentences").inner_text() == changed
+    page.go_back()
+    page.wait_for_function("text => byId => true", arg=first)
+    assert page.locator("#sentences").inner_text() == first
+
+
+def test_a_data_set_can_be_left_out_but_not_the_last(visit):
+    page = visit("index.html")
+    buttons = page.locator("#counted button")
+    assert buttons.count() == 3
+    for k in range(3):
+        buttons.nth(k).click(force=True)
+    assert page.locator("#counted button[aria-pressed=true]").count() == 1
+    assert page.url.count("%2C") == 1
+
+
+def test_nonsense_in_the_address_is_the_usual_answer(visit):
+    page = visit("index.html")
+    usual = page.locator("#headline").inner_text()
+    nonsense = "#task=nonsense&by=zzz&pin=nobody&open=x/y&off=boston,energy,yacht&budget=7"
+    page.goto(page.url.split("#")[0] + nonsense)
+    page.reload()
+    assert page.locator("#headline").inner_text() == usual
+    assert not page.locator("dialog").is_visible()
+
+
+def test_runs_behind_a_cell_by_keyboard_alone(visit):
+    page = visit("index.html")
+    cell = page.locator(".heat button[tabindex='0']")
+    cell.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    own = page.evaluate("document.activeElement.dataset.open")
+    page.keyboard.press("Enter")
+    assert page.locator("dialog").is_visible()
+    page.locator("dialog td button").first.click()
+    assert "bnnbench reproduce " in page.locator("dialog pre").inner_text()
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog").is_visible()
+    assert page.evaluate("document.activeElement.dataset.open") == own
+    assert "open=" not in page.url
+
+
+def test_a_row_lights_its_mark_and_a_pin_stays(visit):
+    page = visit("index.html")
+    page.locator(".ranking tbody tr").nth(1).hover()
+    method = page.locator(".ranking tbody tr").nth(1).get_attribute("data-method")
+    lit = page.evaluate("[...document.querySelectorAll('.lit')].map(e => e.dataset.method)")
+    assert set(lit) == {method}
+    assert len(lit) == 3
+    page.locator(".ranking tbody tr .pin").nth(1).click()
+    assert page.locator(".ranking tr.pinned").get_attribute("data-method") == method
+    assert "pin=" in page.url
+
+
+def test_search_finds_methods_and_data_by_keyboard(visit):
+    page = visit("index.html")
+    page.keyboard.press("/")
+    page.keyboard.type("bost")
+    assert page.locator("#hits li").first.inner_text() == "boston data set"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/data/boston.html")
+    page.locator("#search").fill("nothing like it")
+    assert "Nothing is called" in page.locator("#hits").inner_text()
+
+
+def test_two_methods_are_compared_in_pairs(visit):
+    page = visit("compare.html")
+    page.locator("select[data-name=a]").select_option("adamw")
+    page.locator("select[data-name=b]").select_option("laplace")
+    assert "undecided" in page.locator("#headline").inner_text()
+    states = page.evaluate(
+        "[...document.querySelectorAll('#differences tbody tr')].map(r => r.className)"
+    )
+    assert set(states) == {"identical"}
+
+
+def test_without_a_script_the_usual_answer_is_there(browser, site):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((site / "index.html").as_uri())
+    assert page.locator("noscript h1").inner_text().startswith("Use ")
+    assert page.locator("noscript tbody tr").count() > 5
+    context.close()
+
+
+def test_a_page_with_damaged_data_says_so(browser, site, tmp_path):
+    text = (site / "index.html").read_text()
+    damaged = tmp_path / "index.html"
+    damaged.write_text(text.replace('id="data">{', 'id="data">{{', 1))
+    page = browser.new_page()
+    page.goto(damaged.as_uri())
+    assert "Build the site again" in page.locator("[role=alert]").inner_text()
+    page.close()
+
+
+def test_hostile_methods_are_on_the_board_by_their_names(visit):
+    page = visit("index.html")
+    named = page.evaluate(
+        "[...document.querySelectorAll('.ranking tbody a')].map(a => a.textContent)"
+    )
+    assert set(HOSTILE) <= set(named)
+    links = page.evaluate("[...document.querySelectorAll('.ranking tbody a')].map(a => a.href)")
+    assert len(set(links)) == len(links)
+
+
+def test_the_site_of_the_bundle_keeps_to_its_sizes(of_bundle):
+    assert of_bundle.stat().st_size < 300_000
+    assert BUNDLE.is_dir()

@@ -1,0 +1,92 @@
+"""Bundles: records without predictions, in one file."""
+
+import tarfile
+
+import pytest
+
+from bnnbench.reports.read.bundles import read_bundle
+from bnnbench.reports.read.frames import results
+from bnnbench.suites.engine.command.bundle import Refused, check, main
+from bnnbench.suites.engine.store import bundles
+from bnnbench.suites.engine.store.store import Damaged, Store
+from tests.reports.synthetic import keep, record
+
+RUNS = [record(m, seed=s, code_sha256=m) for m in ("AdamW", "IVON") for s in range(3)]
+
+
+def test_equal_records_give_equal_bytes_in_any_order(tmp_path):
+    first = bundles.write(tmp_path / "a", RUNS).read_bytes()
+    assert bundles.write(tmp_path / "b", RUNS[::-1]).read_bytes() == first
+    assert sorted(bundles.read(tmp_path / "a"), key=lambda r: r.key) == sorted(
+        RUNS, key=lambda r: r.key
+    )
+
+
+def test_unpacked_it_is_a_store(tmp_path):
+    with tarfile.open(bundles.write(tmp_path, RUNS)) as archive:
+        archive.extractall(tmp_path / "store", filter="data")
+    assert {r.key for r in Store(tmp_path / "store").records()} == {r.key for r in RUNS}
+
+
+def test_scores_are_one_line_away(tmp_path):
+    bundles.write(tmp_path / "cifar10", RUNS)
+    table = results(tmp_path)
+    assert sorted(table["key"]) == sorted(r.key for r in RUNS)
+    assert set(read_bundle(tmp_path)) == {"cifar10"}
+
+
+@pytest.mark.parametrize("at", [40, 200, -30])
+def test_an_altered_byte_is_found(tmp_path, at):
+    path = bundles.write(tmp_path, RUNS)
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(Damaged, match=r"runs\.tar\.xz"):
+        bundles.read(tmp_path)
+
+
+def test_a_changed_score_inside_is_found(tmp_path):
+    with tarfile.open(bundles.write(tmp_path, RUNS)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    path = tmp_path / "runs" / RUNS[0].key / "record.json"
+    path.write_text(path.read_text().replace('"nll": 1.0', '"nll": 0.9'))
+    with tarfile.open(tmp_path / bundles.NAME, "w:xz") as archive:
+        archive.add(tmp_path / "runs", "runs")
+    with pytest.raises(Damaged, match=f"{RUNS[0].key}.*altered"):
+        bundles.read(tmp_path)
+
+
+def test_an_empty_folder_is_named(tmp_path):
+    with pytest.raises(ValueError, match="bnnbench bundle"):
+        read_bundle(tmp_path)
+
+
+def dirty(value):
+    return {**RUNS[0].provenance, "dirty": value}
+
+
+@pytest.mark.parametrize(
+    ("runs", "why"),
+    [
+        ([], "no run is left"),
+        ([*RUNS, record(suite="uci")], "several suites"),
+        ([*RUNS, record(seed=7, provenance=dirty(True), code_sha256="AdamW")], "uncommitted"),
+        ([*RUNS, record(seed=7, provenance=dirty(None), code_sha256="AdamW")], "uncommitted"),
+        ([*RUNS, record(seed=7, code_sha256="edited")], "2 versions of its code"),
+        (RUNS, "other code than today's"),
+    ],
+)
+def test_runs_that_prove_nothing_are_refused(runs, why):
+    with pytest.raises(Refused, match=why):
+        check(runs)
+
+
+def test_the_command_writes_what_was_asked_for(tmp_path, capsys):
+    others = [record("AdamW", "mnist", seed=s, code_sha256="AdamW") for s in range(2)]
+    keep(tmp_path / "results" / "cifar10", [*RUNS, *others])
+    arguments = [str(tmp_path / "results"), "--out", str(tmp_path / "bundle")]
+    assert main(arguments) == 3
+    assert "--earlier-code accepts them" in capsys.readouterr().err
+    assert not (tmp_path / "bundle").exists()
+    assert main([*arguments, "--earlier-code", "--datasets", "mnist"]) == 0
+    assert {r.dataset for r in bundles.read(tmp_path / "bundle")} == {"mnist"}
