@@ -12,7 +12,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("bnnbench.reports.write.cli", "write the report of a folder of results"),
     "site": ("bnnbench.reports.board.command", "build the board and its pages from a bundle"),
     "try": ("bnnbench.reports.board.trial", "one method of yours beside all finished runs"),
-    "own": ("bnnbench.suites.own.__main__", "every method on a table of your own"),
+    "own": ("bnnbench.suites.own.__main__", "every method on data of your own"),
     "bundle": ("bnnbench.suites.engine.command.bundle", "keep finished runs as one small file"),
     "score": ("bnnbench.suites.engine.command.score", "score predictions of another program"),
     "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),

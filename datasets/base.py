@@ -211,11 +211,13 @@ class Table:
     """Constant features that are standardised to 1 and not to 0."""
     noise_std: float | None = None
     """Noise of the targets, where methods may know it."""
+    classes: int = 0
+    """The number of classes, whose numbers the targets are; 0 for real targets."""
 
 
 @runtime_checkable
 class TableSource(DataSource, Protocol):
-    """A source of rows with one real target."""
+    """A source of rows with one target, real or a class."""
 
     @property
     def target(self) -> tuple[str, str]:

@@ -72,8 +72,10 @@ def raw_rows(source: DataSource, fold: int) -> RawRows:
         return RawRows(*train, *test, classes=source.classes)
     if isinstance(source, TableSource):
         table = source.table(fold)
-        train = table.train_inputs, table.train_targets
-        return RawRows(*train, table.test_inputs, table.test_targets)
+        kind = np.int64 if table.classes else np.float64
+        train = table.train_inputs, table.train_targets.astype(kind)
+        test = table.test_inputs, table.test_targets.astype(kind)
+        return RawRows(*train, *test, classes=table.classes)
     data = source.load(fold)
     parts = []
     for split in (data.train, data.test):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bnnbench.datasets.base import Dataset, Table
+from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.reading import images, tables
 from bnnbench.datasets.reading.cache import cached
@@ -146,6 +146,43 @@ class DiabetesAsUci(_Shipped):
         rows: Any = load_diabetes(scaled=False)
         split = tables.gal_split(len(rows.data), fold)
         return tables.split_table(rows.data, rows.target, *split)
+
+
+@dataclass(frozen=True)
+class DigitsAsTable(_Shipped):
+    """Scikit-learn's digits below `classes` as rows of 64 grey values, in stratified folds.
+
+    Source: the test half of UCI's Optical Recognition of Handwritten Digits.
+    """
+
+    classes: int = 10
+
+    folds = 20
+    target = ("digit", "")
+    licence = DigitsAsMnist.licence
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.classes <= 10:
+            raise ValueError(f"needed 2 to 10 classes of digits; got {self.classes}")
+
+    @property
+    def name(self) -> str:
+        """The name of all digits, or with the number of classes."""
+        return "digits_as_table" + f"_{self.classes}" * (self.classes < 10)
+
+    @cached(20)
+    def load(self, fold: int) -> Dataset:
+        """Return the fold, standardised."""
+        return tables.load(self, fold)
+
+    def table(self, fold: int) -> Table:
+        """Return the raw rows of the fold."""
+        check_fold(self, fold)
+        images, labels = _all_digits()
+        chosen = labels < self.classes
+        rows, targets = images[chosen].reshape(chosen.sum(), -1).astype(np.float64), labels[chosen]
+        split = tables.stratified_split(targets, fold)
+        return tables.split_table(rows, targets.astype(np.float64), *split, self.classes)
 
 
 @functools.cache

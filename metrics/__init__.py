@@ -18,6 +18,7 @@ __all__ = [
     "DIRICHLET",
     "DIRICHLET_OUT_OF_DISTRIBUTION",
     "DISTANCES",
+    "IMBALANCED",
     "INTERVALS",
     "JOINT",
     "JOINT_REGRESSION",
@@ -96,6 +97,20 @@ _TABLE = (
         PROBABILITIES,
         # name, score, unit, whether higher is better (None: a diagnostic)
         Metric("accuracy", _at("scores:accuracy"), "fraction", True, margin=HALF_A_POINT),
+        Metric(
+            "balanced_accuracy",
+            _at("imbalance:balanced_accuracy"),
+            "fraction",
+            True,
+            margin=HALF_A_POINT,
+        ),
+        Metric(
+            "average_precision",
+            _at("imbalance:average_precision"),
+            "fraction",
+            True,
+            margin=ONE_POINT,
+        ),
         Metric(
             "top5_accuracy", _at("scores:top_k_accuracy"), "fraction", True, margin=HALF_A_POINT
         ),
@@ -495,6 +510,12 @@ CLASSIFICATION = (
     "ece_classwise", "mce", "entropy", "expected_entropy", "mutual_information", "aurc", "augrc",
     "cost_with_rejection",
 )  # fmt: skip
+IMBALANCED = (
+    "nll", "balanced_accuracy", "average_precision", "accuracy",
+    "ece_classwise", "brier", "ece", "log_likelihood", "entropy", "expected_entropy",
+    "mutual_information", "ece_adaptive", "mce", "aurc", "augrc", "cost_with_rejection",
+)  # fmt: skip
+"""Scores of classes that may be rare, those first that show it."""
 JOINT = ("joint_log_loss", "joint_log_loss_dyadic")
 JOINT_REGRESSION = (*JOINT, "joint_energy_score")
 """Scores of batches of points; not answered without draws that are functions of the input."""

@@ -87,6 +87,10 @@ SUITES: Mapping[str, Entry] = {
             *("tuned_quick", "tuned", "tuned_noise"),
         ),
     ),
+    "uci_classification": Entry(
+        "Classification of tables: likelihood, rare classes and calibration of small networks",
+        ("quick", "tuned_quick", "full"),
+    ),
     "searches.cifar10": Entry(
         "Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",
         ("quick",),
@@ -96,6 +100,10 @@ SUITES: Mapping[str, Entry] = {
     ),
     "searches.sine": Entry(
         "Held-out scores of candidate settings for the noisy sines of the toy suite", ("quick",)
+    ),
+    "searches.uci_classification": Entry(
+        "Held-out scores of candidate settings for the classification of tables",
+        ("quick", "laplace"),
     ),
     "searches.uci": Entry(
         "Held-out scores of candidate settings for the UCI suite",

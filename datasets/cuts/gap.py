@@ -46,7 +46,7 @@ class Gap(Derived):
         order = np.argsort(inputs[:, self.features[fold]], kind="stable")
         first, second = len(order) // 3, 2 * len(order) // 3
         outer = np.concatenate([order[:first], order[second:]])
-        return tables.split_table(inputs, targets, outer, order[first:second])
+        return tables.split_table(inputs, targets, outer, order[first:second], table.classes)
 
     def fallbacks(self, part: Part | None = None) -> "tuple[Gap, ...]":
         """Return gaps in the source's fallbacks, along those of the features that they have."""

@@ -44,7 +44,12 @@ class HeldOut(Derived):
         cut = self._training_rows(len(order))
         parts = order[:cut], order[cut:]
         table = tables.split_table(source_rows.train_inputs, source_rows.train_targets, *parts)
-        return replace(table, ones=source_rows.ones, noise_std=source_rows.noise_std)
+        return replace(
+            table,
+            ones=source_rows.ones,
+            noise_std=source_rows.noise_std,
+            classes=source_rows.classes,
+        )
 
     def _part_of_source(self, part: Part) -> Part:
         return "train"

@@ -25,9 +25,12 @@ class KnownNoise(Derived):
     def table(self, fold: int) -> Table:
         """Return the source's rows; their noise is in original units of the target."""
         table = self._table_source.table(fold)
+        if table.classes:
+            raise ValueError(f"classes have no noise; {self.source.name} has {table.classes}")
         return replace(table, noise_std=self.noise_std * float(table.train_targets.std()))
 
     @cached(4)
     def load(self, fold: int) -> Dataset:
         """Return the source's fold with this noise in its likelihood."""
+        self.table(fold)  # refuses classes
         return replace(self.source.load(fold), likelihood=Gaussian(self.noise_std))

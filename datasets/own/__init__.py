@@ -1,1 +1,1 @@
-"""Tables of the user: columns, splits, and the source that makes folds of them."""
+"""Data of the user: files as tables, splits, images, and the sources that make folds of them."""

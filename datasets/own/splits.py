@@ -2,14 +2,12 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit
+from sklearn.model_selection import GroupShuffleSplit
 
-from bnnbench.datasets.own.columns import BadTable
-from bnnbench.datasets.reading.tables import gal_split
+from bnnbench.datasets.reading.columns import BadTable
+from bnnbench.datasets.reading.tables import TEST_SHARE, gal_split, stratified_split
 
 FOLDS = 10
-SHARE = 0.1
-"""The share of test rows, or of test groups."""
 WORDS = ("train", "test")
 
 Cut = tuple[np.ndarray, np.ndarray]
@@ -46,9 +44,8 @@ def cut(
         return np.flatnonzero(~tested), np.flatnonzero(tested)
     everything = np.arange(rows)
     if groups is not None:
-        splitter = GroupShuffleSplit(1, test_size=SHARE, random_state=fold)
+        splitter = GroupShuffleSplit(1, test_size=TEST_SHARE, random_state=fold)
         return next(splitter.split(everything, groups=groups.astype(str)))
     if classes is not None:
-        splitter = StratifiedShuffleSplit(1, test_size=SHARE, random_state=fold)
-        return next(splitter.split(everything, classes))
+        return stratified_split(classes, fold)
     return gal_split(rows, fold)

@@ -1,6 +1,7 @@
-"""A table of the user, from a csv or parquet file, as a source of folds."""
+"""A table of the user, from a file or a folder, as a source of folds."""
 
-import hashlib
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,15 +12,17 @@ import pandas as pd
 from bnnbench.datasets.base import Dataset, Table, check_fold
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.own import splits
-from bnnbench.datasets.own.columns import (
+from bnnbench.datasets.own.reading import SPLITS, TARGETS, digest, has_parts, read
+from bnnbench.datasets.reading import tables
+from bnnbench.datasets.reading.cache import cached
+from bnnbench.datasets.reading.columns import (
     BadTable,
     column_of,
     features_of,
     is_classes,
     require_whole,
 )
-from bnnbench.datasets.reading import tables
-from bnnbench.datasets.reading.cache import cached
+from bnnbench.datasets.reading.tables import TEST_SHARE
 
 Task = Literal["regression", "classification"]
 FEWEST_ROWS = 20
@@ -30,7 +33,8 @@ FEWEST_OF_A_CLASS = 2
 class OwnTable:
     """Rows of a file, whose column `target_column` is to be predicted from the others.
 
-    `sha256` is the file's: other content is another source, whose runs are made anew.
+    `sha256` is the file's: other content is another source, whose runs are made anew. All that
+    reads the file shares one copy of its table.
     """
 
     path: str
@@ -80,15 +84,13 @@ class OwnTable:
         train, test = splits.cut(fold, len(frame), classes, *columns)
         if not len(train) or not len(test):
             raise BadTable(f"fold {fold} of {self.name} has no training or no test rows")
-        return tables.split_table(features.filled(train), targets, train, test)
+        count = len(self.labels) if self.task == "classification" else 0
+        return tables.split_table(features.filled(train), targets, train, test, count)
 
-    @cached(4)
+    @cached(12)
     def load(self, fold: int) -> Dataset:
         """Return the fold, standardised on its own training rows."""
-        rows = self.table(fold)
-        if self.task == "regression":
-            return tables.standardised(rows, self.target, self.origin, self.licence)
-        return tables.labelled(rows, len(self.labels), self.origin, self.licence)
+        return tables.load(self, fold)
 
     def missing(self) -> tuple[str, ...]:
         """Return the file where it is not there."""
@@ -101,6 +103,7 @@ class OwnTable:
         """Nothing stands in for own data."""
         return ()
 
+    @cached(2)
     def _frame(self) -> pd.DataFrame:
         frame = read(self.path)
         if digest(self.path) != self.sha256:
@@ -120,7 +123,7 @@ class OwnTable:
 
 def own_table(
     path: str,
-    target: str,
+    target: str = "",
     task: Task | None = None,
     *,
     split: str = "",
@@ -129,52 +132,65 @@ def own_table(
 ) -> OwnTable:
     """Return the source of a file, once everything in it that could fail has been looked at.
 
-    The task follows from the target where it is None. Raises `BadTable` with cause and cure.
+    The task follows from the target where it is None. Files that say target or split by
+    themselves need no name. Raises `BadTable` with cause and cure.
     """
     full = str(Path(path).resolve())
     frame = read(full)
-    if len(set(frame.columns)) < len(frame.columns):
-        raise BadTable(f"{path} has two columns of one name")
-    for name in filter(None, (target, split, groups, *drop)):
-        if name not in frame.columns:
-            known = ", ".join(map(str, frame.columns[:12]))
-            raise BadTable(f"{path} has no column {name!r}; its columns are {known}")
+    target = target or _target_of(full, frame)
+    if has_parts(full) and SPLITS in frame.columns and not (split or groups):
+        split = SPLITS
+    _check_columns(path, frame, [target, split, groups, *drop])
     if split and groups:
         raise BadTable("give a split column or a group column, not both")
-    if len(frame) < FEWEST_ROWS:
-        raise BadTable(f"{path} has {len(frame)} rows; at least {FEWEST_ROWS} are needed")
     labels = column_of(frame, target)
     require_whole(labels)
     task = task or ("classification" if is_classes(labels) else "regression")
     if task == "regression" and not pd.api.types.is_numeric_dtype(labels):
         raise BadTable(f"the target {target!r} holds texts: take --task classification")
-    counts = labels.astype(str).value_counts()
-    if task == "classification" and len(counts) < 2:
-        raise BadTable(f"all targets ({target}) are {counts.index[0]}: there is nothing to learn")
-    if task == "classification" and not (split or groups) and counts.min() < FEWEST_OF_A_CLASS:
-        raise BadTable(
-            f"class {counts.idxmin()!r} of {target!r} has a single row: leave it out, or join it "
-            "with another class"
-        )
+    if task == "classification":
+        _check_classes(path, labels, stratified=not (split or groups))
     source = OwnTable(full, target, task, digest(full), split, groups, tuple(drop))
     source.table(0)
     return source
 
 
-def read(path: str) -> pd.DataFrame:
-    """Return the table of a csv or parquet file; raises `BadTable` where it cannot be read."""
-    file = Path(path)
-    if not file.is_file():
-        raise BadTable(f"there is no file {path}")
-    try:
-        return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
-    except ImportError as error:
-        raise BadTable("reading parquet needs pyarrow: pip install 'bnnbench[parquet]'") from error
-    except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise BadTable(f"{path} cannot be read as a table: {reason}") from error
+def _check_columns(path: str, frame: pd.DataFrame, used: Sequence[str]) -> None:
+    if len(set(frame.columns)) < len(frame.columns):
+        raise BadTable(f"{path} has two columns of one name")
+    for name in filter(None, used):
+        if name not in frame.columns:
+            raise BadTable(f"{path} has no column {name!r}; its columns are {_columns(frame)}")
+    if len(frame) < FEWEST_ROWS:
+        raise BadTable(f"{path} has {len(frame)} rows; at least {FEWEST_ROWS} are needed")
 
 
-def digest(path: str) -> str:
-    """Return the SHA-256 of a file."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+def _check_classes(path: str, labels: pd.Series, stratified: bool) -> None:
+    counts, name = labels.astype(str).value_counts(), labels.name
+    if len(counts) < 2:
+        raise BadTable(f"all targets ({name}) are {counts.index[0]}: there is nothing to learn")
+    if not stratified:
+        return
+    if counts.min() < FEWEST_OF_A_CLASS:
+        raise BadTable(
+            f"class {counts.idxmin()!r} of {name!r} has a single row: leave it out, or join it "
+            "with another class"
+        )
+    if len(labels) < (least := math.ceil(len(counts) / TEST_SHARE)):
+        raise BadTable(
+            f"{path} has {len(labels)} rows for {len(counts)} classes of {name!r}: at least "
+            f"{least} are needed, so that a tenth can have one of each"
+        )
+
+
+def _target_of(path: str, frame: pd.DataFrame) -> str:
+    """Return the target's column of a file that says it."""
+    if Path(path).suffix == ".npz":
+        return TARGETS
+    raise BadTable(
+        f"name the column to predict by --target; the columns of {path} are {_columns(frame)}"
+    )
+
+
+def _columns(frame: pd.DataFrame) -> str:
+    return ", ".join(map(str, frame.columns[:12]))

@@ -1,4 +1,4 @@
-"""Standardised data sets from raw rows, and the folds of Gal and of Evans."""
+"""Standardised data sets from raw rows, random folds and stratified ones."""
 
 import dataclasses
 import functools
@@ -22,6 +22,9 @@ from bnnbench.datasets.errors import NothingToLearn
 from bnnbench.datasets.facts import facts_of
 from bnnbench.datasets.origins import Origin
 
+TEST_SHARE = 0.1
+"""The share of test rows in stratified folds."""
+
 TRANSFORMS = (
     "inputs: each column less its training mean, over its training deviation; a constant one keeps "
     "its scale",
@@ -30,7 +33,7 @@ TRANSFORMS = (
 
 
 def load(source: TableSource, fold: int) -> Dataset:
-    """Return the fold of a regression source, standardised."""
+    """Return the fold of a table, standardised."""
     check_fold(source, fold)
     return standardised(source.table(fold), source.target, source.origin, source.licence)
 
@@ -39,9 +42,11 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
     """Return rows with mean 0 and std 1 over the training rows (no degrees of freedom lost).
 
     A feature that is constant in training keeps its scale, and is 0 there, but 1 where the
-    table says so. `target` is its name and unit.
+    table says so. Targets that are classes stay numbers. `target` is its name and unit.
     Raises NothingToLearn where the training targets are all equal.
     """
+    if table.classes:
+        return _labelled(table, origin, licence)
     name, unit = target
     mean, std = table.train_targets.mean(), table.train_targets.std()
     if np.ptp(table.train_targets) == 0:
@@ -67,8 +72,7 @@ def standardised(table: Table, target: tuple[str, str], origin: Origin, licence:
     return dataclasses.replace(dataset, facts=facts_of(dataset, train, test, licence, TRANSFORMS))
 
 
-def labelled(table: Table, classes: int, origin: Origin, licence: str) -> Dataset:
-    """Return rows as `standardised` does, with targets that are numbers of classes."""
+def _labelled(table: Table, origin: Origin, licence: str) -> Dataset:
     scaling = _column_scaling(table.train_inputs, table.ones)
 
     def split(inputs: np.ndarray, targets: np.ndarray) -> Split:
@@ -77,7 +81,7 @@ def labelled(table: Table, classes: int, origin: Origin, licence: str) -> Datase
 
     train = table.train_inputs, table.train_targets.astype(np.int64)
     test = table.test_inputs, table.test_targets.astype(np.int64)
-    dataset = Dataset(split(*train), split(*test), Categorical(classes), origin, scaling)
+    dataset = Dataset(split(*train), split(*test), Categorical(table.classes), origin, scaling)
     facts = facts_of(dataset, train, test, licence, TRANSFORMS[:1])
     return dataclasses.replace(dataset, facts=facts)
 
@@ -103,10 +107,25 @@ def gal_split(rows: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
     return order[:train], order[train:]
 
 
+def stratified_split(classes: np.ndarray, fold: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row numbers of a random fold: a tenth of the rows of every class for testing.
+
+    Of a class of few rows, one may be for testing or none; each class needs two rows.
+    """
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    splitter = StratifiedShuffleSplit(1, test_size=TEST_SHARE, random_state=fold)
+    return next(splitter.split(classes, classes))
+
+
 def split_table(
-    inputs: np.ndarray, targets: np.ndarray, train: np.ndarray | slice, test: np.ndarray | slice
+    inputs: np.ndarray,
+    targets: np.ndarray,
+    train: np.ndarray | slice,
+    test: np.ndarray | slice,
+    classes: int = 0,
 ) -> Table:
     """Return the table whose training and test rows are the chosen ones, in that order."""
     cuts = (np.ascontiguousarray(a[rows]) for rows in (train, test) for a in (inputs, targets))
     train_inputs, train_targets, test_inputs, test_targets = cuts
-    return Table(train_inputs, train_targets, test_inputs, test_targets)
+    return Table(train_inputs, train_targets, test_inputs, test_targets, classes=classes)

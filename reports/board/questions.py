@@ -31,6 +31,11 @@ ERROR = Criterion("error", ("rmse",), "% of the RMSE", 100.0, ratio=True)
 ACCURACY = Criterion("accuracy", ("accuracy",), "points", 100.0)
 QUANTILES = Criterion("calibration", ("calibration_mae",), "points", 100.0)
 CONFIDENCE = Criterion("calibration", ("ece",), "points", 100.0)
+OF_RARE_CLASSES = (
+    LIKELIHOOD,
+    Criterion("accuracy", ("balanced_accuracy",), "points", 100.0),
+    Criterion("calibration", ("ece_classwise",), "points", 100.0),
+)
 DETECTION = Criterion("detection", ("auroc_ood",), "points", 100.0)
 
 OF_NUMBERS = (LIKELIHOOD, ERROR, QUANTILES)
@@ -105,6 +110,14 @@ QUESTIONS = (
     Question(
         *("regression", "3,000 to 57,000 rows", "as declared", OF_NUMBERS),
         (Place("uci", "large", clean),),
+    ),
+    Question(
+        *("classification", "tables under 1,000 rows", "searched", OF_RARE_CLASSES),
+        (Place("uci_classification", "tuned_quick", CLEAN),),
+    ),
+    Question(
+        *("classification", "tables under 1,000 rows", "as declared", OF_RARE_CLASSES),
+        (Place("uci_classification", "quick", CLEAN),),
     ),
     Question(
         *("classification", "640 to 1,280 digits", "searched", OF_CLASSES),

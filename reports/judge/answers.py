@@ -7,6 +7,7 @@ which runs are missing or doubtful.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bnnbench.reports.judge.conclusion import conclusion
 from bnnbench.reports.judge.costs import BASE, Costs, costs
 from bnnbench.reports.judge.findings import across, is_good, on_one, short, short_across
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
@@ -20,6 +21,8 @@ from bnnbench.reports.style.words import all_of, counted, joined, quoted, some_o
 
 MOST_NAMES = 4
 """Longer lists of methods are cut: "A, B, C, D and 5 others"."""
+OWN = "own"
+"""The origin of the user's data."""
 CHEAPER = 1.05
 """A method is called cheaper if the other takes at least this many times as long."""
 
@@ -34,19 +37,23 @@ class Answer:
     line: str
     main: tuple[Judged, ...] = ()
     """The comparisons behind the sentences, one for each data set and main metric."""
+    conclusions: tuple[str, ...] = ()
+    """A sentence for each table of the user: the best methods, and what cannot be told apart."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The sentences in order, without empty ones."""
-        return tuple(text for text in (self.best, self.cost, self.limits) if text)
+        return tuple(t for t in (*self.conclusions, self.best, self.cost, self.limits) if t)
 
 
 def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = None) -> Answer:
     """Return the answer of one profile, whose data sets `benchmarks` are.
 
-    `published` are clauses about printed numbers (`verdicts.clauses`), made here if
-    they are not given.
+    Tables of the user are answered one by one. `published` are clauses about printed numbers
+    (`verdicts.clauses`), made here if they are not given.
     """
+    if len(benchmarks) > 1 and all(benchmark.origin == OWN for benchmark in benchmarks):
+        return _one_by_one([answer([benchmark], ()) for benchmark in benchmarks])
     if published is None:
         published = clauses(list(judgements(reproductions(benchmarks)).values()))
     methods = list(dict.fromkeys(m for b in benchmarks for m in b.runs))
@@ -70,7 +77,20 @@ def answer(benchmarks: Sequence[Benchmark], published: Iterable[str] | None = No
     cost = _cost(costs(benchmarks), next(iter(by_metric.values())))
     limits = [*_failures(outcomes), *_unconverged(outcomes), *published]
     main = tuple(j for scored in by_metric.values() for j in scored)
-    return Answer(best, cost, _sentence(limits), line, main)
+    concluded = (conclusion(main),) if benchmarks[0].origin == OWN else ()
+    return Answer(best, cost, _sentence(limits), line, main, concluded)
+
+
+def _one_by_one(answers: Sequence[Answer]) -> Answer:
+    """Return the answers about several data sets that have nothing to do with each other."""
+    return Answer(
+        " ".join(a.best for a in answers),
+        "",
+        " ".join(a.limits for a in answers if a.limits),
+        " ".join(a.line for a in answers),
+        tuple(judged for a in answers for judged in a.main),
+        tuple(text for a in answers for text in a.conclusions),
+    )
 
 
 def _nothing(outcomes: Sequence[Success]) -> str:

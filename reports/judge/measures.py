@@ -18,7 +18,7 @@ MAIN = (
     ("kl_class_posterior", "eps_mu", "kl_to_exact"),
     ("wasserstein2", "kl_from_reference"),
     ("nll", "log_likelihood", "crps"),
-    ("accuracy", "rmse"),
+    ("balanced_accuracy", "accuracy", "rmse"),
 )
 """Groups of metrics: the first scored metric of a group is used, of at most two groups."""
 MOST = 2

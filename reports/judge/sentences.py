@@ -63,6 +63,15 @@ def margin_text(column: Column) -> str:
     return amount(column.decision.margin * column.scale, column.unit)
 
 
+def evidence(column: Column) -> str:
+    """Return what a decision on a column rests on: "five splits", "1,000 test points"."""
+    decision = column.decision
+    assert decision is not None, "there is a decision"
+    if decision.question == "these networks":
+        return f"{decision.points:,} test points"
+    return counted_in_words(decision.replicates, replicate_noun(column))
+
+
 def replicate_noun(column: Column) -> str:
     """Return the noun of the runs behind a mean."""
     return "split" if column.by_fold else "seed"
@@ -206,10 +215,7 @@ class _Telling:
 
     @property
     def _evidence(self) -> str:
-        decision = self.decision
-        if decision.question == "these networks":
-            return f"{decision.points:,} test points"
-        return counted_in_words(decision.replicates, replicate_noun(self.column))
+        return evidence(self.column)
 
     @property
     def _ending(self) -> str:

@@ -9,7 +9,7 @@ from bnnbench.reports.style import labels
 
 COLUMNS = (
     *("wasserstein2", "kl_from_reference"),
-    *("accuracy", "nll", "rmse", "log_likelihood", "fit_seconds"),
+    *("balanced_accuracy", "accuracy", "nll", "rmse", "log_likelihood", "fit_seconds"),
 )
 """Scores and costs that are shown for all data sets together."""
 

@@ -6,6 +6,8 @@ from bnnbench.datasets.names import title_of
 
 METRICS = {
     "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "average_precision": "Average precision",
     "top5_accuracy": "Top-5",
     "log_likelihood": "Log likelihood",
     "log_likelihood_smoothed": "Log likelihood, smoothed",
@@ -85,6 +87,8 @@ IN_TEXT = {"top5_accuracy": "top-5 accuracy", "brier": "Brier score"}
 SUITES = {
     "cifar10": "CIFAR-10 benchmark",
     "uci": "UCI regression benchmark",
+    "uci_classification": "Classification of tables",
+    "own": "Your data",
     "active_learning": "Active learning on UCI regression sets",
     "active_learning_mnist": "Active learning on MNIST",
     "mnist": "MNIST benchmark",
@@ -133,12 +137,17 @@ MINOR = frozenset({
 })  # fmt: skip
 """Metrics that are shown in a separate, folded table."""
 
-PERCENT = frozenset({"accuracy", "top5_accuracy", "zero_gradient"})
+PERCENT = frozenset({"accuracy", "balanced_accuracy", "top5_accuracy", "zero_gradient"})
 """Metrics that are shown in percent; files hold fractions."""
 
 
 def is_minor(name: str, scored: Container[str]) -> bool:
-    """Return whether a metric is in the folded table; a log likelihood is, if NLL is scored."""
+    """Return whether a metric is in the folded table.
+
+    A log likelihood is, if NLL is scored; a classwise error is not, if classes may be rare.
+    """
+    if name == "ece_classwise" and "balanced_accuracy" in scored:
+        return False
     return name in MINOR or (name == "log_likelihood" and "nll" in scored)
 
 

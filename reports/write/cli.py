@@ -169,6 +169,8 @@ def write(report: Content, folder: Path, in_site: bool = False) -> list[str]:
         if old.name not in files:
             old.unlink()  # left by an earlier, larger report
     print(f"{folder / 'report.html'}: {len(records)} runs of {legible(report.suite)}")
+    for text in (text for part in report.parts for text in part.answer.conclusions):
+        print(legible(text))
     return [f"{d.key}: {d.reason}" for d in report.damage if not d.whole]
 
 

@@ -1,13 +1,18 @@
-"""`bnnbench own FILE --target COLUMN`: every method on a table of one's own."""
+"""`bnnbench own FILE --target COLUMN`: every method on data of one's own."""
 
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bnnbench.datasets.own.images import OwnImages
+    from bnnbench.datasets.own.table import OwnTable
 
 USAGE = """After these, all options of a suite: --profile {quick,all}, --methods, --folds, --seeds,
 --out, --workers and so on (bnnbench uci --help). Text columns become categories, missing numbers
 the median of the training rows, with a mark. Five splits, a tenth of the rows for testing; classes
-keep their shares."""
+keep their shares. Images are scaled to 32 x 32, and have one split and three seeds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,8 +21,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "bnnbench own", description=__doc__, epilog=USAGE, allow_abbrev=False
     )
-    parser.add_argument("file", help="csv or parquet file with a column for each feature")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    parser.add_argument(
+        "file",
+        help="csv or parquet file with a column for each feature; npz with the arrays inputs, "
+        "targets and perhaps names; folder that Hugging Face's save_to_disk wrote; or folder with "
+        "a sub-folder of images for each class",
+    )
+    parser.add_argument(
+        "--target", default="", metavar="COLUMN", help="the column to predict; npz needs none"
+    )
     parser.add_argument(
         "--task",
         choices=("regression", "classification"),
@@ -32,14 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     own, rest = parser.parse_known_args(arguments)
     # Imported here, as --help needs none of them.
-    from bnnbench.datasets.own.columns import BadTable
-    from bnnbench.datasets.own.table import own_table
+    from bnnbench.datasets.reading.columns import BadTable
 
-    drop = tuple(filter(None, own.drop.split(",")))
     try:
-        source = own_table(
-            own.file, own.target, own.task, split=own.split, groups=own.groups, drop=drop
-        )
+        source = _source(own)
     except BadTable as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -47,6 +55,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from bnnbench.suites.own import suites_of
 
     return command(suites_of(source), rest)
+
+
+def _source(own: argparse.Namespace) -> "OwnTable | OwnImages":
+    from bnnbench.datasets.own.images import has_pictures, own_images
+    from bnnbench.datasets.own.table import own_table
+    from bnnbench.datasets.reading.columns import BadTable
+
+    drop = tuple(filter(None, own.drop.split(",")))
+    columns = {"split": own.split, "groups": own.groups, "drop": drop}
+    if not has_pictures(own.file):
+        return own_table(own.file, own.target, own.task, **columns)
+    if given := next((n for n in ("target", "task", *columns) if getattr(own, n)), ""):
+        raise BadTable(
+            f"{own.file} has images, whose classes are its sub-folders: leave out --{given}"
+        )
+    return own_images(own.file)
 
 
 if __name__ == "__main__":

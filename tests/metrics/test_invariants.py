@@ -10,6 +10,7 @@ from bnnbench.metrics import (
     CLASSIFICATION,
     DIRICHLET,
     DIRICHLET_OUT_OF_DISTRIBUTION,
+    IMBALANCED,
     INTERVALS,
     JOINT_REGRESSION,
     METRICS,
@@ -89,7 +90,7 @@ def test_scoring_leaves_predictions_and_targets_as_they_were(name):
     assert all(map(torch.equal, before, [*kept, target]))
 
 
-@pytest.mark.parametrize("name", [*CLASSIFICATION, *DIRICHLET])
+@pytest.mark.parametrize("name", sorted({*CLASSIFICATION, *IMBALANCED, *DIRICHLET}))
 def test_renaming_the_classes_changes_no_classification_score(name):
     prediction, target = _case(name)
     order = torch.tensor([3, 1, 0, 5, 2, 4])

@@ -11,6 +11,7 @@ from bnnbench.metrics import (
     DIGIT_COSTS,
     DIRICHLET,
     DIRICHLET_OUT_OF_DISTRIBUTION,
+    IMBALANCED,
     INTERVALS,
     JOINT,
     JOINT_REGRESSION,
@@ -32,14 +33,14 @@ def test_a_metrics_key_is_its_name_and_no_name_is_used_twice():
 def test_every_metric_belongs_to_a_task_and_no_task_names_one_twice():
     tasks = (CLASSIFICATION, DIRICHLET, OUT_OF_DISTRIBUTION, DIRICHLET_OUT_OF_DISTRIBUTION)
     tasks = (*tasks, JOINT, JOINT_REGRESSION, CIFAR10_COSTS, DIGIT_COSTS)
-    tasks = (*tasks, REGRESSION, ROBUSTNESS, QUANTILES, INTERVALS, SETS)
+    tasks = (*tasks, IMBALANCED, REGRESSION, ROBUSTNESS, QUANTILES, INTERVALS, SETS)
     assert set().union(*tasks) == set(METRICS)
     assert all(len(set(task)) == len(task) for task in tasks)
 
 
 def _perfect_and_random(name: str):
     rng = torch.Generator().manual_seed(0)
-    if name in (*CLASSIFICATION, *DIRICHLET, *JOINT, *CIFAR10_COSTS, *DIGIT_COSTS):
+    if name in (*CLASSIFICATION, *IMBALANCED, *DIRICHLET, *JOINT, *CIFAR10_COSTS, *DIGIT_COSTS):
         target = torch.randint(10, (60,), generator=rng)
         sure = torch.nn.functional.one_hot(target).log()
         perfect = CategoricalPredictive(torch.stack([sure, sure]))

@@ -9,8 +9,9 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bnnbench.datasets.base import Categorical, DataSource, TableSource
-from bnnbench.datasets.own.columns import BadTable, features_of, is_classes
 from bnnbench.datasets.own.table import own_table
+from bnnbench.datasets.reading.cache import forget
+from bnnbench.datasets.reading.columns import BadTable, features_of, is_classes
 
 
 def saved(frame, folder, name="mine.csv"):
@@ -131,6 +132,7 @@ def test_a_changed_file_is_another_source(diabetes, tmp_path):
     before = own_table(path, "progress")
     saved(diabetes.assign(age=0.0), tmp_path)
     assert own_table(path, "progress") != before
+    forget()  # as in another process
     with pytest.raises(BadTable, match="changed while the command ran"):
         before.table(1)
 
@@ -141,12 +143,18 @@ BAD = {
     "few rows": ({"x": range(3), "y": range(3)}, {"target": "y"}, "at least 20"),
     "gap": ({"x": range(30), "y": [None, *range(29)]}, {"target": "y"}, "no value in row 1"),
     "names": (
-        {"x": [f"n{k}" for k in range(40)], "y": np.arange(40.0) + 0.5},
+        {"x": [f"n{k}" for k in range(60)], "y": np.arange(60.0) + 0.5},
         {"target": "y"},
         "leave it out with --drop 'x'",
     ),
     "one class": ({"x": range(30), "y": ["a"] * 30}, {"target": "y"}, "nothing to learn"),
     "tiny class": ({"x": range(30), "y": ["b", *["a"] * 29]}, {"target": "y"}, "single row"),
+    "many classes": (
+        {"x": range(30), "y": [f"c{k % 6}" for k in range(30)]},
+        {"target": "y"},
+        "30 rows for 6 classes of 'y': at least 60",
+    ),
+    "no name": ({"x": range(30)}, {}, "--target; the columns of .* are x"),
     "texts": (
         {"x": range(30), "y": ["a", "b"] * 15},
         {"target": "y", "task": "regression"},

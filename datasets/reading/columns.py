@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-MOST_CATEGORIES = 30
+MOST_CATEGORIES = 50
 """A text column with more different values is refused: it is a name or a date, no category."""
 MOST_CLASSES = 20
 """Most different values of a target of whole numbers that is taken for classes."""

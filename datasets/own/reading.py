@@ -1,0 +1,130 @@
+"""Files of the user as tables: csv, parquet, npz, and data sets that Hugging Face saved to disk.
+
+An npz file has `inputs` (rows by features), `targets`, and perhaps `names`, one for each feature.
+A saved data set is a folder of arrow files, as `Dataset.save_to_disk` and `DatasetDict` write it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bnnbench.datasets.reading.columns import BadTable
+
+TARGETS = "target"
+"""The column of an npz file's targets."""
+SPLITS = "split"
+"""The column that says the part of each row of a saved `DatasetDict`."""
+PARTS = "dataset_dict.json"
+STATE = "state.json"
+
+
+def read(path: str) -> pd.DataFrame:
+    """Return the table of a file or folder; raises `BadTable` where it cannot be read."""
+    file = Path(path)
+    if not file.exists():
+        raise BadTable(f"there is no file {path}")
+    reader = _reader(file)
+    try:
+        return reader(file)
+    except BadTable:
+        raise
+    except ImportError as error:
+        raise BadTable(
+            f"reading {file.name} needs pyarrow: pip install 'bnnbench[parquet]'"
+        ) from error
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise BadTable(f"{path} cannot be read as a table: {reason}") from error
+
+
+def has_parts(path: str) -> bool:
+    """Return whether a path is that of a saved `DatasetDict`."""
+    return (Path(path) / PARTS).is_file()
+
+
+def digest(path: str) -> str:
+    """Return the SHA-256 of a file, or of the names and contents of the files in a folder."""
+    file = Path(path)
+    if file.is_file():
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    parts = [
+        (str(inner.relative_to(file)), hashlib.sha256(inner.read_bytes()).hexdigest())
+        for inner in sorted(file.rglob("*"))
+        if inner.is_file()
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
+    if not file.is_dir():
+        return {".parquet": pd.read_parquet, ".npz": _of_arrays}.get(file.suffix, pd.read_csv)
+    if has_parts(str(file)):
+        return _of_parts
+    if (file / STATE).is_file():
+        return _of_arrow
+    raise BadTable(
+        f"{file} is a folder without {STATE} or {PARTS}, and without sub-folders of pictures: "
+        "needed one that Hugging Face's save_to_disk wrote, a folder of images, or a file"
+    )
+
+
+def _of_arrays(file: Path) -> pd.DataFrame:
+    with np.load(file, allow_pickle=False) as arrays:
+        if lacking := [name for name in ("inputs", "targets") if name not in arrays]:
+            has = ", ".join(arrays) or "none"
+            raise BadTable(f"{file} needs the array {lacking[0]!r}; its arrays are {has}")
+        inputs, targets = arrays["inputs"], arrays["targets"]
+        names = [str(name) for name in arrays["names"]] if "names" in arrays else None
+    if targets.ndim == 2 and targets.shape[1] == 1:
+        targets = targets[:, 0]
+    if inputs.ndim != 2 or targets.shape != (len(inputs),):
+        raise BadTable(
+            f"{file} needs inputs of rows by features, and one target a row; got shapes "
+            f"{inputs.shape} and {targets.shape}"
+        )
+    names = names or [f"x{place}" for place in range(inputs.shape[1])]
+    if len(names) != inputs.shape[1]:
+        raise BadTable(f"{file} has {len(names)} names for {inputs.shape[1]} features")
+    return pd.DataFrame(inputs, columns=pd.Index(names)).assign(**{TARGETS: targets})
+
+
+def _of_parts(folder: Path) -> pd.DataFrame:
+    """Return all parts, with a column that says "test" or, for any other part, "train"."""
+    parts = json.loads((folder / PARTS).read_text())["splits"]
+    frames = []
+    for part in parts:
+        frame = _of_arrow(folder / part)
+        if SPLITS in frame.columns:
+            raise BadTable(f"{folder} has a column {SPLITS!r}, which names its parts here: rename")
+        frames.append(frame.assign(**{SPLITS: "test" if part == "test" else "train"}))
+    together = pd.concat(frames, ignore_index=True)
+    return together if "test" in parts and len(parts) > 1 else together.drop(columns=SPLITS)
+
+
+def _of_arrow(folder: Path) -> pd.DataFrame:
+    import pyarrow as pa
+
+    state = json.loads((folder / STATE).read_text())
+    if state.get("_indices_data_files"):
+        raise BadTable(f"{folder} has rows by indices: call flatten_indices() before save_to_disk")
+    tables = []
+    for entry in state["_data_files"]:
+        with pa.memory_map(str(folder / Path(entry["filename"]).name)) as source:
+            tables.append(pa.ipc.open_stream(source).read_all())
+    table = pa.concat_tables(tables)
+    return _labelled(table.to_pandas(), (table.schema.metadata or {}).get(b"huggingface", b"{}"))
+
+
+def _labelled(frame: pd.DataFrame, metadata: bytes) -> pd.DataFrame:
+    """Return the table with the names of classes, which Hugging Face saves as numbers."""
+    features: Mapping[str, Any] = json.loads(metadata).get("info", {}).get("features") or {}
+    for name, feature in features.items():
+        if isinstance(feature, Mapping) and feature.get("_type") == "ClassLabel":
+            names = dict(enumerate(feature.get("names") or ()))
+            frame[name] = frame[name].map(lambda number, names=names: names.get(number, number))
+    return frame

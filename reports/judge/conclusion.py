@@ -1,0 +1,77 @@
+"""One sentence about a table of the user: the best methods, and those that nobody can tell apart.
+
+It repeats the decisions of the tables and names every method that they do not rule out.
+"""
+
+from collections.abc import Sequence
+
+from bnnbench.reports.judge.decision import Decision, State
+from bnnbench.reports.judge.measures import Judged
+from bnnbench.reports.judge.sentences import evidence
+from bnnbench.reports.style.words import joined, quoted, spelled
+
+MOST_NAMES = 4
+"""More methods than that are counted, where the sentence is about all of them."""
+
+
+def conclusion(results: Sequence[Judged]) -> str:
+    """Return the sentence about one data set, by each of its main metrics."""
+    by_clause: dict[str, list[str]] = {}
+    for result in results:
+        by_clause.setdefault(_clause(result), []).append(result.name)
+    told = (f"by {joined(names)}, {clause}" for clause, names in by_clause.items())
+    return f"For {results[0].benchmark.title}, {'; '.join(told)}."
+
+
+def _clause(result: Judged) -> str:
+    decision = result.decision
+    if not decision.leaders:
+        return "no method has a complete set of runs"
+    leaders = joined([quoted(name) for name in decision.leaders])
+    several = len(decision.leaders) > 1
+    if len(decision.candidates) == 1:
+        return f"{leaders} alone {_were(several)} compared"
+    if not decision.question:
+        return f"{leaders} {_have(several)} the best mean, but nothing was tested"
+    settled = decision.standings[decision.leaders[0]].state == "best"
+    text = f"{leaders} {'is' if not several else 'are'} {'best' if settled else 'ahead'}"
+    return ", ".join([text, *_rivals(result, "them" if several else "it")])
+
+
+def _rivals(result: Judged, leader: str) -> list[str]:
+    """Return what the decision says of the methods beside the leaders."""
+    decision = result.decision
+    open_, equal, worse = (_named(decision, s) for s in ("undecided", "equal", "worse"))
+    others = len(open_) + len(equal) + len(worse)
+    if len(open_) == others > MOST_NAMES:
+        none = f"none of the other {spelled(others)} methods"
+        return [f"but {none} can be told from {leader} with {evidence(result.column)}"]
+    parts = []
+    if equal:
+        verb = "is" if len(equal) == 1 else "are"
+        parts.append(f"{joined(equal)} {verb} practically equal to {leader}")
+    if open_:
+        told = f"cannot be told from {leader} with {evidence(result.column)}"
+        parts.append(f"but {joined(open_)} {told}")
+    if worse:
+        parts.append(f"and {_worse(worse, others)}")
+    return parts
+
+
+def _worse(worse: Sequence[str], others: int) -> str:
+    if len(worse) == 1:
+        return f"{worse[0]} is worse"
+    which = "all others" if len(worse) == others else f"the other {spelled(len(worse))}"
+    return f"{which} are worse"
+
+
+def _named(decision: Decision, state: State) -> list[str]:
+    return [quoted(name) for name in decision.named(state)]
+
+
+def _were(several: bool) -> str:
+    return "were" if several else "was"
+
+
+def _have(several: bool) -> str:
+    return "have" if several else "has"

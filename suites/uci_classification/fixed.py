@@ -1,0 +1,43 @@
+"""Profiles quick and full: settings that are the same for all sets."""
+
+from dataclasses import replace
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.datasets.official.uci_classification import UciClassification
+from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.metrics import IMBALANCED, JOINT
+from bnnbench.suites.engine.declare.case import Case
+from bnnbench.suites.engine.declare.grid import Evaluation, Suite
+from bnnbench.suites.uci_classification.settings import METHODS
+
+# Two classes of two rows, thirteen columns of categories, labels that are mostly noise, and one
+# positive in 23 rows.
+QUICK = Suite(
+    name="uci_classification",
+    title="Classification of tables: likelihood, rare classes and calibration of small networks",
+    profile="quick",
+    cases=tuple(
+        Case(UciClassification(name), mlp([50], outputs=classes))
+        for name, classes in (("ecoli", 8), ("german", 2), ("haberman", 2), ("oil_spill", 2))
+    ),
+    methods=METHODS,
+    evaluations=(Evaluation(Clean(), (*IMBALANCED, *JOINT)),),
+    folds=5,
+    fitted_together=5,
+)
+
+FULL = replace(
+    QUICK,
+    profile="full",
+    cases=tuple(
+        Case(UciClassification(name), mlp([50], outputs=classes))
+        for name, classes in (
+            *(("adult", 2), ("banknote", 2), ("breast_cancer", 2), ("ecoli", 8), ("german", 2)),
+            *(("glass", 6), ("haberman", 2), ("ionosphere", 2), ("mammography", 2)),
+            *(("oil_spill", 2), ("phoneme", 2), ("sonar", 2), ("thyroid", 3), ("wheat_seeds", 3)),
+        )
+    ),
+    methods=METHODS | {"HMC": Hmc(draws=500)},
+    folds=20,
+)
