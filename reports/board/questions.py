@@ -113,11 +113,11 @@ QUESTIONS = (
     ),
     Question(
         *("classification", "tables under 1,000 rows", "searched", OF_RARE_CLASSES),
-        (Place("uci_classification", "tuned_quick", CLEAN),),
+        (Place("uci_classification", "tuned_quick", clean),),
     ),
     Question(
         *("classification", "tables under 1,000 rows", "as declared", OF_RARE_CLASSES),
-        (Place("uci_classification", "quick", CLEAN),),
+        (Place("uci_classification", "quick", clean),),
     ),
     Question(
         *("classification", "640 to 1,280 digits", "searched", OF_CLASSES),
