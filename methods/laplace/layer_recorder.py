@@ -15,8 +15,9 @@ from torch.nn import functional
 
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.networks.architectures import AnalyticNorm, Conv2d, Linear
+from bnnbench.methods.networks.passes import Parameters, Pass
 from bnnbench.methods.networks.shapes import walk
-from bnnbench.methods.networks.torch_layers import Parameters, Pass, convolution, linear, pad
+from bnnbench.methods.networks.torch_layers import convolution, linear, pad
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
