@@ -81,7 +81,7 @@ def module_rule(
             "needed dropout layers, whose units can be dropped at all points alike",
             "use nn.Dropout, and neither functional.dropout nor other random numbers",
         )
-    template = template_of(layer, x.device, x.dtype, threading.get_ident())
+    template = template_of(layer, x.device, x.dtype)
     own = dict(stacks[0])
     for name, buffer in template.buffers.items() if own.keys() < _names(template) else ():
         if name not in own:
@@ -99,11 +99,13 @@ def module_rule(
     return outputs[0].unsqueeze(0) if len(outputs) == 1 else torch.stack(outputs)
 
 
-@lru_cache(KEPT)
-def template_of(
-    layer: TorchModule, device: torch.device, dtype: torch.dtype, thread: int
-) -> Template:
+def template_of(layer: TorchModule, device: torch.device, dtype: torch.dtype) -> Template:
     """Return the template of a layer; each thread has its own, as calls change it."""
+    return _template(layer, device, dtype, threading.get_ident())
+
+
+@lru_cache(KEPT)
+def _template(layer: TorchModule, device: torch.device, dtype: torch.dtype, _: int) -> Template:
     return Template(layer, device, dtype)
 
 
