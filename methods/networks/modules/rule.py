@@ -1,13 +1,17 @@
-"""The rule by which a module computes: `torch.func.functional_call` with a member's weights."""
+"""The rule by which a module computes: a functional call with a member's weights.
+
+It does what `torch.func.functional_call` does, with places that are looked up once: looking them up
+in every call takes longer than a small network does.
+"""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
+from typing import Any
 
 import torch
-from torch import Generator, Tensor
-from torch.func import functional_call
+from torch import Generator, Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm as AnyBatchNorm
 
 from bnnbench.methods.fitting.randomness import Streams
@@ -30,6 +34,7 @@ class Template:
         """Buffers that move, as they are at first."""
         self._counters = [n for n, b in self.buffers.items() if not b.is_floating_point()]
         self._norms = [m for m in self.module.modules() if isinstance(m, AnyBatchNorm)]
+        self._places = {name: _place(self.module, name) for name in _every_name(self.module)}
         self._training: bool | None = None
 
     def train(self, training: bool) -> None:
@@ -41,10 +46,10 @@ class Template:
         self._training = training
 
     @contextmanager
-    def momentum(self, momentum: float | None) -> Iterator[None]:
-        """Replace the momentum of all batch norms within the block, if one is given."""
+    def momentum(self, momentum: float) -> Iterator[None]:
+        """Replace the momentum of all batch norms within the block."""
         own = [norm.momentum for norm in self._norms]
-        for norm in self._norms if momentum is not None else ():
+        for norm in self._norms:
             norm.momentum = momentum
         try:
             yield
@@ -58,12 +63,32 @@ class Template:
         for name in self._counters:
             given[name] = tensors[name].to(self.buffers[name].dtype)
         given |= {n: given[first] for n, first in self.parts.aliases.items() if first in given}
-        outputs = functional_call(self.module, given, (x,), tie_weights=False)
-        if self._training:
-            for name in self.parts.moving:
-                if given[name] is not tensors[name]:
-                    tensors[name].copy_(given[name])
+        slots = [(*self._places[name], tensor) for name, tensor in given.items()]
+        own = [table[name] for table, name, _ in slots]
+        try:
+            for table, name, tensor in slots:
+                table[name] = tensor
+            outputs = self.module(x)
+            for name in self.parts.moving if self._training else ():
+                table, key = self._places[name]
+                if table[key] is not tensors[name]:
+                    tensors[name].copy_(table[key])
+        finally:
+            for (table, name, _), before in zip(slots, own, strict=True):
+                table[name] = before
         return outputs
+
+
+def _every_name(module: nn.Module) -> Iterator[str]:
+    yield from (name for name, _ in module.named_parameters(remove_duplicate=False))
+    yield from (name for name, _ in module.named_buffers(remove_duplicate=False))
+
+
+def _place(module: nn.Module, name: str) -> tuple[dict[str, Any], str]:
+    """Return the table of a part of the module that holds a tensor, and its name there."""
+    path, _, own_name = name.rpartition(".")
+    part = module.get_submodule(path)
+    return (part._parameters if own_name in part._parameters else part._buffers), own_name
 
 
 def module_rule(
@@ -81,22 +106,33 @@ def module_rule(
             "needed dropout layers, whose units can be dropped at all points alike",
             "use nn.Dropout, and neither functional.dropout nor other random numbers",
         )
-    template = template_of(layer, x.device, x.dtype)
-    own = dict(stacks[0])
-    for name, buffer in template.buffers.items() if own.keys() < _names(template) else ():
+    template, members = template_of(layer, x.device, x.dtype), x.shape[0]
+    own = {**stacks[0]}
+    for name, buffer in template.buffers.items():
         if name not in own:
-            own[name] = buffer.to(x.dtype).expand(len(x), *buffer.shape).clone()
+            own[name] = buffer.to(x.dtype).expand(members, *buffer.shape).clone()
     template.train(context.training)
-    with template.momentum(context.momentum):
-        if layer.stacked and not trial.alone and len(x) > 1:
+    with nullcontext() if context.momentum is None else template.momentum(context.momentum):
+        if layer.stacked and not trial.alone and members > 1:
             return torch.vmap(template)(own, x)
+        streams = _streams(context, members)
+        if members == 1:
+            # A view, whose gradient is no copy.
+            alone = {name: tensor.squeeze(0) for name, tensor in own.items()}
+            return _of_member(template, trial, alone, x.squeeze(0), context, *streams).unsqueeze(0)
+        by_name = {name: tensor.unbind() for name, tensor in own.items()}
         outputs = [
-            _of_member(template, trial, tensors, row, context, rng)
-            for tensors, row, rng in zip(
-                _unbound(own, len(x)), _rows(x), _streams(context, len(x)), strict=True
+            _of_member(
+                template,
+                trial,
+                {name: tensors[member] for name, tensors in by_name.items()},
+                x[member],
+                context,
+                rng,
             )
+            for member, rng in enumerate(streams)
         ]
-    return outputs[0].unsqueeze(0) if len(outputs) == 1 else torch.stack(outputs)
+    return torch.stack(outputs)
 
 
 def template_of(layer: TorchModule, device: torch.device, dtype: torch.dtype) -> Template:
@@ -126,6 +162,9 @@ def _of_member(
 
 def _streams(context: Pass, members: int) -> Iterator[Generator | None]:
     """Yield each member's generator; members that share one get the same numbers from it."""
+    if members == 1 and context.rngs is not None and len(context.rngs) == 1:
+        yield next(iter(getattr(context.rngs, "of_members", context.rngs)))
+        return
     if context.rngs is None or context.noise == "off":
         yield from [None] * members
         return
@@ -138,19 +177,3 @@ def _streams(context: Pass, members: int) -> Iterator[Generator | None]:
         if shared:
             rng.set_state(starts[id(rng)])
         yield rng
-
-
-def _names(template: Template) -> set[str]:
-    return {*template.parts.trained, *template.parts.moving}
-
-
-def _unbound(own: Mapping[str, Tensor], members: int) -> Iterator[dict[str, Tensor]]:
-    """Yield each member's tensors by name."""
-    rows = {name: _rows(tensor) for name, tensor in own.items()}
-    for member in range(members):
-        yield {name: tensors[member] for name, tensors in rows.items()}
-
-
-def _rows(tensor: Tensor) -> Sequence[Tensor]:
-    """Return the members' parts; that of one member alone is no copy, nor its gradient."""
-    return (tensor.squeeze(0),) if len(tensor) == 1 else tensor.unbind()
