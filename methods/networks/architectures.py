@@ -9,7 +9,7 @@ network of one's own, an `nn.Module` (`TorchModule`).
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -246,6 +246,15 @@ def to_json(architecture: Architecture) -> list[dict[str, Any]]:
 def from_json(description: Sequence[Mapping[str, Any]]) -> Architecture:
     """Return the architecture that `to_json` described; raises ValueError for any other."""
     return tuple(_layer(entry) for entry in description)
+
+
+def modules_in(architecture: Architecture) -> Iterator[TorchModule]:
+    """Yield the modules of an architecture, those in branches too."""
+    for layer in architecture:
+        if isinstance(layer, TorchModule):
+            yield layer
+        elif isinstance(layer, Residual):
+            yield from modules_in(layer.body + layer.shortcut)
 
 
 def _plain(value: object) -> object:
