@@ -1,4 +1,4 @@
-"""A table of the user, from a csv or parquet file, as a source of folds."""
+"""A table of the user, from a csv, parquet or npz file, as a source of folds."""
 
 import hashlib
 from dataclasses import dataclass
@@ -64,6 +64,11 @@ class OwnTable:
         return self.target_column, ""
 
     @property
+    def classes(self) -> int:
+        """The number of classes; 0 of a regression."""
+        return len(self.labels) if self.task == "classification" else 0
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The classes of a classification, in the order of their numbers."""
         return tuple(sorted(map(str, column_of(self._frame(), self.target_column).unique())))
@@ -88,7 +93,7 @@ class OwnTable:
         rows = self.table(fold)
         if self.task == "regression":
             return tables.standardised(rows, self.target, self.origin, self.licence)
-        return tables.labelled(rows, len(self.labels), self.origin, self.licence)
+        return tables.labelled(rows, self.classes, self.origin, self.licence)
 
     def missing(self) -> tuple[str, ...]:
         """Return the file where it is not there."""
@@ -162,17 +167,35 @@ def own_table(
 
 
 def read(path: str) -> pd.DataFrame:
-    """Return the table of a csv or parquet file; raises `BadTable` where it cannot be read."""
+    """Return the table of a csv, parquet or npz file; raises `BadTable` where it cannot be read.
+
+    An array of npz with a row for each point and several columns becomes columns with its name and
+    a number, such as `inputs0`; one of a single axis becomes a column.
+    """
     file = Path(path)
     if not file.is_file():
         raise BadTable(f"there is no file {path}")
     try:
+        if file.suffix == ".npz":
+            return _of_arrays(file)
         return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
     except ImportError as error:
         raise BadTable("reading parquet needs pyarrow: pip install 'bnnbench[parquet]'") from error
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise BadTable(f"{path} cannot be read as a table: {reason}") from error
+
+
+def _of_arrays(file: Path) -> pd.DataFrame:
+    columns: dict[str, np.ndarray] = {}
+    with np.load(file, allow_pickle=False) as arrays:
+        for name, array in arrays.items():
+            if array.ndim == 1:
+                columns[name] = array
+            else:
+                flat = array.reshape(len(array), -1)
+                columns |= {f"{name}{n}": column for n, column in enumerate(flat.T)}
+    return pd.DataFrame(columns)
 
 
 def digest(path: str) -> str:

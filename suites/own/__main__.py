@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "bnnbench own", description=__doc__, epilog=USAGE, allow_abbrev=False
     )
-    parser.add_argument("file", help="csv or parquet file with a column for each feature")
+    parser.add_argument("file", help="csv, parquet or npz file with a column for each feature")
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     parser.add_argument(
         "--task",
