@@ -6,7 +6,7 @@ table is computed when it is first needed, and kept in the data folder.
 
 import hashlib
 import io
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from bnnbench.datasets.official.cifar10 import Cifar10
 from bnnbench.datasets.origins import Origin, least_official
 from bnnbench.datasets.reading import files, tables
 from bnnbench.datasets.reading.cache import cached
-from bnnbench.datasets.reading.images import Labelled, as_inputs, channel_scaling
+from bnnbench.datasets.reading.images import as_inputs, channel_scaling
 from bnnbench.datasets.reading.whole_files import write_whole
 
 FOLDER = "features"
@@ -37,7 +37,7 @@ class Features:
     others. Of a small source, half of the training images are for the network.
     """
 
-    pictures: ImageSource = Cifar10()
+    pictures: ImageSource = field(default_factory=Cifar10)
     train: int = 2000
     test: int = 1000
     learned: int = 6000
@@ -81,10 +81,11 @@ class Features:
     def table(self, fold: int) -> Table:
         """Return features and labels, those of earlier calls on this machine where there are."""
         check_fold(self, fold)
-        (inputs, labels), (test_inputs, test_labels) = self._images("train"), self._images("test")
+        inputs, labels = self.pictures.images("train")
+        test_inputs, test_labels = self.pictures.images("test")
         rows = min(self.train, len(labels) // 2)
         learned = slice(max(rows, len(labels) - self.learned), None)
-        digest = hashlib.sha256(f"{VERSION} {replace(self)!r} {torch.__version__}".encode())
+        digest = hashlib.sha256(f"{VERSION} {self!r} {torch.__version__}".encode())
         for part in (inputs, labels, test_inputs):
             digest.update(np.ascontiguousarray(part).data)
         place = files.folder() / FOLDER / f"{self.name}-{digest.hexdigest()[:16]}.npz"
@@ -119,9 +120,6 @@ class Features:
     def fallbacks(self) -> "tuple[Features, ...]":
         """Return the features of the images' fallbacks."""
         return tuple(replace(self, pictures=pictures) for pictures in self.pictures.fallbacks())
-
-    def _images(self, part) -> Labelled:
-        return self.pictures.images(part)
 
 
 def _read(place: Path) -> dict[str, np.ndarray]:

@@ -4,7 +4,7 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TorchModule:
     """A `torch.nn.Module`; an architecture of this layer alone is a network of one's own.
 
@@ -68,6 +68,11 @@ class TorchModule:
         _require(bool(self.weights) or not self.fresh, "a file of weights beside fresh", self.fresh)
         if self.weights:
             object.__setattr__(self, "weights_sha256", self._checked())
+
+    def __repr__(self) -> str:
+        values = ((field, getattr(self, field.name)) for field in fields(self))
+        given = [f"{field.name}={value!r}" for field, value in values if value != field.default]
+        return f"TorchModule({', '.join(given)})"
 
     @property
     def output_shape(self) -> tuple[int, ...]:

@@ -21,6 +21,8 @@ from bnnbench.methods.networks.modules.trials import Trial, trial_of, unsupporte
 from bnnbench.methods.networks.passes import Parameters, Pass
 from bnnbench.methods.networks.torch_module import TorchModule
 
+STATISTICS = ("running_mean", "running_var")
+
 
 class Template:
     """A module with the values of its frozen part, to be called with those of a member."""
@@ -32,7 +34,8 @@ class Template:
         with_own_streams(self.module, self.drawing)
         self.buffers = {name: self.module.get_buffer(name) for name in self.parts.moving}
         """Buffers that move, as they are at first."""
-        self._counters = [n for n, b in self.buffers.items() if not b.is_floating_point()]
+        self._copied = [n for n in self.buffers if n.rpartition(".")[2] not in STATISTICS]
+        """Buffers that the module may replace, or change so that autograd takes notice."""
         self._norms = [m for m in self.module.modules() if isinstance(m, AnyBatchNorm)]
         self._places = {name: _place(self.module, name) for name in _every_name(self.module)}
         self._training: bool | None = None
@@ -60,8 +63,8 @@ class Template:
     def __call__(self, tensors: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Return the outputs; buffers among `tensors` change in place in training."""
         given = dict(tensors)
-        for name in self._counters:
-            given[name] = tensors[name].to(self.buffers[name].dtype)
+        for name in self._copied:
+            given[name] = tensors[name].to(self.buffers[name].dtype, copy=True)
         given |= {n: given[first] for n, first in self.parts.aliases.items() if first in given}
         slots = [(*self._places[name], tensor) for name, tensor in given.items()]
         own = [table[name] for table, name, _ in slots]
@@ -69,10 +72,10 @@ class Template:
             for table, name, tensor in slots:
                 table[name] = tensor
             outputs = self.module(x)
-            for name in self.parts.moving if self._training else ():
+            for name in self._copied if self._training else ():
                 table, key = self._places[name]
-                if table[key] is not tensors[name]:
-                    tensors[name].copy_(table[key])
+                # As batch norm does: unseen by autograd, for which all buffers are one tensor.
+                tensors[name].data.copy_(table[key])
         finally:
             for (table, name, _), before in zip(slots, own, strict=True):
                 table[name] = before

@@ -46,7 +46,7 @@ class Trial:
 
 def unsupported(layer: TorchModule, needed: str, cure: str) -> Unsupported:
     """Return the error of a method that does not cover a module."""
-    return Unsupported(f"{needed}; got TorchModule({layer.factory!r}): {cure}")
+    return Unsupported(f"{needed}; got {layer}: {cure}")
 
 
 @lru_cache(KEPT)
@@ -77,7 +77,8 @@ def trial_of(layer: TorchModule, input_shape: tuple[int, ...]) -> Trial:
         if isinstance(part, AnyBatchNorm) and part.training
     )
     active = sum(part.training and part.rate > 0 for part in dropped)
-    alone = "it draws random numbers" if active or draws else "it has batch norms" if norms else ""
+    alone = "it draws random numbers" if active or draws else ""
+    alone = alone or ("it has buffers that are not frozen" if facts.moving else "")
     if layer.stacked and not alone:
         alone = _vmap_fails(module, facts.trained, input_shape)
     return Trial(draws, active, norms, alone, called)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
@@ -54,3 +55,20 @@ def test_mistakes_are_usage_errors(folder, capsys):
     assert main(["wine.csv", "--target", "grape"]) == 2
     assert "no column 'grape'" in capsys.readouterr().err
     assert not (folder / "results").exists()
+
+
+def test_features_from_anywhere_come_as_npz(folder):
+    wine = load_wine()
+    split = np.where(np.arange(len(wine.target)) % 5, "train", "test")
+    order = np.random.default_rng(0).permutation(len(split))
+    arrays = {"features": wine.data[order], "kind": wine.target[order], "split": split}
+    np.savez(folder / "wine.npz", **arrays)
+    answer = command(
+        *("wine.npz", "--target", "kind", "--split", "split", "--methods", "AdamW"),
+        *("--executor", "serial", "--limit", "100"),
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    (record,) = Store(folder / "results" / "own").records()
+    assert record.facts["features"] == wine.data.shape[1]
+    assert record.facts["test_rows"] == 36
+    assert record.scores["clean"]["accuracy"] > 0.8

@@ -40,6 +40,7 @@ from tests.methods.networks.modules.examples import (
     RESNET,
     Mlp,
     ResNet,
+    Undisciplined,
     adapted_mlp,
     attention,
     tokens,
@@ -271,3 +272,12 @@ def test_learned_noise_and_several_draws_of_a_regression():
     fitted = AdamW(0.02, epochs=80).fit(problem, stream(0))
     assert fitted.likelihood == Gaussian(None)
     assert 0.1 < fitted.diagnostics["noise_std"] < 0.5
+
+
+def test_a_module_with_counters_and_replaced_buffers_trains():
+    """Such buffers change between the forward and the backward pass."""
+    problem = regression(0, 60, architecture=(TorchModule(Undisciplined, 1),))
+    fitted = AdamW(0.02, epochs=10, batch_size=20).fit(problem, stream(0))
+    counts = {part.name_in_step: part.offset for part in fitted.network.buffers}
+    assert float(fitted.buffers[0, counts["norm.num_batches_tracked"]]) == 30
+    assert float(fitted.buffers[0, counts["largest"]]) > 0
