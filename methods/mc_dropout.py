@@ -12,13 +12,21 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.point_estimate import descend
 from bnnbench.methods.fitting.randomness import spawn
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
-from bnnbench.methods.networks.architectures import Architecture, Dropout, Layer, Linear, Residual
+from bnnbench.methods.networks.architectures import (
+    Architecture,
+    Dropout,
+    Layer,
+    Linear,
+    Residual,
+    TorchModule,
+)
+from bnnbench.methods.networks.modules.drawing import drops
 from bnnbench.methods.predictions.predictive import Predictive
 from bnnbench.methods.sgd import Sgd
 from bnnbench.methods.tuning.space import Log, Space, compose
@@ -58,7 +66,10 @@ class McDropoutPosterior:
 
 @dataclass(frozen=True)
 class McDropout(Stacked):
-    """A point estimate with dropout in front of every linear layer, in prediction too."""
+    """A point estimate with dropout in front of every linear layer, in prediction too.
+
+    In a module of one's own it is where the module has it, and with the module's rates.
+    """
 
     prior_use: ClassVar[PriorUse] = "none"
 
@@ -82,9 +93,13 @@ class McDropout(Stacked):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        architecture = with_dropout(problems[0].architecture, self.rate)
+        before = problems[0].architecture
+        architecture = with_dropout(before, self.rate)
         if not has_dropout(architecture):
-            raise ValueError("McDropout needs a network with a linear layer; got none")
+            raise Unsupported(
+                "needed a network with a linear layer, or a module with nn.Dropout; got "
+                f"{', '.join(map(str, before))}"
+            )
         stack = descend([self.training] * len(problems), problems, rngs, architecture=architecture)
         posteriors = [
             McDropoutPosterior(stack.posterior(m), self.draws) for m in range(len(problems))
@@ -95,7 +110,7 @@ class McDropout(Stacked):
 def with_dropout(architecture: Architecture, rate: float) -> Architecture:
     """Return the network with dropout in front of every linear layer, the first included.
 
-    A layer that has some already gets no more.
+    A layer that has some already gets no more; a module keeps its own.
     """
     dropped: list[Layer] = []
     for layer in architecture:
@@ -111,6 +126,7 @@ def has_dropout(architecture: Architecture) -> bool:
     """Return whether dropout is somewhere in a network."""
     return any(
         isinstance(layer, Dropout)
+        or (isinstance(layer, TorchModule) and drops(layer))
         or (isinstance(layer, Residual) and has_dropout((*layer.body, *layer.shortcut)))
         for layer in architecture
     )

@@ -29,8 +29,10 @@ from bnnbench.methods.networks.architectures import (
     Conv2d,
     FeatureResponseNorm,
     Linear,
+    TorchModule,
 )
-from bnnbench.methods.networks.torch_layers import RULES, Parameters, Pass, Rule
+from bnnbench.methods.networks.passes import Parameters, Pass, Rule
+from bnnbench.methods.networks.torch_layers import RULES
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.tuning.space import Log, Space
 
@@ -154,7 +156,10 @@ def sampled_outputs(rule: Rule) -> Rule:
 
 
 def sampled_weights(rule: Rule) -> Rule:
-    """Return a layer that draws its weights once per batch, for a layer with few of them."""
+    """Return a layer that draws its weights once per batch, for a layer with few of them.
+
+    A module of one's own does so, too: what it does with its weights is not known.
+    """
 
     def sample(layer, stacks: Sequence[Parameters], x: Tensor, run: Pass) -> Tensor:
         means, stds = stacks
@@ -175,4 +180,5 @@ SAMPLING_RULES = {
     BatchNorm: sampled_weights(RULES[BatchNorm]),
     AnalyticNorm: sampled_weights(RULES[AnalyticNorm]),
     FeatureResponseNorm: sampled_weights(RULES[FeatureResponseNorm]),
+    TorchModule: sampled_weights(RULES[TorchModule]),
 }

@@ -27,7 +27,7 @@ LAYERS: Mapping[str, str] = {
         "gaussian_noise": "GaussianNoise",
         "residual": "Residual",
     }.items()
-}
+} | {"torch_module": "bnnbench.methods.networks.torch_module:TorchModule"}
 
 SETTINGS: Mapping[str, str] = {
     "descent": "bnnbench.methods.trajectory.collector:Descent",

@@ -83,6 +83,12 @@ def packages_behind(module: str) -> Mapping[str, str]:
     }
 
 
+def is_installed(module: str) -> bool:
+    """Return whether a module belongs to an installed package, or to Python itself."""
+    file = _file_of(module)
+    return file is None or "site-packages" in file.parts
+
+
 def _is_ours(name: str) -> bool:
     return name.startswith(PROJECT + ".")
 

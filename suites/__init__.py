@@ -47,6 +47,7 @@ SUITES: Mapping[str, Entry] = {
         "CIFAR under corruption and attack: inference in function space and in weight space",
         ("quick", "paper", "cifar100"),
     ),
+    "features": Entry("Frozen features of CIFAR-10: any head by any method", ("quick",)),
     "few_samples": Entry(
         "Draws that a posterior predictive takes, by Monte Carlo and by integrals over a box",
         ("quick",),

@@ -68,6 +68,11 @@ class OwnTable:
         return self.target_column, ""
 
     @property
+    def classes(self) -> int:
+        """The number of classes; 0 of a regression."""
+        return len(self.labels) if self.task == "classification" else 0
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The classes of a classification, in the order of their numbers."""
         return tuple(sorted(map(str, column_of(self._frame(), self.target_column).unique())))

@@ -81,7 +81,8 @@ class CiberOfHmc:
         weights = posterior.network.weights(posterior.states)
         box = sides(weights, self.bounds)
         noise = posterior.noise_precision.reciprocal()
-        samples = Samples(network, problem.likelihood, weights, weights[:, :0], noise, box)
+        buffers = network.initial_buffers(weights)
+        samples = Samples(network, problem.likelihood, weights, buffers, noise, box)
         details = {**posterior.diagnostics, "mean_box_width": float(box.width.mean())}
         return CollapsedPosterior(
             samples, self.collapse, ClassWeights(), self.ratio, diagnostics=details

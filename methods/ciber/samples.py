@@ -104,11 +104,17 @@ def require_layers(problem: Problem, second: bool) -> None:
     """Raise `Unsupported` unless the last layers have the form that collapsing them takes."""
     architecture, classifier = problem.architecture, isinstance(problem.likelihood, Categorical)
     if not architecture or not isinstance(architecture[-1], Linear):
-        raise Unsupported("needed a network that ends in a linear layer, whose weights to collapse")
+        raise Unsupported(
+            "needed a network that ends in a linear layer, whose weights to collapse; got "
+            f"{', '.join(map(str, architecture)) or 'no layers'}"
+        )
     if not classifier and problem.train.targets.shape[1:] != (1,):
         raise Unsupported("needed a regression of one target; got several")
     if second and classifier:
         raise Unsupported("needed a regression, to collapse the layer before the last")
     ends = tuple(type(layer) for layer in architecture[-3:])
     if second and ends != (Linear, ReLU, Linear):
-        raise Unsupported("needed a network that ends in a linear layer, ReLU and a linear layer")
+        raise Unsupported(
+            "needed a network that ends in a linear layer, ReLU and a linear layer; got "
+            f"{', '.join(map(str, architecture[-3:]))}"
+        )

@@ -15,7 +15,7 @@ from bnnbench.methods.networks.architectures import (
     ReLU,
     Tanh,
 )
-from bnnbench.methods.networks.torch_layers import Rule
+from bnnbench.methods.networks.passes import Rule
 
 Covariance = Literal["full", "diagonal"]
 """All covariances between the units of a layer (DVI), or variances alone (dDVI)."""

@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import require_classifier
 from bnnbench.methods.fitting.randomness import normal
-from bnnbench.methods.networks.architectures import Architecture, Conv2d, Residual
+from bnnbench.methods.networks.architectures import Architecture, Conv2d, Residual, TorchModule
 from bnnbench.methods.networks.heteroscedastic import HeteroscedasticNetwork
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.predictive import (
@@ -198,9 +198,13 @@ def draws_at_once(network: TorchNetwork) -> int:
 
 
 def convolves(architecture: Architecture) -> bool:
-    """Return whether the network is convolutional, so that stacking members gains nothing."""
+    """Return whether stacking members gains nothing.
+
+    The network is convolutional, or has a module whose members are computed one by one.
+    """
     return any(
         isinstance(layer, Conv2d)
+        or (isinstance(layer, TorchModule) and not layer.stacked)
         or (isinstance(layer, Residual) and convolves(layer.body + layer.shortcut))
         for layer in architecture
     )

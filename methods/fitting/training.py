@@ -23,7 +23,7 @@ from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.networks.architectures import Architecture, Layer
 from bnnbench.methods.networks.heteroscedastic import HeteroscedasticNetwork, gaussian_losses
 from bnnbench.methods.networks.initialisation import Initialisation
-from bnnbench.methods.networks.torch_layers import Noise, Rule
+from bnnbench.methods.networks.passes import Noise, Rule
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Schedule = Literal["constant", "cosine", "exponential", "steps"]

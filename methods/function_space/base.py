@@ -15,7 +15,7 @@ from torch import Tensor
 from bnnbench.methods.base import Posterior
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.networks.architectures import Architecture, Layer
-from bnnbench.methods.networks.torch_layers import Rule
+from bnnbench.methods.networks.passes import Rule
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.predictive import Predictive
 

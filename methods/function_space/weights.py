@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import Unsupported
-from bnnbench.methods.networks.architectures import Conv2d, Linear
+from bnnbench.methods.networks.architectures import Conv2d, Linear, TorchModule
 from bnnbench.methods.networks.shapes import ParameterSlice
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
@@ -25,8 +25,14 @@ def softplus(rho: Tensor) -> Tensor:
 def hidden_weights(network: TorchNetwork) -> list[ParameterSlice]:
     """Return the positions of the weights, not biases, of all layers but the last.
 
-    Raises `Unsupported` for a network of a single layer.
+    Raises `Unsupported` for a network of a single layer, and for one with a TorchModule.
     """
+    for part in network.parameters:
+        if isinstance(part.layer, TorchModule):
+            raise Unsupported(
+                "needed layers of this project, whose weights are known from biases; got "
+                f"{part.layer}"
+            )
     weights = [
         part
         for part in network.parameters

@@ -25,9 +25,11 @@ from bnnbench.methods.networks.architectures import (
     Dropout,
     GaussianNoise,
     LogisticBernoulli,
+    TorchModule,
 )
+from bnnbench.methods.networks.modules.trials import trial_of
 from bnnbench.methods.networks.priors import scales
-from bnnbench.methods.networks.shapes import walk
+from bnnbench.methods.networks.shapes import Placed, walk
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 STATE_MULTIPLE = 32
@@ -99,11 +101,12 @@ class AnyScaledNetwork:
 
     def __init__(self, problem: Problem) -> None:
         for placed in walk(problem.architecture, problem.input_shape):
-            if isinstance(placed.layer, NO_FUNCTIONS):
+            inside = _inside(placed)
+            if isinstance(placed.layer, NO_FUNCTIONS) or inside:
                 raise Unsupported(
                     "needed a network that is a function of its weights and a single input, so "
-                    f"that data have a likelihood; got {placed.layer} at {placed.path}: leave it "
-                    "out"
+                    f"that data have a likelihood; got {placed.layer} at {placed.path}{inside}: "
+                    "leave it out"
                 )
         self.network = TorchNetwork(problem.architecture, problem.input_shape)
         self.scale = scales(problem.architecture, problem.input_shape).to(problem.train.inputs)
@@ -120,7 +123,8 @@ class AnyScaledNetwork:
         self, states: Float[Tensor, "draws size"], inputs: Float[Tensor, "points *features"]
     ) -> Float[Tensor, "draws points outputs"]:
         """Return the network's outputs for every state."""
-        return outputs(self.network, self.weights(states), inputs, states[:, :0])
+        buffers = self.network.initial_buffers(states)
+        return outputs(self.network, self.weights(states), inputs, buffers)
 
     def members_at_once(self, points: int) -> int:
         """Return the number of members for which a loss is fastest: all."""
@@ -134,6 +138,16 @@ class AnyScaledNetwork:
     ) -> "AutogradLoss":
         """Return the loss of members with these data."""
         return AutogradLoss(self, inputs, targets, isinstance(likelihood, Categorical))
+
+
+def _inside(placed: Placed) -> str:
+    """Return what a module has that is no function of weights and a single input, "" if nothing."""
+    if not isinstance(placed.layer, TorchModule):
+        return ""
+    trial = trial_of(placed.layer, placed.input_shape)
+    if trial.norms:
+        return f" with the batch norm {trial.norms[0]}"
+    return " with dropout or other random numbers" if trial.draws or trial.dropouts else ""
 
 
 class AutogradLoss:

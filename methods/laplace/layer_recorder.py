@@ -5,24 +5,30 @@ layer's output times the layer's input; a dense layer has one position.
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from bnnbench.methods.base import Unsupported
-from bnnbench.methods.networks.architectures import AnalyticNorm, Conv2d, Linear
+from bnnbench.methods.laplace.module_layers import Inner, layers_of
+from bnnbench.methods.networks.architectures import AnalyticNorm, Conv2d, Linear, TorchModule
+from bnnbench.methods.networks.modules.rule import module_rule, template_of
+from bnnbench.methods.networks.passes import Parameters, Pass
 from bnnbench.methods.networks.shapes import walk
-from bnnbench.methods.networks.torch_layers import Parameters, Pass, convolution, linear, pad
+from bnnbench.methods.networks.torch_layers import convolution, linear, pad
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 
 class Block(NamedTuple):
     """The weights of one layer, and their place in a flat vector: kernel, then bias."""
 
+    path: str
+    """Path of the layer, such as "12.body.3"; of one inside of a module, too."""
     layer: Linear | Conv2d
     units: int
     features: int
@@ -88,27 +94,28 @@ class LayerRecorder:
     """A network that records the inputs of its layers: all of them, or the last.
 
     Other weights, those of norms, are not covered. Raises `Unsupported` for a network whose
-    norms are functions of its weights, and if the last layer alone is covered and not dense.
+    norms are functions of its weights, and if the last layer alone is covered and not dense. The
+    layers inside of a module are seen by hooks.
     """
 
     def __init__(self, network: TorchNetwork, last_only: bool = False) -> None:
-        layers = [placed.layer for placed in walk(network.architecture, network.input_shape)]
-        if any(isinstance(layer, AnalyticNorm) for layer in layers):
+        placed = [*walk(network.architecture, network.input_shape)]
+        if any(isinstance(layer, AnalyticNorm) for _, layer, _, _ in placed):
             raise Unsupported(
                 "needed a network without AnalyticNorm, through which outputs depend on all "
                 "weights before it; BatchNorm is covered"
             )
-        if last_only and not isinstance(network.architecture[-1], Linear):
-            raise Unsupported(
-                f"needed a network that ends in a linear layer; got {network.architecture[-1]}"
-            )
-        all_blocks = blocks(network)
-        self.blocks = all_blocks[-1 if last_only else 0 :]
-        self._skipped = len(all_blocks) - len(self.blocks)
-        rules = {Linear: self._linear, Conv2d: self._convolution}
+        self.blocks = [_last(network)] if last_only else blocks(network)
+        self._paths = {
+            kinds: [path for path, layer, _, _ in placed if isinstance(layer, kinds)]
+            for kinds in (Linear | Conv2d, TorchModule)
+        }
+        rules = {Linear: self._linear, Conv2d: self._convolution, TorchModule: self._module}
         self._network = TorchNetwork(network.architecture, network.input_shape, rules)
-        self._seen: list[tuple[Tensor, Tensor]] = []
-        self._passed = 0
+        self._seen: dict[str, tuple[Tensor, Tensor]] = {}
+        """Path of a block → inputs and outputs of its layer."""
+        self._to_come: dict[Any, Iterator[str]] = {}
+        """Kinds of layers → paths of those that the present call has not reached."""
 
     @property
     def size(self) -> int:
@@ -131,7 +138,8 @@ class LayerRecorder:
         inputs: Float[Tensor, "points *features"],
     ) -> Float[Tensor, "points outputs"]:
         """Return the outputs, and record the values that one call of `entries` needs."""
-        self._seen, self._passed = [], 0
+        self._seen = {}
+        self._to_come = {kinds: iter(paths) for kinds, paths in self._paths.items()}
         with torch.enable_grad():
             return self._network(weights, inputs[None], buffers=buffers)[0]
 
@@ -146,7 +154,8 @@ class LayerRecorder:
 
         `differentiable` ones can be followed back to the network's inputs.
         """
-        recorded, self._seen = self._seen, []  # a graph lives no longer than its entries
+        recorded = [self._seen[block.path] for block in self.blocks]
+        self._seen = {}  # a graph lives no longer than its entries
         outputs_of_layers = [after for _, after in recorded]
         columns = [
             torch.autograd.grad(
@@ -159,7 +168,7 @@ class LayerRecorder:
             self.blocks, recorded, zip(*columns, strict=True), strict=True
         ):
             before = before if differentiable else before.detach()
-            stacked = _positions(torch.cat(gradients, 0).transpose(0, 1))
+            stacked = _positions(block.layer, torch.cat(gradients, 0).transpose(0, 1))
             entries.append(Entry(_rows(block.layer, before), stacked))
         return entries
 
@@ -174,28 +183,77 @@ class LayerRecorder:
         return self._remembered(x, convolution(layer, stacks, x, context))
 
     def _remembered(self, before: Tensor, after: Tensor) -> Tensor:
-        self._passed += 1
-        if self._passed > self._skipped:
+        path = next(self._to_come[Linear | Conv2d])
+        if any(block.path == path for block in self.blocks):
             if not after.requires_grad:
                 after.requires_grad_()
-            self._seen.append((before[0], after))
+            self._seen[path] = before[0], after
         return after
+
+    def _module(
+        self, layer: TorchModule, stacks: Sequence[Parameters], x: Tensor, context: Pass
+    ) -> Tensor:
+        place = next(self._to_come[TorchModule])
+        module = template_of(layer, x.device, x.dtype).module
+        hooks = [
+            module.get_submodule(block.path[len(place) + 1 :]).register_forward_hook(
+                partial(self._noted, block.path)
+            )
+            for block in self.blocks
+            if f"{block.path}.".startswith(f"{place}.")
+        ]
+        try:
+            return module_rule(layer, stacks, x, context)
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _noted(self, path: str, _: nn.Module, inputs: tuple[Tensor, ...], after: Tensor) -> Tensor:
+        """Record a layer inside of a module; what follows may change its copy in place."""
+        if not after.requires_grad:
+            after.requires_grad_()
+        self._seen[path] = inputs[0], after[None]
+        return self._seen[path][1][0].clone()
 
 
 def blocks(network: TorchNetwork) -> list[Block]:
-    """Return the dense and convolutional layers of a network, in the order of parameters."""
+    """Return the dense and convolutional layers of a network, in the order of parameters.
+
+    Those inside of a module are among them. Raises `Unsupported` for a module with other weights.
+    """
     starts = {part.owner: part.offset for part in reversed(network.parameters)}
-    return [
-        Block(
-            layer,
-            units=after[0],
-            features=before[0] * getattr(layer, "kernel", 1) ** 2 + layer.bias,
-            start=starts[path],
-            positions=math.prod(after[1:]),
-        )
-        for path, layer, before, after in walk(network.architecture, network.input_shape)
-        if isinstance(layer, Linear | Conv2d)
-    ]
+    found = []
+    for path, layer, before, after in walk(network.architecture, network.input_shape):
+        if isinstance(layer, Linear | Conv2d):
+            features = before[0] * getattr(layer, "kernel", 1) ** 2 + layer.bias
+            found.append(Block(path, layer, after[0], features, starts[path], math.prod(after[1:])))
+        elif isinstance(layer, TorchModule):
+            for inner in layers_of(layer, before):
+                place = _inside(path, inner)
+                found.append(
+                    Block(place, *inner[1:4], start=starts[place], positions=inner.positions)
+                )
+    return found
+
+
+def _inside(path: str, inner: Inner) -> str:
+    return f"{path}.{inner.path}".rstrip(".")
+
+
+def _last(network: TorchNetwork) -> Block:
+    """Return the last layer; raises `Unsupported` if it is not dense."""
+    *_, (path, layer, before, _) = walk(network.architecture, network.input_shape)
+    if isinstance(network.architecture[-1], Linear):
+        return blocks(network)[-1]
+    if isinstance(network.architecture[-1], TorchModule):
+        assert isinstance(layer, TorchModule)
+        ends = {_inside(path, inner) for inner in layers_of(layer, before) if inner.last}
+        for block in blocks(network):
+            if block.path in ends and isinstance(block.layer, Linear):
+                return block
+    raise Unsupported(
+        f"needed a network that ends in a linear layer; got {network.architecture[-1]}"
+    )
 
 
 def _rows(
@@ -205,11 +263,13 @@ def _rows(
     if isinstance(layer, Conv2d):
         rows = functional.unfold(pad(x, layer), layer.kernel, stride=layer.stride).mT
     else:
-        rows = x[:, None]
+        rows = x[:, None] if x.dim() == 2 else x.flatten(1, -2)
     return functional.pad(rows, (0, 1), value=1.0) if layer.bias else rows
 
 
 def _positions(
-    gradients: Float[Tensor, "points directions units *sides"],
+    layer: Linear | Conv2d, gradients: Float[Tensor, "points directions *units_and_sides"]
 ) -> Float[Tensor, "points directions positions units"]:
-    return gradients[..., None, :] if gradients.dim() == 3 else gradients.flatten(3).mT
+    if isinstance(layer, Conv2d):
+        return gradients.flatten(3).mT
+    return gradients[..., None, :] if gradients.dim() == 3 else gradients.flatten(2, -2)

@@ -94,7 +94,7 @@ class Network:
                 return self._weighted(Dense(layer, *shape), observed)
             case architectures.Conv2d():
                 return self._convolution(Convolution(layer, shape), observed)
-        if observed:
+        if observed and not isinstance(layer, architectures.TorchModule):
             raise Unsupported(f"needed a layer of weights before {layer}: inputs are observed")
         match layer:
             case architectures.LeakyReLU(slope) if 0 < slope <= 1:

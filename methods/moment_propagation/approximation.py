@@ -29,7 +29,7 @@ from bnnbench.methods.networks.architectures import (
     Layer,
     LogisticBernoulli,
 )
-from bnnbench.methods.networks.torch_layers import Rule
+from bnnbench.methods.networks.passes import Rule
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.methods.tuning.space import Log, Space
 

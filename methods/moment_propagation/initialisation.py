@@ -17,14 +17,8 @@ from bnnbench.methods.fitting.minibatches import Minibatches
 from bnnbench.methods.moments.rules import Formulas
 from bnnbench.methods.moments.single_pixel import Pixel, single_pixel_rules
 from bnnbench.methods.networks.architectures import Conv2d, Layer, Linear
-from bnnbench.methods.networks.torch_layers import (
-    RULES,
-    Parameters,
-    Pass,
-    Rule,
-    channel_moments,
-    realigned,
-)
+from bnnbench.methods.networks.passes import Parameters, Pass, Rule
+from bnnbench.methods.networks.torch_layers import RULES, channel_moments, realigned
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 Rescaling = Literal["none", "bn", "ap2"]

@@ -22,8 +22,9 @@ from bnnbench.methods.networks.architectures import (
     MaxPool2d,
     Residual,
 )
+from bnnbench.methods.networks.passes import Rule
 from bnnbench.methods.networks.shapes import Shape
-from bnnbench.methods.networks.torch_layers import RULES, Rule
+from bnnbench.methods.networks.torch_layers import RULES
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 WEIGHTED = (Conv2d, Linear)

@@ -28,11 +28,9 @@ from bnnbench.methods.moments.units.quadrature import swish, tanh
 from bnnbench.methods.moments.units.rectified import Variance, leaky_relu, relu
 from bnnbench.methods.moments.units.softmax import Softmax
 from bnnbench.methods.networks import architectures as vocabulary
+from bnnbench.methods.networks.passes import Parameters, Pass, Rule
 from bnnbench.methods.networks.torch_layers import (
     RULES,
-    Parameters,
-    Pass,
-    Rule,
     channel_map,
     channel_moments,
     one_by_one,
@@ -79,6 +77,7 @@ def moment_rules(formulas: Formulas = Formulas()) -> dict[type[vocabulary.Layer]
         vocabulary.BatchNorm: batch_norm,
         vocabulary.AnalyticNorm: analytic_norm,
         vocabulary.FeatureResponseNorm: refusal("BatchNorm or AnalyticNorm"),
+        vocabulary.TorchModule: refusal("Linear and Conv2d in place of a module"),
     }
 
 

@@ -30,7 +30,8 @@ from bnnbench.methods.moments.rules import (
 )
 from bnnbench.methods.moments.units.maximum import max_pool
 from bnnbench.methods.networks import architectures as vocabulary
-from bnnbench.methods.networks.torch_layers import Parameters, Pass, Rule, affine, channel_moments
+from bnnbench.methods.networks.passes import Parameters, Pass, Rule
+from bnnbench.methods.networks.torch_layers import affine, channel_moments
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 An architecture is a tuple of layers in the order of data flow. Layers state output widths
 only; input widths follow from the shape of the data, `(features,)` or
 `(channels, height, width)`. Readers are apart: `architecture_shapes.py` counts, `torch_network.py`
-makes a function of weights, others make a factor graph or propagate moments.
+makes a function of weights, others make a factor graph or propagate moments. A layer may also be a
+network of one's own, an `nn.Module` (`TorchModule`).
 """
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
+
+from bnnbench.methods.networks.torch_module import TorchModule
 
 SMALLEST, LARGEST = math.ulp(0.0), sys.float_info.max
 
@@ -224,6 +227,7 @@ Layer = (
     | FeatureResponseNorm
     | AnalyticNorm
     | Residual
+    | TorchModule
 )
 Architecture = tuple[Layer, ...]
 
@@ -244,10 +248,19 @@ def from_json(description: Sequence[Mapping[str, Any]]) -> Architecture:
     return tuple(_layer(entry) for entry in description)
 
 
+def modules_in(architecture: Architecture) -> Iterator[TorchModule]:
+    """Yield the modules of an architecture, those in branches too."""
+    for layer in architecture:
+        if isinstance(layer, TorchModule):
+            yield layer
+        elif isinstance(layer, Residual):
+            yield from modules_in(layer.body + layer.shortcut)
+
+
 def _plain(value: object) -> object:
-    if isinstance(value, tuple) and value and not _is_integer(value[0]):
+    if isinstance(value, tuple) and value and type(value[0]) in VOCABULARY.values():
         return to_json(value)
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _layer(entry: Mapping[str, Any]) -> Layer:
@@ -258,8 +271,7 @@ def _layer(entry: Mapping[str, Any]) -> Layer:
     for branch in ("body", "shortcut"):
         if branch in settings:
             settings[branch] = from_json(settings[branch])
-    if isinstance(settings.get("padding"), list):
-        settings["padding"] = tuple(settings["padding"])
+    settings = {name: _tuples(value) for name, value in settings.items()}
     field_names = {field.name for field in fields(VOCABULARY[name])}
     if unknown := settings.keys() - field_names:
         raise ValueError(f"{name} has no field {', '.join(sorted(unknown))}")
@@ -267,6 +279,10 @@ def _layer(entry: Mapping[str, Any]) -> Layer:
         return VOCABULARY[name](**settings)
     except TypeError as error:
         raise ValueError(f"cannot make {name} of {settings}: {error}") from error
+
+
+def _tuples(value: object) -> object:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _is_integer(value: object) -> bool:

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.networks.architectures import Architecture, Layer, Linear, ReLU
+from bnnbench.methods.networks.passes import Rule
 from bnnbench.methods.networks.shapes import ParameterSlice, Shape
-from bnnbench.methods.networks.torch_layers import Rule
 from bnnbench.methods.networks.torch_network import TorchNetwork
 
 

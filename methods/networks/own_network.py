@@ -62,6 +62,11 @@ def own_network(posterior: object) -> Mapping[str, object] | None:
             "needed a torch module, a NetworkDescription or None as own_network of "
             f"{type(posterior).__name__}; got {type(network).__name__}"
         )
+    return as_data(network)
+
+
+def as_data(network: NetworkDescription) -> Mapping[str, object]:
+    """Return class, parameter count and digest of the structure."""
     return {
         "class": network.name,
         "parameters": network.parameters,

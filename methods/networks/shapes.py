@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
@@ -19,6 +19,10 @@ from bnnbench.methods.networks.architectures import (
     MaxPool2d,
     Residual,
 )
+from bnnbench.methods.networks.torch_module import TorchModule
+
+if TYPE_CHECKING:
+    from bnnbench.methods.networks.modules.building import Parts
 
 Shape = tuple[int, ...]
 
@@ -42,11 +46,23 @@ class ParameterSlice(NamedTuple):
     offset: int
     fan_in: int
     """The inputs of one unit: channels kernel² of a convolution, 1 of a norm."""
+    module: str = ""
+    """The path of the TorchModule that it is a part of, "" of any other layer."""
 
     @property
     def owner(self) -> str:
-        """The path of the layer, such as "12.body.3"."""
+        """The path of the layer, such as "12.body.3"; inside of a TorchModule, of its layer."""
         return self.path.rpartition(".")[0]
+
+    @property
+    def step(self) -> str:
+        """The path of the layer of the architecture."""
+        return self.module or self.owner
+
+    @property
+    def name_in_step(self) -> str:
+        """The name within the layer of the architecture."""
+        return self.path[len(self.step) + 1 :]
 
     @property
     def name(self) -> str:
@@ -105,12 +121,19 @@ def parameter_shapes(layer: Layer, input_shape: Shape) -> dict[str, Shape]:
             return {"weight": (width,), "bias": (width,)}
         case FeatureResponseNorm():
             return {"weight": (width,), "bias": (width,), "threshold": (width,)}
+        case TorchModule():
+            return dict(_parts(layer).trained)
         case _:
             return {}
 
 
 def running_shapes(layer: Layer, input_shape: Shape) -> dict[str, Shape]:
-    """Return the layer's running statistics by name; they are not trained."""
+    """Return the layer's running statistics by name; they are not trained.
+
+    Those of a TorchModule are all its buffers that are not frozen.
+    """
+    if isinstance(layer, TorchModule):
+        return dict(_parts(layer).moving)
     if not isinstance(layer, BatchNorm):
         return {}
     return {"running_mean": input_shape[:1], "running_variance": input_shape[:1]}
@@ -167,11 +190,19 @@ def _slices(
     offset = 0
     for path, layer, shape_before, _ in walk(architecture, input_shape):
         weight = parameter_shapes(layer, shape_before).get("weight", ())
+        inputs = math.prod(weight[1:])
+        module = path if isinstance(layer, TorchModule) else ""
         for name, shape in shapes(layer, shape_before).items():
-            part = ParameterSlice(f"{path}.{name}", layer, shape, offset, math.prod(weight[1:]))
-            slices.append(part)
-            offset = part.stop
+            fan_in = _parts(layer).fan_in.get(name, 1) if isinstance(layer, TorchModule) else inputs
+            slices.append(ParameterSlice(f"{path}.{name}", layer, shape, offset, fan_in, module))
+            offset = slices[-1].stop
     return tuple(slices)
+
+
+def _parts(layer: TorchModule) -> "Parts":
+    from bnnbench.methods.networks.modules.building import parts  # needs torch
+
+    return parts(layer)
 
 
 def _check_shape(shape: Shape) -> None:
@@ -196,6 +227,8 @@ def _output_shape(path: str, layer: Layer, shape: Shape) -> Shape:
             return shape[:1]
         case Flatten():
             return (math.prod(shape),)
+        case TorchModule():
+            return layer.output_shape
         case Residual(body, shortcut):
             ends = (
                 _end(body, shape, f"{path}.body."),
@@ -218,6 +251,8 @@ def _missing(layer: Layer, shape: Shape) -> str | None:
     """Return what the layer needs of a shape that does not fit, or None."""
     if isinstance(layer, Linear) and len(shape) == 3:
         return "a vector: put Flatten or GlobalAvgPool2d before it"
+    if isinstance(layer, TorchModule) and layer.inputs not in ((), shape):
+        return f"inputs of shape {layer.inputs}"
     if isinstance(layer, IMAGE_LAYERS) and len(shape) != 3:
         return "an image (channels, height, width)"
     smallest = min(shape[1:], default=0)

@@ -9,16 +9,26 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from bnnbench.methods.fitting.randomness import Streams
-from bnnbench.methods.networks.architectures import AnalyticNorm, Architecture, Layer, Residual
+from bnnbench.methods.networks.architectures import (
+    AnalyticNorm,
+    Architecture,
+    Layer,
+    Residual,
+    TorchModule,
+)
 from bnnbench.methods.networks.initialisation import Initialisation, fill
+from bnnbench.methods.networks.modules.building import initial_buffers, initial_values
+from bnnbench.methods.networks.modules.trials import trial_of
+from bnnbench.methods.networks.passes import Noise, Pass, Rule
 from bnnbench.methods.networks.shapes import (
     ParameterSlice,
     Shape,
     output_shape,
     parameter_slices,
     running_slices,
+    walk,
 )
-from bnnbench.methods.networks.torch_layers import RULES, Noise, Pass, Rule, channel_moments
+from bnnbench.methods.networks.torch_layers import RULES, channel_moments
 
 _Slices = tuple[tuple[str, int], ...]
 """A layer's slices: the name of each, and its number in flat vectors."""
@@ -79,6 +89,9 @@ class TorchNetwork:
         self.architecture = architecture
         self.input_shape = input_shape
         self.output_shape = output_shape(architecture, input_shape)
+        for placed in walk(architecture, input_shape):
+            if isinstance(placed.layer, TorchModule):
+                trial_of(placed.layer, placed.input_shape)
         self.parameters = parameter_slices(architecture, input_shape)
         self.buffers = running_slices(architecture, input_shape)
         self.parameter_count = sum(part.size for part in self.parameters)
@@ -138,11 +151,21 @@ class TorchNetwork:
         rule: Initialisation = "torch",
         dtype: torch.dtype = torch.float32,
     ) -> Float[Tensor, "members parameters"]:
-        """Return one weight vector per generator, drawn from it alone, where it lives."""
+        """Return one weight vector per generator, drawn from it alone, where it lives.
+
+        A TorchModule draws its own as its constructor says, whatever the rule.
+        """
         weights = torch.empty(len(rngs), self.parameter_count, dtype=dtype, device=rngs[0].device)
         for row, rng in zip(weights, rngs, strict=True):
+            own: dict[str, Mapping[str, Tensor]] = {}
             for part in self.parameters:
-                fill(row[part.offset : part.stop], part, rule, rng)
+                values = row[part.offset : part.stop]
+                if not isinstance(part.layer, TorchModule):
+                    fill(values, part, rule, rng)
+                    continue
+                if part.module not in own:
+                    own[part.module] = initial_values(part.layer, rng)
+                values.copy_(own[part.module][part.name_in_step].flatten())
         return weights
 
     def initial_buffers(
@@ -152,11 +175,15 @@ class TorchNetwork:
     ) -> Float[Tensor, "members buffers"]:
         """Return the statistics of no data, mean 0 and variance 1, beside these weights.
 
-        Those of the network's inputs are taken from `inputs`, one set per member, if given.
+        Those of the network's inputs are taken from `inputs`, one set per member, if given; those
+        of a TorchModule are as its constructor or its file says.
         """
         buffers = weights.new_zeros(len(weights), self.buffer_count)
         for part in self.buffers:
-            if part.name.endswith("variance"):
+            if isinstance(part.layer, TorchModule):
+                start = initial_buffers(part.layer)[part.name_in_step]
+                buffers[:, part.offset : part.stop] = start.flatten().to(buffers)
+            elif part.name.endswith("variance"):
                 buffers[:, part.offset : part.stop] = 1
         for row, points in zip(buffers, inputs if self._inputs else (), strict=False):
             row[self.buffers[self._inputs[0]].offset :] = torch.cat(channel_moments(points))
@@ -230,8 +257,10 @@ def _pixel_rules() -> Mapping[type[Layer], Rule]:
 
 def _numbers(slices: Sequence[ParameterSlice]) -> dict[str, _Slices]:
     """Return every layer's own slices, by its path."""
-    groups = groupby(enumerate(slices), key=lambda pair: pair[1].owner)
-    return {owner: tuple((part.name, number) for number, part in own) for owner, own in groups}
+    groups = groupby(enumerate(slices), key=lambda pair: pair[1].step)
+    return {
+        step: tuple((part.name_in_step, number) for number, part in own) for step, own in groups
+    }
 
 
 def _views(
@@ -240,7 +269,7 @@ def _views(
     """Return each parameter with its shape after the axis of members."""
     parts = flat.split([part.size for part in slices], 1)
     return [
-        piece.view(len(flat), *part.shape) if len(part.shape) > 1 else piece
+        piece.view(len(flat), *part.shape) if len(part.shape) != 1 else piece
         for piece, part in zip(parts, slices, strict=True)
     ]
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
+from bnnbench.methods.networks.architectures import TorchModule
 from bnnbench.methods.trajectory.averages import averaged, posterior_of
 from bnnbench.methods.trajectory.collector import Descent
 from bnnbench.methods.trajectory.likelihood import row_losses
@@ -100,7 +101,10 @@ def losses(
 
     Networks with batch norm take the statistics of these rows.
     """
-    running = posterior.network.buffer_count > 0
+    running = any(
+        part.name.startswith("running") or not isinstance(part.layer, TorchModule)
+        for part in posterior.network.buffers
+    )
     outputs = posterior.network(
         weights,
         rows.inputs[None],

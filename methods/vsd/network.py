@@ -11,8 +11,9 @@ from torch import Tensor
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.networks.architectures import Architecture, Layer, Linear, Residual
+from bnnbench.methods.networks.passes import Parameters, Pass, Rule
 from bnnbench.methods.networks.shapes import ParameterSlice, Shape
-from bnnbench.methods.networks.torch_layers import RULES, Parameters, Pass, Rule
+from bnnbench.methods.networks.torch_layers import RULES
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.vsd.noise import RotatedNoise, noises_of
 
@@ -78,7 +79,10 @@ def dense_weights(network: TorchNetwork) -> list[ParameterSlice]:
     parts = network.parameters
     dense = [p for p in parts if isinstance(p.layer, Linear) and p.name == "weight"]
     if not dense:
-        raise Unsupported("needed a network with a dense layer for VSD; got none")
+        raise Unsupported(
+            "needed a network with a dense layer for VSD; got "
+            f"{', '.join(map(str, network.architecture))}"
+        )
     return dense
 
 

@@ -19,6 +19,9 @@ from bnnbench.suites.engine.declare import names
 from bnnbench.suites.engine.declare.description import canonical_json
 from bnnbench.suites.engine.store.record import Record
 
+ALIKE = ("architecture", "probes", "modules")
+"""Parts of a run, beside its source, that the runs of a benchmark have in common."""
+
 FIRST = ("paper", "quick")
 """The profiles that a page begins with."""
 
@@ -152,7 +155,7 @@ def benchmarks(records: Iterable[Record]) -> list[Benchmark]:
     for (profile, dataset, origin), protocols in groups.items():
         ordered = sorted(protocols)
         first = [protocols[p][0].run for p in ordered]
-        parts = [{k: run.get(k) for k in ("source", "architecture", "probes")} for run in first]
+        parts = [{k: run.get(k) for k in ("source", *ALIKE)} for run in first]
         settings = differing(parts) if len(parts) > 1 else [""]
         for protocol, setting in zip(ordered, settings, strict=True):
             runs = _by_method(protocols[protocol])
@@ -195,7 +198,7 @@ def _protocol(record: Record, others: Mapping[str, Sequence[Record]]) -> str:
         alike = [p for p, records in others.items() if records[0].run.get("source") == source]
         if len(alike) == 1:
             return alike[0]
-    return canonical_json([source, *(record.run.get(k) for k in ("architecture", "probes"))])
+    return canonical_json([source, *(record.run.get(k) for k in ALIKE)])
 
 
 def _by_method(records: Iterable[Record]) -> dict[str, tuple[Record, ...]]:

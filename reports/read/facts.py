@@ -8,6 +8,7 @@ from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network
 from bnnbench.reports.read.health import findings
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import call, flatten
+from bnnbench.suites.engine.declare import names
 from bnnbench.suites.engine.store.record import Record
 
 LONG = 24
@@ -171,6 +172,9 @@ def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
             layers = runs[0].run.get("architecture")
             listed = layers if isinstance(layers, list) else [layers]
             texts = tuple(call(layer) for layer in listed)
+            modules = runs[0].run.get("modules", ())
+            assert isinstance(modules, (list, tuple))
+            texts += tuple(map(_module, modules))
             name = benchmark.title
             if has_own_network(runs[0]):
                 arm = benchmark.arms.get(method)
@@ -179,6 +183,15 @@ def networks(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
                 texts = (network_description(runs[0]),)
             users.setdefault(texts, {})[name] = None
     return {", ".join(names): list(layers) for layers, names in users.items()}
+
+
+def _module(module: Mapping[str, object]) -> str:
+    """Return a network of one's own in a few words."""
+    structure = str(module.get("structure_sha256"))[:12]
+    return (
+        f"{names.class_name(str(module.get('class')))}: {module.get('parameters')} parameters, "
+        f"{module.get('frozen')} of them frozen, structure {structure}"
+    )
 
 
 def _class(record: Record) -> str:

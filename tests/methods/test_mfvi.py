@@ -6,7 +6,7 @@ from torch.distributions import Normal, kl_divergence
 
 from bnnbench.methods.mfvi import SAMPLING_RULES, Mfvi, kl_to_prior
 from bnnbench.methods.networks.architectures import BatchNorm, Conv2d, Linear
-from bnnbench.methods.networks.torch_layers import Pass
+from bnnbench.methods.networks.passes import Pass
 from tests.methods.problems import exact_posterior, regression, stream, streams
 
 

@@ -23,15 +23,8 @@ from bnnbench.methods.moments.covariances.low_rank import Joint, LowRankMoments
 from bnnbench.methods.moments.covariances.pooling import max_pool
 from bnnbench.methods.moments.rules import Formulas, moment_rules, second_moment
 from bnnbench.methods.networks import architectures as vocabulary
-from bnnbench.methods.networks.torch_layers import (
-    RULES,
-    Parameters,
-    Pass,
-    Rule,
-    channel_map,
-    one_by_one,
-    per_channel,
-)
+from bnnbench.methods.networks.passes import Parameters, Pass, Rule
+from bnnbench.methods.networks.torch_layers import RULES, channel_map, one_by_one, per_channel
 
 Expand = Callable[[Any, Sequence[Parameters], Moments], Expansion]
 """layer, its parameters out of each stack of weights, input -> how covariances pass."""

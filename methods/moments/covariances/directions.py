@@ -10,7 +10,8 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from bnnbench.methods.fitting.memo import content
-from bnnbench.methods.networks.torch_layers import RULES, Pass
+from bnnbench.methods.networks.passes import Pass
+from bnnbench.methods.networks.torch_layers import RULES
 
 SPARE, ROUNDS = 8, 4
 """Directions beyond those asked for, and blocks of the Krylov space."""

@@ -33,6 +33,7 @@ class Options:
     profile: str
     methods: tuple[str, ...] | None
     settings: Path | None
+    network: str | None
     datasets: tuple[str, ...] | None
     seeds: int | None
     folds: int | None
@@ -121,6 +122,12 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         metavar="FILE",
         help="TOML file with a table of settings for each method, beside those of --methods: "
         "[ivon] and below it learning_rate = 0.3",
+    )
+    add(
+        "--network",
+        metavar="FILE.py:NAME",
+        help="network of your own in place of the suite's: a function or class that returns a "
+        "torch.nn.Module; its parameters named inputs and outputs are filled in",
     )
     add(
         "--datasets",

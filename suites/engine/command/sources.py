@@ -12,6 +12,7 @@ from bnnbench.datasets.origins import Origin, Part
 from bnnbench.datasets.resolve import Policy, resolve
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.suites.engine.command.arguments import Options
+from bnnbench.suites.engine.command.networks import with_network
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
@@ -67,7 +68,7 @@ def resolved(suite: Suite, options: Options) -> Suite:
             first = declared.setdefault((case_here.source, case_here.network), case.source)
             if first == case.source:
                 cases.setdefault(case_here.name, case_here)
-    return replace(
+    usable = replace(
         suite,
         cases=tuple(cases.values()),
         evaluations=tuple(evaluations.values()),
@@ -83,6 +84,7 @@ def resolved(suite: Suite, options: Options) -> Suite:
             if name not in lacking
         },
     )
+    return with_network(usable, options.network) if options.network else usable
 
 
 def to_be_fetched(source: DataSource, policy: Policy) -> bool:

@@ -1,8 +1,13 @@
-"""Methods that are not of this project."""
+"""Methods and networks that are not of this project."""
 
 from collections.abc import Mapping
 
+from bnnbench.methods.networks.architectures import modules_in
 from bnnbench.suites.engine.declare.description import describe
+from bnnbench.suites.engine.declare.grid import Run
+
+OURS = ("__main__", "bnnbench", "torch")
+"""Packages whose modules, as networks, count as ours."""
 
 
 def is_foreign(method: object) -> bool:
@@ -11,6 +16,12 @@ def is_foreign(method: object) -> bool:
     A class of the file that was started counts as ours: processes cannot import it safely.
     """
     return any(name.partition(":")[0] != "__main__" for name in _strangers(describe(method)))
+
+
+def has_foreign_code(run: Run) -> bool:
+    """Return whether a run's method, or a module of its network, comes from elsewhere."""
+    places = (layer.source_module.partition(".")[0] for layer in modules_in(run.architecture))
+    return is_foreign(run.method) or any(place not in OURS for place in places)
 
 
 def _strangers(description: object) -> list[str]:

@@ -9,7 +9,7 @@ from bnnbench.datasets.base import DataSource, PoolSource
 from bnnbench.datasets.conditions.acquired import Acquired
 from bnnbench.datasets.conditions.base import Condition
 from bnnbench.methods.base import BatchedMethod, Method
-from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.architectures import Architecture, modules_in
 from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.suites.engine.declare.acquisition import Acquisition
 from bnnbench.suites.engine.declare.attacks import Attack
@@ -70,6 +70,15 @@ class Run:
         return self.case.network
 
     @property
+    def modules(self) -> tuple[Mapping[str, object], ...]:
+        """Class, size, structure and source code of networks of one's own; empty without any."""
+        if not any(True for _ in modules_in(self.architecture)):
+            return ()
+        from bnnbench.methods.networks.modules.facts import identities  # needs torch
+
+        return identities(self.architecture)
+
+    @property
     def prior(self) -> FixedPrecision | None:
         """The case's prior, None where methods choose their own."""
         return self.case.prior
@@ -84,7 +93,7 @@ class Run:
     def description(self) -> Mapping[str, object]:
         """The run as plain data; labels, names and titles are for people and left out."""
         names = ("suite", "profile", "source", "method", "architecture", "fold", "seed")
-        rare = ("acquisition", "own_architecture", "probes", "prior")
+        rare = ("acquisition", "own_architecture", "probes", "prior", "modules")
         rare = [name for name in rare if getattr(self, name)]
         return {name: describe(getattr(self, name)) for name in (*names, *rare)}
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
-from bnnbench.suites.engine.declare.foreign import is_foreign
+from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher, prepare_process
 from bnnbench.suites.engine.executors.turns import Ending, Turn, Turns
@@ -48,7 +48,7 @@ class Serial:
     def _ending(self, turn: Turn, worker: Worker, watcher: Watcher) -> Ending:
         """Carry out a task, where it belongs, and return how it ended."""
         listener = functools.partial(watcher.progressed, turn.task)
-        apart = self.settings.isolate and is_foreign(turn.task.runs[0].method)
+        apart = self.settings.isolate and has_foreign_code(turn.task.runs[0])
         if not (apart or canary.has_process_changed()):
             return "done", execute(turn.task, listener)
         for event, content in worker.messages(turn.task):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 from typing import Any
 
-from bnnbench.suites.engine.declare.foreign import is_foreign
+from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.executors import Limits, family
 from bnnbench.suites.engine.executors.base import Lost
 from bnnbench.suites.engine.executors.channel import Channel
@@ -53,7 +53,7 @@ class Worker:
 
     def assign(self, task: Task) -> None:
         """Send the task; a dead process is noticed when its answer is awaited."""
-        if self._isolate and is_foreign(task.runs[0].method):
+        if self._isolate and has_foreign_code(task.runs[0]):
             if self._keeper and not self._keeper.lives:
                 self._keeper.dismiss()
                 self._keeper = None

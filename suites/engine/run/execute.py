@@ -12,7 +12,7 @@ import torch
 from bnnbench.datasets.facts import of_source
 from bnnbench.methods.fitting.progress import Listener, listening, part_of
 from bnnbench.suites.engine.declare.description import describe
-from bnnbench.suites.engine.declare.foreign import is_foreign
+from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
 from bnnbench.suites.engine.run import canary, surroundings
 from bnnbench.suites.engine.run.apart import Keeper
@@ -21,7 +21,7 @@ from bnnbench.suites.engine.run.evaluation import evaluate, probe
 from bnnbench.suites.engine.run.fingerprint import fingerprint_of_data
 from bnnbench.suites.engine.run.fitting import fit, grow
 from bnnbench.suites.engine.run.packing import pack
-from bnnbench.suites.engine.run.provenance import Code, provenance
+from bnnbench.suites.engine.run.provenance import Code, of_modules, provenance
 from bnnbench.suites.engine.run.trials import score_trials
 from bnnbench.suites.engine.store.record import Cost, Record, to_json
 
@@ -74,7 +74,7 @@ def execute(
     After a method that is not of this project a known fit is repeated: where it differs, the runs
     have failed, and no other task should follow in this process.
     """
-    watched = is_foreign(task.runs[0].method)
+    watched = has_foreign_code(task.runs[0])
     if watched:
         canary.expected()
     with surroundings.restored(seed=int(task.runs[0].key, 16) % 2**63) as changed:
@@ -159,7 +159,11 @@ def _record(attempt: Attempt, task: Task, device: torch.device) -> Record:
         diagnostics=attempt.diagnostics,
         cost=cost,
         facts={**data.facts, **of_source(attempt.run.source)},
-        provenance={**provenance(device, attempt.run.method, task.code), **attempt.interruptions},
+        provenance={
+            **provenance(device, attempt.run.method, task.code),
+            **(of_modules(attempt.run, data.train) if completed else {}),
+            **attempt.interruptions,
+        },
         target=dataclasses.asdict(data.target) if data.target else None,
         acquired=attempt.acquired,
         not_scored=attempt.not_scored,

@@ -16,7 +16,9 @@ from typing import cast
 import torch
 
 import bnnbench
+from bnnbench.datasets.base import Split
 from bnnbench.methods.source_code import digest_of, packages_behind, sources_behind
+from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.store.clock import now
 
 ROOT = Path(bnnbench.__file__).resolve().parent.parent
@@ -52,6 +54,19 @@ def provenance(device: torch.device, method: object, code: Code) -> Mapping[str,
         "packages": dict(sorted(packages.items())),
         "torch_threads": torch.get_num_threads(),
         "finished": now(),
+    }
+
+
+def of_modules(run: Run, train: Split) -> Mapping[str, object]:
+    """Return versions and manner of computation of networks of one's own; empty without any."""
+    if not run.modules:
+        return {}
+    from bnnbench.methods.networks.modules.facts import computing, packages
+
+    shape = tuple(train.inputs.shape[1:])
+    return {
+        "module_packages": packages(run.architecture),
+        "module_members": computing(run.architecture, shape),
     }
 
 

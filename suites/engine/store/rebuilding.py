@@ -5,6 +5,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bnnbench.methods.networks.torch_module import TorchModule
 from bnnbench.metrics import METRICS
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
@@ -34,6 +35,7 @@ def rebuilt_run(record: Record, packages: Sequence[str] = ()) -> Run:
         parts = {name: rebuilt(part, packages) for name, part in description.items()}
         source, network = parts.pop("source"), parts.pop("architecture")
         prior = parts.pop("prior", None)
+        parts.pop("modules", None)  # follows from the network; the key says whether it is the same
         case = Case(source, network, record.dataset, record.title, prior)
         run = Run(label=record.method, case=case, arm=record.arm, **parts)
     except (KeyError, TypeError) as error:
@@ -66,6 +68,8 @@ def rebuilt(described: Any, packages: Sequence[str] = ()) -> Any:
     """
     if isinstance(described, Mapping) and "type" in described:
         dataclass_type = _kind(str(described["type"]), packages)
+        if dataclass_type is TorchModule:
+            _require_allowed(str(described.get("factory")), packages)
         fields = {f.name: f for f in dataclasses.fields(dataclass_type)}
         if strangers := described.keys() - fields.keys() - {"type"}:
             raise NotRepeatable(
@@ -91,12 +95,8 @@ def rebuilt(described: Any, packages: Sequence[str] = ()) -> Any:
 
 def _kind(name: str, packages: Sequence[str]) -> Any:
     """Return a class of this project, or one of a package that may be imported."""
-    package = name.partition(":")[0].partition(".")[0]
-    if path_of(name) == name and package not in packages:
-        raise NotRepeatable(
-            f"the record names {name}, which is not a class of this project; if you trust it, "
-            f"add --allow {package}"
-        )
+    if path_of(name) == name:
+        _require_allowed(name, packages)
     try:
         result = kind_of(name)
     except ImportError as error:
@@ -104,6 +104,16 @@ def _kind(name: str, packages: Sequence[str]) -> Any:
     if not dataclasses.is_dataclass(result):
         raise NotRepeatable(f"{name} is not a dataclass")
     return result
+
+
+def _require_allowed(name: str, packages: Sequence[str]) -> None:
+    """Raise `NotRepeatable` for code of a package that may not be imported."""
+    package = name.partition(":")[0].partition(".")[0]
+    if package not in packages:
+        raise NotRepeatable(
+            f"the record names {name}, which is not a class of this project; if you trust it, "
+            f"add --allow {package}"
+        )
 
 
 def _number(value: object, hint: object) -> object:

@@ -34,8 +34,8 @@ from bnnbench.methods.networks.shapes import (
 IMAGE = (3, 8, 8)
 
 
-def test_the_vocabulary_has_eighteen_words():
-    assert len(VOCABULARY) == 18
+def test_the_vocabulary_has_nineteen_words():
+    assert len(VOCABULARY) == 19
 
 
 @pytest.mark.parametrize("network", [cnn_000(), lenet_000(symmetric=True), resnet20_frn(), ()])

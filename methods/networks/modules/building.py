@@ -1,0 +1,180 @@
+"""Modules as their factories make them, and which of their tensors are trained."""
+
+import difflib
+import importlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm as AnyBatchNorm
+
+from bnnbench.methods.networks.own_network import NetworkDescription, described
+from bnnbench.methods.networks.torch_module import TorchModule
+
+KEPT = 16
+"""Number of modules whose facts are kept in memory."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The tensors of a module by name, each with its shape."""
+
+    trained: Mapping[str, tuple[int, ...]]
+    """Parameters that are not frozen, in the module's order."""
+    moving: Mapping[str, tuple[int, ...]]
+    """Buffers that are not frozen, such as the running statistics of batch norms."""
+    fan_in: Mapping[str, int]
+    """Name of a trained parameter → number of inputs of a unit of its layer."""
+    aliases: Mapping[str, str]
+    """Further name of a tensor that several layers share → its first name."""
+    still: frozenset[str]
+    """Names of the modules that are always in evaluation mode: those that are frozen as a whole,
+    and batch norms whose statistics are."""
+    frozen: int
+    """Number of numbers in frozen parameters."""
+    description: NetworkDescription
+
+
+def built(layer: TorchModule, seed: int) -> nn.Module:
+    """Return the module as its factory makes it under this seed, with the values of its file.
+
+    The global generator is left as it was. Raises ValueError where the factory or the file does not
+    give what the layer says.
+    """
+    factory = _factory(layer)
+    generator = torch.default_generator
+    before = generator.get_state()
+    generator.manual_seed(seed)
+    try:
+        module = factory(**dict(layer.arguments))
+    finally:
+        generator.set_state(before)
+    if not isinstance(module, nn.Module):
+        kind = type(module).__name__
+        raise ValueError(f"needed a torch.nn.Module of {layer.factory}; got a {kind}")
+    if layer.weights:
+        _load(layer, module)
+    return module
+
+
+def initial_values(layer: TorchModule, rng: torch.Generator) -> dict[str, Tensor]:
+    """Return trained parameters as the module's own constructor draws them, by name."""
+    (seed,) = torch.randint(2**62, (1,), generator=rng, device=rng.device).tolist()
+    parameters = dict(built(layer, seed).named_parameters())
+    return {name: parameters[name].detach() for name in parts(layer).trained}
+
+
+@lru_cache(KEPT)
+def initial_buffers(layer: TorchModule) -> dict[str, Tensor]:
+    """Return the buffers that are not frozen, as they are at first, by name."""
+    buffers = dict(built(layer, 0).named_buffers())
+    return {name: buffers[name] for name in parts(layer).moving}
+
+
+@lru_cache(KEPT)
+def parts(layer: TorchModule) -> Parts:
+    """Return which tensors of the module are trained, which move, and which are frozen."""
+    module = built(layer, 0)
+    parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
+    known = [*parameters, *buffers]
+    frozen = set(named(known, layer.frozen, layer))
+    trained = {n: tuple(p.shape) for n, p in parameters.items() if n not in frozen}
+    counted = {
+        f"{path}.num_batches_tracked".lstrip(".")
+        for path, part in module.named_modules()
+        if isinstance(part, AnyBatchNorm) and part.momentum is None
+    }
+    moving = {
+        name: tuple(buffer.shape)
+        for name, buffer in buffers.items()
+        if name not in frozen and (buffer.is_floating_point() or name in counted)
+    }
+    every = [
+        *module.named_parameters(remove_duplicate=False),
+        *module.named_buffers(remove_duplicate=False),
+    ]
+    first = {id(tensor): name for name, tensor in [*parameters.items(), *buffers.items()]}
+    return Parts(
+        trained,
+        moving,
+        {name: _fan_in(name, parameters) for name in trained},
+        {name: first[id(tensor)] for name, tensor in every if name != first[id(tensor)]},
+        frozenset(_still(module, frozen)),
+        sum(parameters[name].numel() for name in frozen & parameters.keys()),
+        described(module),
+    )
+
+
+def named(
+    names: Sequence[str], patterns: Sequence[str], layer: TorchModule | None = None
+) -> Iterator[str]:
+    """Yield the names that the patterns select, in order; the last pattern that fits decides.
+
+    Raises ValueError for a pattern that fits none, if the layer is given that has it.
+    """
+    for pattern in patterns if layer else ():
+        plain = pattern.removeprefix("!")
+        if not any(fnmatchcase(name, plain) for name in names):
+            near = difflib.get_close_matches(plain, names, 3, 0.0)
+            raise ValueError(
+                f"no parameter or buffer of {layer.factory if layer else ''} fits the pattern "
+                f"{pattern!r}; there are {', '.join(near) or 'none'}, ..."
+            )
+    for name in names:
+        fitting = [p for p in patterns if fnmatchcase(name, p.removeprefix("!"))]
+        if fitting and not fitting[-1].startswith("!"):
+            yield name
+
+
+def _factory(layer: TorchModule):
+    place, _, name = str(layer.factory).partition(":")
+    try:
+        found = importlib.import_module(place)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{layer.factory} cannot be imported: {error}") from error
+    return found
+
+
+def _load(layer: TorchModule, module: nn.Module) -> None:
+    """Give the module the values of its file, but for what is to be fresh."""
+    given = torch.load(layer.weights, map_location="cpu", weights_only=True)
+    own = module.state_dict()
+    fresh = set(named([*own], layer.fresh, layer))
+    needed = [name for name in own if name not in fresh]
+    unknown = [name for name in given if name not in own and name not in fresh]
+    missing = [name for name in needed if name not in given]
+    other = [n for n in needed if n in given and given[n].shape != own[n].shape]
+    for problem, names in (("lacks", missing), ("has", unknown), ("has other shapes of", other)):
+        if names:
+            raise ValueError(
+                f"the file {layer.weights} {problem} {', '.join(names[:3])}"
+                f"{', ...' if len(names) > 3 else ''}, compared with {layer.factory}: give "
+                "patterns of what is not in it, such as fresh=('head.*',), or leave out of the "
+                "file what the module does not have"
+            )
+    module.load_state_dict(own | {name: given[name] for name in needed})
+
+
+def _fan_in(name: str, parameters: Mapping[str, nn.Parameter]) -> int:
+    owner = name.rpartition(".")[0]
+    weight = parameters.get(f"{owner}.weight".lstrip("."), parameters[name])
+    return math.prod(weight.shape[1:])
+
+
+def _still(module: nn.Module, frozen: set[str]) -> Iterator[str]:
+    """Yield the names of the modules that are frozen, and of batch norms with frozen statistics."""
+    for path, part in module.named_modules():
+        if isinstance(part, AnyBatchNorm) and f"{path}.running_mean".lstrip(".") in frozen:
+            yield path
+            continue
+        tensors = [*part.named_parameters(), *part.named_buffers()]
+        names = {f"{path}.{name}".lstrip(".") for name, _ in tensors}
+        names -= {name for name in names if name.endswith("num_batches_tracked")}
+        if names and names <= frozen:
+            yield path

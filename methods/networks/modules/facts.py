@@ -1,0 +1,55 @@
+"""What a record says of networks of one's own."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from bnnbench.methods.networks.architectures import Architecture, TorchModule, modules_in
+from bnnbench.methods.networks.modules.building import KEPT, parts
+from bnnbench.methods.networks.modules.trials import trial_of
+from bnnbench.methods.networks.own_network import as_data
+from bnnbench.methods.networks.shapes import Shape, walk
+from bnnbench.methods.source_code import PROJECT, digest_of, is_installed, packages_behind
+
+
+def identities(architecture: Architecture) -> tuple[Mapping[str, object], ...]:
+    """Return what tells each module from others: class, parameters, structure, source code.
+
+    An installed package's code does not count; its version is in the record's provenance.
+    """
+    return tuple(map(_identity, modules_in(architecture)))
+
+
+def computing(architecture: Architecture, input_shape: Shape) -> list[str]:
+    """Return, for each module, how several members of it are computed."""
+    return [
+        _computed(placed.layer, placed.input_shape)
+        for placed in walk(architecture, input_shape)
+        if isinstance(placed.layer, TorchModule)
+    ]
+
+
+def packages(architecture: Architecture) -> dict[str, str]:
+    """Return distribution → version, of the packages that the modules come from."""
+    found: dict[str, str] = {}
+    for layer in modules_in(architecture):
+        found |= packages_behind(layer.source_module)
+    return found
+
+
+@lru_cache(KEPT)
+def _identity(layer: TorchModule) -> Mapping[str, object]:
+    facts = parts(layer)
+    source = layer.source_module
+    foreign = not is_installed(source) and source.partition(".")[0] != PROJECT
+    return {
+        **as_data(facts.description),
+        "frozen": facts.frozen,
+        **({"source_sha256": digest_of(source)} if foreign else {}),
+    }
+
+
+def _computed(layer: TorchModule, input_shape: Shape) -> str:
+    if not layer.stacked:
+        return "one by one"
+    reason = trial_of(layer, input_shape).alone
+    return f"one by one: {reason}" if reason else "together, by torch.vmap"

@@ -1,0 +1,55 @@
+"""The code of the page on own networks, carried out as it stands there."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import load_diabetes
+
+from bnnbench.suites.engine.store.store import Store
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TEXT = (ROOT / "docs" / "own_networks.md").read_text()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The networks of the page in a file, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "nets.py").write_text(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)[0])
+    return tmp_path
+
+
+def test_its_code_runs_from_top_to_bottom(folder):
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) == 4
+    page = folder / "page.py"
+    page.write_text("\n".join(blocks))
+    finished = subprocess.run(
+        [sys.executable, page], capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    assert "torch.Size([100, 200, 10])" in finished.stdout
+
+
+def test_its_commands_run(folder):
+    load_diabetes(as_frame=True).frame.rename(columns={"target": "price"}).to_csv("mine.csv")
+    commands = re.search(r"```sh\n(.*?)```", TEXT, re.DOTALL)[1].strip().splitlines()
+    shorter = ["--folds", "1", "--seeds", "1", "--no-report"]
+    extras = ["--data", "stand-in"], ["--methods", "AdamW"]
+    for command, extra in zip(commands, extras, strict=True):
+        name, *arguments = shlex.split(command)
+        assert name == "bnnbench"
+        finished = subprocess.run(
+            [sys.executable, "-m", "bnnbench", *arguments, *extra, *shorter],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+    labels = {r.method for s in ("uci", "own") for r in Store(folder / "results" / s).records()}
+    assert labels == {"AdamW", "Ensemble", "MC dropout", "IVON"}
