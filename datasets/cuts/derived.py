@@ -91,8 +91,6 @@ class Derived:
             return replace(
                 dataset, train=train, facts=_with_augmentation(dataset.facts, augmentation)
             )
-        if classes := getattr(self.source, "classes", 0):
-            return tables.labelled(self.table(fold), classes, self.origin, self.licence)
         return tables.standardised(self.table(fold), self.target, self.origin, self.licence)
 
     @property

@@ -102,12 +102,13 @@ class Features:
             labels[:rows].astype(np.float64),
             kept["test"],
             test_labels[: self.test].astype(np.float64),
+            classes=self.classes,
         )
 
     @cached(2)
     def load(self, fold: int) -> Dataset:
         """Return the features, standardised on the training rows."""
-        return tables.labelled(self.table(fold), self.classes, self.origin, self.licence)
+        return tables.standardised(self.table(fold), ("class", ""), self.origin, self.licence)
 
     def missing(self) -> tuple[str, ...]:
         """Return the images' missing files."""
