@@ -1,4 +1,4 @@
-"""Methods in files anywhere: `path/to/nearest.py:NearestNeighbours`.
+"""Methods and networks in files anywhere: `path/to/nearest.py:NearestNeighbours`.
 
 The folder of such a file is appended to the search path of this process and, through the
 environment, of the worker processes that it starts. Its modules can therefore be imported by the

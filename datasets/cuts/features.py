@@ -95,7 +95,7 @@ class Features:
             images = {"train": inputs[:rows], "test": test_inputs[: self.test]}
             kept = {k: _features(body, as_inputs(v, scaling)) for k, v in images.items()}
             content = io.BytesIO()
-            np.savez(content, **kept)
+            np.savez(content, train=kept["train"], test=kept["test"])
             write_whole(place, content.getvalue())
         return Table(
             kept["train"],

@@ -281,7 +281,7 @@ def _layer(entry: Mapping[str, Any]) -> Layer:
         raise ValueError(f"cannot make {name} of {settings}: {error}") from error
 
 
-def _tuples(value: object) -> object:
+def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 

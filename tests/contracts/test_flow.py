@@ -46,7 +46,8 @@ SHARED_FILES = [
 
 @pytest.mark.parametrize("path", SHARED_FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_methods_share_knows_none_of_them(path):
-    rooms = tuple(f"bnnbench.methods.{room}" for room in (*SHARED, "base", "source_code"))
+    others = "base", "own_files", "source_code"
+    rooms = tuple(f"bnnbench.methods.{room}" for room in (*SHARED, *others))
     names = [name for _, name in imported(ast.parse(path.read_text()))]
     assert [n for n in names if is_in(n, ["bnnbench.methods"]) and not is_in(n, rooms)] == []
 

@@ -3,10 +3,11 @@
 import difflib
 import importlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -130,10 +131,10 @@ def named(
             yield name
 
 
-def _factory(layer: TorchModule):
+def _factory(layer: TorchModule) -> Callable[..., Any]:
     place, _, name = str(layer.factory).partition(":")
     try:
-        found = importlib.import_module(place)
+        found: Any = importlib.import_module(place)
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:

@@ -48,7 +48,7 @@ def with_own_streams(module: nn.Module, drawing: Drawing) -> list[StreamDropout]
     replaced = []
     for parent in [*module.modules()]:
         for name, child in parent.named_children():
-            if type(child) in DROPOUTS:
+            if isinstance(child, nn.modules.dropout._DropoutNd) and type(child) in DROPOUTS:
                 dropout = StreamDropout(child.p, DROPOUTS[type(child)], drawing)
                 setattr(parent, name, dropout)
                 replaced.append(dropout)

@@ -165,9 +165,6 @@ def _of_member(
 
 def _streams(context: Pass, members: int) -> Iterator[Generator | None]:
     """Yield each member's generator; members that share one get the same numbers from it."""
-    if members == 1 and context.rngs is not None and len(context.rngs) == 1:
-        yield next(iter(getattr(context.rngs, "of_members", context.rngs)))
-        return
     if context.rngs is None or context.noise == "off":
         yield from [None] * members
         return

@@ -38,7 +38,7 @@ def _network(case: Case, factory: str, asked: set[str]) -> tuple[TorchModule]:
         )
     facts: dict[str, Any] = {"outputs": last.outputs}
     if "inputs" in asked:
-        shape = tuple(case.source.load(0).train.inputs.shape[1:])
-        facts["inputs"] = shape if len(shape) > 1 else shape[0]
+        shape = case.source.load(0).train.inputs.shape[1:]
+        facts["inputs"] = tuple(shape) if len(shape) > 1 else shape.numel()
     arguments = {name: value for name, value in facts.items() if name in asked}
     return (TorchModule(factory, last.outputs, arguments=arguments),)
