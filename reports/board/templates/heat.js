@@ -41,7 +41,7 @@ function heatMap(ranking) {
   });
   const titles = task.columns.map((column) => el("th", { class: "number" }, column.title));
   const table = el("table", { class: "heat", onkeydown: moveInHeat },
-    el("thead", {}, el("tr", {}, el("th"), titles)), el("tbody", {}, body));
+    el("thead", {}, el("tr", {}, el("td"), titles)), el("tbody", {}, body));
   const first = table.querySelector("button");
   if (first) first.tabIndex = 0;
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Every data set" }, table);

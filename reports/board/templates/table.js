@@ -22,9 +22,9 @@ function rankingTable(ranking) {
   const unit = scale.ratio ? "% larger RMSE" : scale.unit;
   const extent = barExtent(ranking);
   const head = el("tr", {},
-    el("th"), el("th", {}, "Method"), el("th", { class: "bars" }, "Behind the first"),
+    el("td"), el("th", {}, "Method"), el("th", { class: "bars" }, "Behind the first"),
     el("th", { class: "number" }, unit), el("th", { class: "number" }, "Fit"), el("th", {}, "State"),
-    el("th", { class: "pin-head" }, ""));
+    el("td", { class: "pin-head" }));
   const body = rows.map((row, place) => {
     const family = ranking.task.families[row.method];
     const apart = row.margin === null;
