@@ -32,18 +32,18 @@ class About:
 def about(description: object) -> About:
     """Return what is known of a method, from its settings in a record."""
     wrapped: list[str] = []
-    while isinstance(description, Mapping) and description.get("type") in WRAPPERS:
+    while isinstance(description, Mapping) and str(description.get("type")) in WRAPPERS:
         wrapped.append(str(description["type"]))
         inner = description.get("method")
         if inner is None:
             break
         description = inner
     name = description.get("type") if isinstance(description, Mapping) else None
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         return About(wrapped=tuple(wrapped))
-    module, kind = METHODS[str(name)].split(":")
+    module, kind = METHODS[name].split(":")
     summary, source = _documented(module, kind)
-    return About(str(name), module, kind, summary, source, tuple(wrapped))
+    return About(name, module, kind, summary, source, tuple(wrapped))
 
 
 @functools.cache

@@ -15,8 +15,9 @@ from bnnbench.suites.engine.declare.acquisition import Acquisition
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.foreign import is_foreign
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
-from bnnbench.suites.engine.executors import Settings
+from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import Lost, executor
+from bnnbench.suites.engine.executors.worker import Worker
 from bnnbench.suites.engine.run.apart import Keeper, answered, read_only
 from bnnbench.suites.engine.run.execute import Task
 from bnnbench.suites.engine.run.packing import unpack
@@ -108,6 +109,21 @@ def test_the_end_of_the_process_with_the_data_is_not_the_tasks_fault(name, tmp_p
     (result,) = results(name, task("keeper", tmp_path / "attempts"))
     assert record(result).status == "completed", record(result).error
     assert (tmp_path / "attempts").read_text() == "xxxx"
+
+
+def test_a_keeper_that_is_ending_while_the_next_task_comes_gives_way_to_another(monkeypatch):
+    worker = Worker(Limits())
+    try:
+        (first,) = (m for m in worker.messages(task()) if m[0] != "progress")
+        keeper = worker._keeper
+        keeper._process.kill()
+        keeper._process.join()
+        monkeypatch.setattr(type(keeper), "lives", property(lambda self: self is keeper))
+        (second,) = (m for m in worker.messages(task()) if m[0] != "progress")
+        assert worker._keeper is not keeper
+    finally:
+        worker.dismiss()
+    assert first[0] == second[0] == "done"
 
 
 def test_each_task_has_a_process_of_its_own(tmp_path):

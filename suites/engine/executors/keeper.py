@@ -22,10 +22,17 @@ class KeeperProcess:
         theirs.close()
 
     def introduced(self) -> socket.socket:
-        """Return the end for a new client; the client before it is served no longer."""
+        """Return the end for a new client; the client before it is served no longer.
+
+        Raises OSError where the process has ended.
+        """
         client, ours = socket.socketpair()
-        socket.send_fds(self._control, [b"c"], [ours.fileno()])
-        ours.close()
+        with ours:
+            try:
+                socket.send_fds(self._control, [b"c"], [ours.fileno()])
+            except OSError:
+                client.close()
+                raise
         return client
 
     @property

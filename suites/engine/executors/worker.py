@@ -1,6 +1,7 @@
 """A place for one task at a time, in a process that is stopped where it exceeds a limit."""
 
 import contextlib
+import socket
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
@@ -54,11 +55,7 @@ class Worker:
     def assign(self, task: Task) -> None:
         """Send the task; a dead process is noticed when its answer is awaited."""
         if self._isolate and has_foreign_code(task.runs[0]):
-            if self._keeper and not self._keeper.lives:
-                self._keeper.dismiss()
-                self._keeper = None
-            self._keeper = self._keeper or KeeperProcess()
-            self._current = Process(self._keeper.introduced())
+            self._current = Process(self._introduced())
         else:
             self._current = self._shared = self._shared or Process()
         self._runs, self._since = len(task.runs), None
@@ -66,6 +63,16 @@ class Worker:
             memory.reset_high_water_mark(self._process.pid)
         with contextlib.suppress(OSError):
             self._process.channel.send(task)
+
+    def _introduced(self) -> socket.socket:
+        """Return a socket to the keeper of data, a new one where the last has ended."""
+        if self._keeper and self._keeper.lives:
+            with contextlib.suppress(OSError):  # it may be ending
+                return self._keeper.introduced()
+        if self._keeper:
+            self._keeper.dismiss()
+        self._keeper = KeeperProcess()
+        return self._keeper.introduced()
 
     def message(self, readable: bool) -> Message | None:
         """Return the worker's message if all of one has come, else its ending if stopped."""

@@ -115,8 +115,8 @@ class Counted(AdamW):
 
 @pytest.fixture
 def ours(monkeypatch):
-    for module in (warming, executing):
-        monkeypatch.setattr(module, "is_foreign", lambda method: False)
+    monkeypatch.setattr(warming, "is_foreign", lambda method: False)
+    monkeypatch.setattr(executing, "has_foreign_code", lambda run: False)
 
 
 NETWORK = (Linear(5), ReLU(), Linear(1))
