@@ -38,6 +38,7 @@ from bnnbench.methods.base import (
     Problem,
     Unsupported,
 )
+from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior, outputs
 from bnnbench.methods.fitting.settings import require_positive
@@ -110,6 +111,7 @@ class Regression:
     ) -> "Regression":
         """Return the model with an inverse-gamma prior of the noise, of this shape and rate."""
         squares, vectors = torch.linalg.eigh(features.mT @ features)
+        work.count("factorisations", 1)
         y = targets.double()
         projected = vectors.mT @ (features.mT @ y)
         return cls(

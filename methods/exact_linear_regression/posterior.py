@@ -15,6 +15,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.fitting import work
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 
@@ -79,6 +80,7 @@ def exact_posterior(problem: Problem, prior_std: float) -> LinearPosterior:
     x, y = problem.train.inputs.double(), problem.train.targets.double()
     variance = likelihood.noise_std**2
     identity = torch.eye(x.shape[1], dtype=x.dtype, device=x.device)
+    work.count("factorisations", 1)
     root = torch.linalg.cholesky(x.T @ x / variance + identity / prior_std**2)
     mean = torch.cholesky_solve(x.T @ y / variance, root)[:, 0]
     return LinearPosterior(mean, root, likelihood.noise_std)

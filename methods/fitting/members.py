@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from threading import Event
 
 import torch
@@ -37,7 +38,9 @@ def in_threads(
             return _outcome(fit, problems[index], rngs[index])
 
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        futures = {pool.submit(member, index): index for index in range(len(problems))}
+        futures = {
+            pool.submit(copy_context().run, member, index): index for index in range(len(problems))
+        }
         try:
             for done, future in enumerate(as_completed(futures), 1):
                 future.result()

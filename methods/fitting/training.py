@@ -13,7 +13,7 @@ from bnnbench.datasets.base import Categorical, Gaussian
 from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.checkpoints.parts import Attributes, Part
-from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.minibatches import Minibatches
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.optimisers import Moves
@@ -151,6 +151,7 @@ class Stack:
         schedule: Schedule = "constant",
         after_epoch: Callable[[int], None] | None = None,
         changing: Sequence[Part] | None = None,
+        networks: int = 1,
     ) -> None:
         """Call `step` with every batch of every epoch; it returns the members' losses.
 
@@ -160,7 +161,8 @@ class Stack:
         With an optimiser, its learning rates follow `schedule`, stepped once per epoch.
         `after_epoch` gets the number of finished epochs. `changing` are the parts that `step` and
         `after_epoch` change beside this stack and the optimiser's tensors; without it there are
-        checkpoints only for a run with an optimiser and no `after_epoch`.
+        checkpoints only for a run with an optimiser and no `after_epoch`. `networks` are those of a
+        member whose gradients a step takes at every row.
         """
         own = [epochs] * len(self.rngs) if isinstance(epochs, int) else list(epochs)
         if own != sorted(own, reverse=True) or len(own) != len(self.rngs):
@@ -180,6 +182,7 @@ class Stack:
             for inputs, targets in self.batches.epoch(members):
                 total += step(inputs, targets)
                 self.steps += 1
+            work.count("gradient_rows", members * self.batches.rows * networks)
             if after_epoch:
                 after_epoch(epoch + 1)
             progress.report(epoch + 1, own[0], float(total.mean()) / len(self.batches))

@@ -71,7 +71,14 @@ def fit_model(
         return loss.detach()
 
     changing = [last, networks.buffers, *networks.rngs]
-    stack.run(training.epochs, step, optimiser, training.schedule, changing=changing)
+    stack.run(
+        training.epochs,
+        step,
+        optimiser,
+        training.schedule,
+        changing=changing,
+        networks=model.networks,
+    )
     final = numbers.detach()
     plain = TorchNetwork(architecture, first.input_shape) if model.rules else network
     buffers = networks.buffers.unflatten(0, (len(problems), -1))

@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Problem, Unsupported
+from bnnbench.methods.fitting import work
 from bnnbench.methods.function_space.index_sets import IndexSet, TrainingData
 from bnnbench.methods.predictions.dirichlet import kl_estimate, mean_of
 
@@ -83,7 +84,7 @@ class IndexPoints:
         """Return the log probabilities at all points; those of the batch are known."""
         log_probs = [of_batch] if self._with_batch else []
         if self._others:
-            log_probs.append(
-                predict(torch.cat([points(inputs, rngs) for points in self._others], 1))
-            )
+            others = torch.cat([points(inputs, rngs) for points in self._others], 1)
+            work.count("gradient_rows", len(of_batch) * others.shape[0] * others.shape[1])
+            log_probs.append(predict(others))
         return log_probs[0] if len(log_probs) == 1 else torch.cat(log_probs, 2)

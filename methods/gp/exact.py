@@ -18,7 +18,7 @@ from sklearn.gaussian_process import kernels as gp_kernels
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
-from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.training import require_single_target
 from bnnbench.methods.predictions.predictive import GaussianPredictive
@@ -29,8 +29,22 @@ LENGTHS, VARIANCES, NOISES = (1e-2, 1e3), (1e-3, 1e3), (1e-6, 1e1)
 """Bounds of length scales, in standardised inputs, and of variances, in standardised targets."""
 POINTS_AT_ONCE = 1000
 
+
+class _Regressor(gaussian_process.GaussianProcessRegressor):
+    """Scikit-learn's, with its factorisations of covariances counted."""
+
+    def log_marginal_likelihood(self, theta: Any = None, *rest: Any, **options: Any) -> Any:
+        if theta is not None:  # else it is known
+            work.count("factorisations", 1)
+        return super().log_marginal_likelihood(theta, *rest, **options)
+
+    def fit(self, X: Any, y: Any) -> Any:
+        work.count("factorisations", 1)
+        return super().fit(X, y)
+
+
 # The stubs of scikit-learn know neither arrays of lengths nor no optimiser.
-Regressor: Any = gaussian_process.GaussianProcessRegressor
+Regressor: Any = _Regressor
 kernels: Any = gp_kernels
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
 from bnnbench.methods.checkpoints import checkpoint
-from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.minibatches import Minibatches, require_unaugmented
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE
 from bnnbench.methods.fitting.randomness import normal
@@ -61,6 +61,7 @@ class GpTraining:
                     loss.backward()
                 optimiser.step()
                 total += float(loss.detach())
+                work.count("gradient_rows", len(x) * samples)
             progress.report(epoch + 1, self.epochs, total / len(batches))
         if not all(parameter.isfinite().all() for parameter in moved):
             raise InferenceDiverged("the fit is no longer of finite numbers")

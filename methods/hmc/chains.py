@@ -10,6 +10,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Problem
 from bnnbench.methods.checkpoints.parts import Attributes, Part
+from bnnbench.methods.fitting import work
 from bnnbench.methods.hmc.precisions import GammaPrior, PrecisionDraws
 from bnnbench.methods.hmc.scaled_networks import Loss, ScaledNetwork
 
@@ -49,6 +50,7 @@ class Chains:
             raise ValueError(f"problems of one stack have equal numbers of rows, not {sizes}")
         train, likelihood = problems[0].train, problems[0].likelihood
         residuals = 0 if isinstance(likelihood, Categorical) else train.targets.numel()
+        self.rows = len(train)
         self.rngs, self.shape = tuple(rngs), (len(problems), chains, len(network.free))
         self.iteration = 0
         draws = (rngs, chains, iterations)
@@ -64,6 +66,7 @@ class Chains:
         for part, loss in self._blocks:
             loss.states.copy_(self.states[part])
             loss.differentiate()
+        work.count("gradient_rows", len(self.states) * self.rows)
         self.gradients = torch.cat([loss.gradients for _, loss in self._blocks])
         self.losses = torch.cat([loss.value() for _, loss in self._blocks])
         self.outputs = self._outputs()
@@ -149,6 +152,8 @@ class Chains:
             loss.states.copy_(self.states[part])
             loss.gradients.copy_(self.gradients[part])
             leapfrog(loss, momenta[part], drift[part], data[part], prior[part], steps[part])
+        work.count("leapfrog_steps", int(steps.sum()))
+        work.count("gradient_rows", int(steps.sum()) * self.rows)
         blocks = [loss for _, loss in self._blocks]
         return torch.cat([b.states for b in blocks]), torch.cat([b.gradients for b in blocks])
 

@@ -7,6 +7,7 @@ Neural Networks with Symmetric Splitting".
 
 import importlib
 import io
+import math
 import random
 import warnings
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, PriorUse, Problem
+from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
 from bnnbench.methods.fitting.targets import require_output_per_target
@@ -94,7 +96,7 @@ class HmcHamiltorch:
         network, likelihood = AnyScaledNetwork(problem), problem.likelihood
         density = LogDensity(network, problem, self.prior_precision, self._noise(likelihood))
         chains, rates, step_sizes = zip(
-            *(self._sample(hamiltorch, density, rng) for _ in range(self.chains)), strict=True
+            *(self._sample(hamiltorch, density, rng, k) for k in range(self.chains)), strict=True
         )
         if not any(rates):
             raise InferenceDiverged("no proposal was accepted")
@@ -117,9 +119,10 @@ class HmcHamiltorch:
         return HmcPosterior(network, likelihood, flat, noise, diagnostics | step_size)
 
     def _sample(
-        self, hamiltorch: ModuleType, density: "LogDensity", rng: torch.Generator
+        self, hamiltorch: ModuleType, density: "LogDensity", rng: torch.Generator, number: int
     ) -> tuple[Float[Tensor, "draws weights"], float, float]:
-        """Return a chain's draws, its acceptance rate and its step size."""
+        """Return the draws of chain `number`, its acceptance rate and its step size."""
+        progress.report(number, self.chains, math.nan)
         scale = density.network.scale
         (normals,) = normal([rng], len(scale), dtype=scale.dtype)
         start = normals * self.prior_precision**-0.5
@@ -173,6 +176,8 @@ class LogDensity:
         self._loss = log_loss if categorical else squared_error
 
     def __call__(self, weights: Float[Tensor, " weights"]) -> Float[Tensor, ""]:
+        unit = "gradient_rows" if weights.requires_grad else "likelihood_rows"
+        work.count(unit, self._inputs.shape[1])
         outputs = self.network.network(self.network.weights(weights[None]), self._inputs)
         (loss,) = self._loss(outputs, self._targets)
         return -self.noise_precision * loss - self.prior_precision * weights.square().sum() / 2

@@ -25,6 +25,7 @@ from bnnbench.methods.base import (
     Problem,
     Unsupported,
 )
+from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior, outputs
 from bnnbench.methods.fitting.randomness import normal
@@ -206,6 +207,7 @@ class Approximation:
         if not math.isfinite(loss):
             raise InferenceDiverged("the loss at the point estimate is not finite")
         spectrum = structure.spectrum(mode, train.inputs)
+        work.count("curvature_rows", len(train))
         classifies = isinstance(mode.likelihood, Categorical)
         evidence = Evidence(
             spectrum.eigenvalues.cpu().numpy(),

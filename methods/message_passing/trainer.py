@@ -20,6 +20,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Generator, Tensor
 
+from bnnbench.methods.fitting import work
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.guard import WATCHED, Watch, is_hopeless, sound_messages
 from bnnbench.methods.message_passing.heads import Head, Noise
@@ -298,6 +299,7 @@ class Trainer:
             aggregates = [layer.refresh() for layer in self.network.weighted]
             sound &= sound_messages(self.network, visit)
             self._count(visit, index)
+            work.count("message_rows", inputs.shape[0] * inputs.shape[1])
             if not sound.any():
                 break
         return Attempt(aggregates, head.added(), sound, loss)

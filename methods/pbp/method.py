@@ -15,7 +15,7 @@ from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
 from bnnbench.methods.base import InferenceDiverged, PackageMissing, Posterior, PriorUse, Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.compiled.first_rows import fit_first_rows
-from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.settings import (
@@ -180,6 +180,7 @@ class _Member:
         order = torch.randperm(self.rows, generator=self.rng, device=self.rng.device).cpu()
         loss = sum(self.filter.take(rows) for rows in order.split(ROWS_AT_ONCE))
         self.filter.refine()
+        work.count("row_updates", self.rows)
         return loss / self.rows
 
     def posterior(self) -> Posterior:

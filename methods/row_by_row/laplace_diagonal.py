@@ -28,7 +28,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.compiled.first_rows import fit_first_rows
-from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.settings import require_count, require_positive
@@ -193,6 +193,7 @@ def most_probable(
         raise InferenceDiverged("the loss is not finite")
     options = {"maxiter": iterations, "maxcor": 20, "ftol": 1e-14, "gtol": 1e-7}
     optimum = minimize(penalised, start, arguments, jac=True, method="L-BFGS-B", options=options)
+    work.count("gradient_rows", len(rows.inputs) * (optimum.nfev + 2))
     loss, _ = total_loss(optimum.x, *arrays)
     if not (math.isfinite(loss) and np.isfinite(optimum.x).all()):
         raise InferenceDiverged("the loss is not finite")

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import InferenceDiverged, Problem
 from bnnbench.methods.checkpoints import checkpoint
-from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.targets import require_output_per_target
 from bnnbench.methods.networks.architectures import ReLU, Tanh
@@ -107,6 +107,7 @@ class RowPerceptron:
         for number in checkpoint.epochs(epochs, rng, *changing):
             epoch = Epoch(torch.randperm(len(self.inputs), generator=rng).numpy())
             yield epoch
+            work.count("gradient_rows", len(self.inputs))
             if not epoch.loss <= EXPLODED * max(self.loss_of_nothing, 1.0):
                 raise InferenceDiverged(f"the mean loss of epoch {number + 1} is {epoch.loss:.3g}")
             progress.report(number + 1, epochs, epoch.loss)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
+from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.trajectory.collector import Descent, require_iterates
@@ -69,6 +70,7 @@ class PcaSlices(Stacked):
         temperature = temperature_of(self.temperature, len(rows))
 
         def log_likelihood(z: Tensor) -> float:
+            work.count("likelihood_rows", len(rows))
             (weights,) = task.subspace.weights(z[None])
             return -total_loss(task.average, weights, rows) / temperature
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import Minibatches
 from bnnbench.methods.fitting.randomness import normal
@@ -95,4 +96,5 @@ class PcaVi(Stacked):
                 optimiser.zero_grad()
                 loss.sum().backward()
                 optimiser.step()
+                work.count("gradient_rows", len(rows))
         return mean.detach(), softplus(raw.detach()) + 1e-6

@@ -58,7 +58,12 @@ def cost_column(
     """Return a cost of the runs as a column, and an entry for each method."""
     unit, scale = COSTS[name]
     column = Column(name, labels.metric(name), unit, None, scale=scale, kind="cost")
-    return filled(column, benchmark, methods, lambda r: r.cost and getattr(r.cost, name))
+    return filled(column, benchmark, methods, lambda r: r.cost and r.cost.of(name))
+
+
+def work_column(unit: str) -> Column:
+    """Return the empty column of a unit of work."""
+    return Column(unit, labels.metric(unit), "", None, kind="cost")
 
 
 def diagnostic_column(

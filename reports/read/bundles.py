@@ -9,14 +9,14 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pandas as pd
 
 from bnnbench.reports.read.load import MENDED, Results
 from bnnbench.suites.engine.store import bundles
-from bnnbench.suites.engine.store.record import COSTS, Cost, Record
+from bnnbench.suites.engine.store.record import Cost, Record
 from bnnbench.suites.engine.store.store import Damaged, Store
 
 TABLE = "runs.csv.gz"
@@ -109,7 +109,7 @@ def _record(
     case = described["cases"][profile][dataset]
     settings: dict[str, object] = {"type": described["methods"].get(label, "")}
     rule = {"acquisition": {"rule": ""}} if "pool_rows" in case["facts"] else {}
-    costs = {name: run[name] for name in COSTS if name in run and _known(run[name])}
+    costs = {f.name: run[f.name] for f in fields(Cost) if f.name in run and _known(run[f.name])}
     finished = {"commit": run["commit"], "machine": run["machine"], "device": run["device"]}
     return Record(
         key=str(run["key"]),

@@ -36,7 +36,8 @@ def costs(folder: str | Path) -> pd.DataFrame:
 
     Columns: suite, profile, dataset, origin, method, seed, fold, status, fit_seconds,
     compile_seconds (before the fit), predict_seconds, peak_bytes, fitted_together, fit_joules,
-    fit_cpu_seconds, busy_elsewhere (NaN where they are not measured), device and the run's key.
+    fit_cpu_seconds, busy_elsewhere, predict_cpu_seconds, the units of work that methods count
+    (`methods.fitting.work.UNITS`; all NaN where they are not known), device and the run's key.
     """
     table = _frame(folder, COST_COLUMNS, cost_rows)
     return table.assign(**{name: pd.to_numeric(table[name]) for name in COSTS})

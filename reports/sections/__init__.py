@@ -26,6 +26,7 @@ SECTIONS = (
     "tuning",
     "literature",
     "costs",
+    "work",
 )
 """Modules in this folder, in the order of a page."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from bnnbench.methods.fitting.work import UNITS
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.facts import provenance_entries
 from bnnbench.reports.style import labels
@@ -121,7 +122,9 @@ def _runs(runs: Sequence[Record], origins: dict[str, int]) -> Plain:
         "origin": _column([origins.setdefault(text, len(origins)) for text in provenances]),
     }
     for name in COSTS:
-        columns[name] = _column([getattr(r.cost, name, None) for r in runs])
+        values = [r.cost and r.cost.of(name) for r in runs]
+        if name not in UNITS or any(values):
+            columns[name] = _column(values)
     if errors := {i: r.error[-LONGEST_ERROR:] for i, r in enumerate(runs) if r.error}:
         columns["errors"] = errors
     return columns

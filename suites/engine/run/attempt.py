@@ -64,9 +64,12 @@ class Attempt:
     fit_seconds: float = 0.0
     compile_seconds: float = 0.0
     predict_seconds: float = 0.0
+    predict_cpu_seconds: float = 0.0
     peak_bytes: float = 0.0
     fit_joules: float | None = None
     fit_cpu_seconds: float | None = 0.0
+    work: dict[str, float] | None = field(default_factory=dict)
+    """Unit → amount, of all fits; None after a fit that continued from a checkpoint."""
     busy_elsewhere: float | None = None
     interruptions: dict[str, object] = field(default_factory=dict)
     """Number of fits that continued from a checkpoint, and the checkpoints that were unusable."""

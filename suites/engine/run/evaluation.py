@@ -75,6 +75,7 @@ def _predict(
     with stopwatch(device) as watch, unchanged(split):
         prediction = predicted(inputs)
     attempt.predict_seconds += watch.seconds
+    attempt.predict_cpu_seconds += watch.cpu_seconds
     check_fields(prediction)
     answer, prediction = prediction, stored_form(_on_cpu(prediction), conditions)
     check_kind(prediction, split.targets)

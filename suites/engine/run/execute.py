@@ -145,6 +145,8 @@ def _record(attempt: Attempt, task: Task, device: torch.device) -> Record:
         attempt.compile_seconds,
         attempt.fit_cpu_seconds,
         attempt.busy_elsewhere,
+        attempt.predict_cpu_seconds,
+        attempt.work,
     )
     return Record(
         **_identity(attempt.run, task),

@@ -9,6 +9,7 @@ import torch
 from bnnbench.datasets.base import PoolSource
 from bnnbench.datasets.reading.withheld import withheld
 from bnnbench.methods.base import BatchedMethod, Posterior, Problem
+from bnnbench.methods.fitting import work
 from bnnbench.methods.networks.own_network import own_network
 from bnnbench.suites.engine.declare.acquisition import acquire, choices
 from bnnbench.suites.engine.declare.grid import Run
@@ -26,11 +27,11 @@ from bnnbench.suites.engine.store import checkpoints
 def fit(
     attempts: Sequence[Attempt], number: int, device: torch.device, folder: Path | None = None
 ) -> None:
-    """Fit, and charge each attempt an equal share of time and memory.
+    """Fit, and charge each attempt an equal share of time, work and memory.
 
     `number` counts the fits of a run from 0. A fit that continues from a checkpoint in `folder` is
-    charged with the time before it too; its energy and processor time are unknown. What warms the
-    process up comes first, and is charged separately.
+    charged with the time before it too; its energy, processor time and work are unknown. What warms
+    the process up comes first, and is charged separately.
     """
     if not attempts:
         return
@@ -42,6 +43,7 @@ def fit(
     with (
         memory.growth(device) as grown,
         stopwatch(device) as watch,
+        work.counting() as tally,
         checkpoints.checkpoint_folder(
             folder, runs, number, train, device, grown.so_far
         ) as checkpoint,
@@ -54,10 +56,12 @@ def fit(
         attempt.fit_seconds += seconds / len(attempts)
         attempt.compile_seconds += compile_seconds / len(attempts)
         attempt.busy_elsewhere = watch.busy_elsewhere
-        if checkpoint.earlier_seconds or attempt.fit_cpu_seconds is None:
-            attempt.fit_cpu_seconds = None
+        if checkpoint.earlier_seconds or attempt.fit_cpu_seconds is None or attempt.work is None:
+            attempt.fit_cpu_seconds = attempt.work = None
         else:
             attempt.fit_cpu_seconds += watch.cpu_seconds / len(attempts)
+            for unit, amount in tally.counts.items():
+                attempt.work[unit] = attempt.work.get(unit, 0.0) + amount / len(attempts)
         earlier = attempt.fit_joules if number else 0.0
         if energy is None or earlier is None:
             attempt.fit_joules = None
@@ -140,6 +144,7 @@ def grow(attempt: Attempt, number: int, device: torch.device) -> None:
             )
         attempt.predictions = stored_of_earlier_rounds(attempt.predictions)
         attempt.predict_seconds += watch.seconds
+        attempt.predict_cpu_seconds += watch.cpu_seconds
         attempt.acquired += acquired
     if attempt.status == "completed":
         attempt.data = run.source.grown(run.fold, attempt.acquired)

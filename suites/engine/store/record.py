@@ -13,6 +13,7 @@ import numpy as np
 from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.datasets.reading.foreign_text import shortened
 from bnnbench.datasets.reading.shape import Amount, Message, faults
+from bnnbench.methods.fitting.work import UNITS
 from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.store import clock
 
@@ -50,19 +51,32 @@ class Cost:
     busy_elsewhere: Amount | None = None
     """Share of the machine's processor time that others took during the last fit; None in earlier
     records, and for fits of less than a fifth of a second."""
+    predict_cpu_seconds: Amount | None = None
+    """Processor time of the predictions; None in earlier records."""
+    work: Mapping[str, Amount] | None = None
+    """Unit of `methods.fitting.work` → amount, as the method counted it; None in earlier records,
+    and for a fit that continued from a checkpoint. A method of another origin may count nothing.
+    """
 
     @property
     def known(self) -> dict[str, float]:
         """The fields that have a value, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
+    def of(self, name: str) -> float | None:
+        """Return a cost of `COSTS`, or the work in one of its units; None where it is unknown."""
+        if name in UNITS:
+            return None if self.work is None else self.work.get(name, 0.0)
+        return getattr(self, name)
+
 
 COSTS = (
     *("fit_seconds", "compile_seconds", "predict_seconds"),
     *("peak_bytes", "fitted_together", "fit_joules"),
-    *("fit_cpu_seconds", "busy_elsewhere"),
+    *("fit_cpu_seconds", "busy_elsewhere", "predict_cpu_seconds"),
+    *UNITS,
 )
-"""The fields of `Cost`, as tables order them."""
+"""The costs of a run, as tables order them: numbers of `Cost`, and its units of work."""
 
 
 class Settings(TypedDict, total=False):
