@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -120,6 +120,21 @@ class Compiled(Method, Protocol):
         It is called before the clock of the fit starts, once in a process for each method and kind
         of problem; its time is `Cost.compile_seconds`.
         """
+        ...
+
+
+@runtime_checkable
+class SharesFits(Method, Protocol):
+    """A method with settings that act on predictions alone: others of its class share its fits.
+
+    The engine fits once for those that agree in all other settings.
+    """
+
+    of_predictions: ClassVar[tuple[str, ...]]
+    """The names of these settings."""
+
+    def from_fit(self, posterior: Posterior) -> Posterior:
+        """Return what `fit` would, from the posterior of another on the same rows and stream."""
         ...
 
 

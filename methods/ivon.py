@@ -9,7 +9,7 @@ algorithm 1.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -36,6 +36,7 @@ class Ivon(Variants):
     """
 
     prior_use: ClassVar[PriorUse] = "own"
+    of_predictions: ClassVar = ("draws",)
     space: ClassVar[Space] = Space(
         {
             "learning_rate": Log(3e-3, 1.0),
@@ -71,6 +72,11 @@ class Ivon(Variants):
         require_count(self, "draws", least=0)
         if self.effective_sample_size is not None:
             require_positive(self, "effective_sample_size")
+
+    def from_fit(self, posterior: Posterior) -> Posterior:
+        """Return the posterior of a fit that differs in draws, with draws of its own."""
+        assert isinstance(posterior, DiagonalGaussianPosterior)
+        return replace(posterior, draws=self.draws)
 
     @classmethod
     def fit_side_by_side(

@@ -45,6 +45,7 @@ class Mfvi(Variants):
     regression's noise variance is learned, the expected squared residual under the posterior.
     """
 
+    of_predictions: ClassVar = ("draws",)
     space: ClassVar[Space] = Space(
         {
             "learning_rate": Log(3e-4, 3e-2),
@@ -76,6 +77,11 @@ class Mfvi(Variants):
     def prior_use(self) -> PriorUse:
         """The problem's prior, unless the posterior is a cold one."""
         return "given" if self.kl_weight == 1 else "own"
+
+    def from_fit(self, posterior: Posterior) -> Posterior:
+        """Return the posterior of a fit that differs in draws, with draws of its own."""
+        assert isinstance(posterior, DiagonalGaussianPosterior)
+        return replace(posterior, draws=self.draws)
 
     @classmethod
     def fit_side_by_side(

@@ -122,8 +122,17 @@ class Part:
 
     @property
     def fit_seconds(self) -> float:
-        """The total time of all fits."""
-        return sum(r.cost.fit_seconds for r in self.records if r.cost)
+        """The total time of all fits, those that runs share counted once."""
+        keys = {r.key for r in self.records}
+        costs = [r.cost for r in self.records if r.cost]
+        return sum(cost.fit_seconds for cost in costs if cost.fit_of not in keys)
+
+    @property
+    def shared_fits(self) -> dict[str, str]:
+        """Method → the method whose fits are its own too."""
+        methods = {r.key: r.method for r in self.records}
+        pairs = [(r.method, r.cost.fit_of) for r in self.records if r.cost and r.cost.fit_of]
+        return {method: methods[key] for method, key in pairs if key in methods}
 
     @property
     def fitted_together(self) -> bool:

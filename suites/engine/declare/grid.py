@@ -8,7 +8,7 @@ from itertools import combinations
 from bnnbench.datasets.base import DataSource, PoolSource
 from bnnbench.datasets.conditions.acquired import Acquired
 from bnnbench.datasets.conditions.base import Condition
-from bnnbench.methods.base import BatchedMethod, Method
+from bnnbench.methods.base import BatchedMethod, Method, SharesFits
 from bnnbench.methods.networks.architectures import Architecture, modules_in
 from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.suites.engine.declare.acquisition import Acquisition
@@ -287,14 +287,36 @@ class Suite:
 def grouped(runs: Iterator[Run], size: int) -> list[tuple[Run, ...]]:
     """Return the runs in groups to be fitted together: equal but for fold and seed.
 
-    Only a method with `fit_many` makes groups of more than one, of `size` at most.
+    Only a method with `fit_many` makes groups of more than one fit, of `size` at most. Runs that
+    share their fits are in one group.
     """
-    groups: list[tuple[Run, ...]] = []
+    groups: list[list[Run]] = []
+    alike: dict[object, list[list[Run]]] = {}
     for run in runs:
-        last = groups[-1] if groups else ()
-        alike = last and (last[0].case, last[0].label) == (run.case, run.label)
-        if alike and isinstance(run.method, BatchedMethod) and len(last) < size:
-            groups[-1] = (*last, run)
+        kind = run.case.name, _fits_of(run)
+        most = size if isinstance(run.method, BatchedMethod) else 1
+        same = [group for group in alike.get(kind, ()) if group[0].case == run.case]
+        shared = [group for group in same if (run.fold, run.seed) in _fits_in(group)]
+        roomy = [group for group in same[-1:] if len(_fits_in(group)) < most]
+        if found := shared or roomy:
+            found[0].append(run)
         else:
-            groups.append((run,))
-    return groups
+            groups.append([run])
+            alike.setdefault(kind, []).append(groups[-1])
+    return [tuple(group) for group in groups]
+
+
+def _fits_in(group: Sequence[Run]) -> set[tuple[int, int]]:
+    """Return fold and seed of the fits of a group."""
+    return {(run.fold, run.seed) for run in group}
+
+
+def _fits_of(run: Run) -> str:
+    """Return a text that is equal for runs of a case whose fits are the same but for the rows."""
+    method = run.method
+    if run.acquisition or not isinstance(method, SharesFits):
+        return run.label
+    described = describe(method)
+    assert isinstance(described, Mapping)
+    rest = {name: value for name, value in described.items() if name not in method.of_predictions}
+    return canonical_json(rest)

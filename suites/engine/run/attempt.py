@@ -71,6 +71,8 @@ class Attempt:
     work: dict[str, float] | None = field(default_factory=dict)
     """Unit → amount, of all fits; None after a fit that continued from a checkpoint."""
     busy_elsewhere: float | None = None
+    fit_of: str | None = None
+    """Key of the run of this task whose fit it shares; None for that run itself."""
     interruptions: dict[str, object] = field(default_factory=dict)
     """Number of fits that continued from a checkpoint, and the checkpoints that were unusable."""
 

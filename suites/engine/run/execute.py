@@ -48,7 +48,8 @@ class Task:
         """A name for progress lines."""
         first, count = self.runs[0], len(self.runs)
         runs = f"{count} runs" if count > 1 else f"fold {first.fold}, seed {first.seed}"
-        return f"{first.label} on {first.case.name} ({runs})"
+        labels = " and ".join(dict.fromkeys(run.label for run in self.runs))
+        return f"{labels} on {first.case.name} ({runs})"
 
 
 @dataclass(frozen=True)
@@ -140,13 +141,14 @@ def _record(attempt: Attempt, task: Task, device: torch.device) -> Record:
     traits_by_name = {c.name: c.traits for c in conditions} | attempt.probed
     cost = Cost(
         *spent,
-        len(task.runs),
+        len({(run.fold, run.seed) for run in task.runs}),
         attempt.fit_joules,
         attempt.compile_seconds,
         attempt.fit_cpu_seconds,
         attempt.busy_elsewhere,
         attempt.predict_cpu_seconds,
         attempt.work,
+        attempt.fit_of,
     )
     return Record(
         **_identity(attempt.run, task),

@@ -18,6 +18,7 @@ from bnnbench.suites.engine.run.attempt import Attempt, blaming, reload_changed_
 from bnnbench.suites.engine.run.data_guard import unchanged
 from bnnbench.suites.engine.run.fingerprint import fingerprint
 from bnnbench.suites.engine.run.packing import stored_of_earlier_rounds
+from bnnbench.suites.engine.run.shared_fits import divided, take_over
 from bnnbench.suites.engine.run.stopwatch import stopwatch
 from bnnbench.suites.engine.run.streams import stream
 from bnnbench.suites.engine.run.warming import warm_up
@@ -31,11 +32,13 @@ def fit(
 
     `number` counts the fits of a run from 0. A fit that continues from a checkpoint in `folder` is
     charged with the time before it too; its energy, processor time and work are unknown. What warms
-    the process up comes first, and is charged separately.
+    the process up comes first, and is charged separately. Attempts that share a fit have its costs
+    each.
     """
     if not attempts:
         return
     reload_changed_data(attempts)
+    attempts, sharing = divided(attempts)
     for attempt in attempts:
         attempt.fitted_sha256 = fingerprint(attempt.data.train)
     compile_seconds = warm_up(attempts[0], device)
@@ -69,6 +72,8 @@ def fit(
             attempt.fit_joules = earlier + energy / len(attempts)
         attempt.peak_bytes = max(attempt.peak_bytes, peak / len(attempts))
         attempt.interruptions = checkpoints.provenance_entries(checkpoint, attempt.interruptions)
+    for attempt, first in sharing:
+        take_over(attempt, first)
 
 
 def _fit_all(attempts: Sequence[Attempt], number: int, device: torch.device) -> None:

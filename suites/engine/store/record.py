@@ -57,6 +57,8 @@ class Cost:
     """Unit of `methods.fitting.work` → amount, as the method counted it; None in earlier records,
     and for a fit that continued from a checkpoint. A method of another origin may count nothing.
     """
+    fit_of: Message | None = None
+    """Key of the run whose fit this is too. Both have all its costs, and totals count them once."""
 
     @property
     def known(self) -> dict[str, float]:
