@@ -83,8 +83,12 @@ HALF_A_POINT, ONE_POINT = Margin(0.005), Margin(0.01)
 ONE_PERCENT_LIKELIER, LOG_OF_TWO_PERCENT = Margin(0.01), Margin(0.02)
 """Margins in nats: a factor of 1.01 in the probability of a label; the worth of 2 % in RMSE for
 a Gaussian."""
+TEN_POINTS_LIKELIER, TEN_POINTS_OF_TWO_PERCENT = Margin(0.1), Margin(0.2)
+"""The same of ten points together."""
 TWO_PERCENT, FIVE_PERCENT = Margin(0.02, relative=True), Margin(0.05, relative=True)
 """Margins of scores whose units differ; the larger one where a reference is itself a sample."""
+FOUR_PERCENT = Margin(0.04, relative=True)
+"""Margin of squared errors: 2 % of their root."""
 
 
 def needing(attributes: tuple[str, ...], *metrics: Metric) -> tuple[Metric, ...]:
@@ -390,9 +394,21 @@ _TABLE = (
     ),
     *needing(
         PROBABILITIES,
-        Metric("cost_with_rejection", _at("decisions:cost_with_rejection"), "cost", False),
-        Metric("cost_of_kind", _at("decisions:cost_of_kind"), "cost", False),
-        Metric("cost_of_distance", _at("decisions:cost_of_distance"), "cost", False),
+        Metric(
+            "cost_with_rejection",
+            _at("decisions:cost_with_rejection"),
+            "cost",
+            False,
+            margin=HALF_A_POINT,
+        ),
+        Metric("cost_of_kind", _at("decisions:cost_of_kind"), "cost", False, margin=HALF_A_POINT),
+        Metric(
+            "cost_of_distance",
+            _at("decisions:cost_of_distance"),
+            "cost",
+            False,
+            margin=HALF_A_POINT,
+        ),
     ),
     *needing(
         MOMENTS,
@@ -401,6 +417,7 @@ _TABLE = (
             _at("selective:squared_error_aurc"),
             "target_units_squared",
             False,
+            margin=FOUR_PERCENT,
         ),
         Metric(
             "aurc_squared_error_excess",
@@ -415,6 +432,7 @@ _TABLE = (
         "target_units",
         False,
         limits=INFINITE,
+        margin=TWO_PERCENT,
     ),
     Metric(
         "newsvendor_10",
@@ -422,6 +440,7 @@ _TABLE = (
         "target_units",
         False,
         limits=INFINITE,
+        margin=TWO_PERCENT,
     ),
     # Batches of ten points: the need of draws is stated with a reason by the metrics.
     Metric(
@@ -430,6 +449,8 @@ _TABLE = (
         "nats_per_batch",
         False,
         limits=INFINITE,
+        margin=TEN_POINTS_LIKELIER,
+        margin_of_reals=TEN_POINTS_OF_TWO_PERCENT,
     ),
     Metric(
         "joint_log_loss_dyadic",
@@ -437,9 +458,15 @@ _TABLE = (
         "nats_per_batch",
         False,
         limits=INFINITE,
+        margin=TEN_POINTS_LIKELIER,
+        margin_of_reals=TEN_POINTS_OF_TWO_PERCENT,
     ),
     Metric(
-        "joint_energy_score", _at("joint.energy_score:joint_energy_score"), "target_units", False
+        "joint_energy_score",
+        _at("joint.energy_score:joint_energy_score"),
+        "target_units",
+        False,
+        margin=TWO_PERCENT,
     ),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _TABLE}

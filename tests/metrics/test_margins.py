@@ -38,3 +38,10 @@ def test_a_log_likelihood_has_another_margin_for_real_targets():
 
 def test_only_metrics_with_a_direction_have_a_margin():
     assert all(m.higher_is_better is not None for m in LISTED.values() if m.margin)
+
+
+@pytest.mark.parametrize("name", ["joint_log_loss", "joint_log_loss_dyadic"])
+def test_ten_points_together_have_ten_times_the_margin_of_one(name):
+    joint, single = METRICS[name], METRICS["nll"]
+    assert joint.margin.size == pytest.approx(10 * single.margin.size)
+    assert joint.margin_of_reals.size == pytest.approx(10 * single.margin_of_reals.size)

@@ -11,6 +11,7 @@ from bnnbench.methods.dvi.method import Dvi
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.members import in_threads
+from bnnbench.methods.fitting.progress import listening
 from bnnbench.methods.function_space.index_sets import Grid, TrainingData
 from bnnbench.methods.function_space.method import FunctionSpace
 from bnnbench.methods.function_space.models import Dropout
@@ -123,12 +124,15 @@ def test_a_gaussian_process_counts_the_factorisations_of_scikit_learn(monkeypatc
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in MISSING])
-def test_every_method_counts_the_work_of_a_fit(name):
+def test_every_method_counts_the_work_of_a_fit_and_reports_one_that_may_be_long(name):
     method, kind = small(method_type(METHODS[name])()), covered(name)[0]
-    with work.counting() as tally:
+    reports = []
+    with work.counting() as tally, listening(lambda *report: reports.append(report)):
         method.fit(PROBLEMS[kind](0), stream(1))
     assert bool(tally.counts) is (name not in UNTRAINED)
     assert all(number > 0 for number in tally.counts.values())
+    # A report ends what warms up before the clock.
+    assert reports or tally.counts.keys() <= {"factorisations"}
 
 
 def test_threads_that_copy_the_context_add_to_the_same_tally():
