@@ -42,6 +42,6 @@ def test_only_metrics_with_a_direction_have_a_margin():
 
 @pytest.mark.parametrize("name", ["joint_log_loss", "joint_log_loss_dyadic"])
 def test_ten_points_together_have_ten_times_the_margin_of_one(name):
-    joint, single = METRICS[name], METRICS["nll"]
+    joint, single = LISTED[name], LISTED["nll"]
     assert joint.margin.size == pytest.approx(10 * single.margin.size)
     assert joint.margin_of_reals.size == pytest.approx(10 * single.margin_of_reals.size)
