@@ -14,6 +14,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "try": ("bnnbench.reports.board.trial", "one method of yours beside all finished runs"),
     "own": ("bnnbench.suites.own.__main__", "every method on data of your own"),
     "bundle": ("bnnbench.suites.engine.command.bundle", "keep finished runs as one small file"),
+    "submit": ("bnnbench.suites.engine.command.submit", "a method's runs as one file for others"),
+    "admit": ("bnnbench.suites.engine.command.admit", "check such a file, and add it to a bundle"),
     "score": ("bnnbench.suites.engine.command.score", "score predictions of another program"),
     "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),
     "corruptions": ("bnnbench.datasets.corruptions.__main__", "make CIFAR-10-C and CIFAR-100-C"),

@@ -59,6 +59,13 @@ def sources_behind(module: str) -> frozenset[Path]:
     return files.union(*(_kernels_in(folder) for folder in {file.parent for file in files}))
 
 
+def own_sources(module: str) -> frozenset[Path]:
+    """Return the files behind a module that are neither of this project nor installed."""
+    modules = files_behind(module).items()
+    files = frozenset(f for n, f in modules if not _is_ours(n) and "site-packages" not in f.parts)
+    return files.union(*(_kernels_in(folder) for folder in {file.parent for file in files}))
+
+
 @functools.cache
 def digest_of(module: str) -> str:
     """Return the SHA-256 of all sources behind a module.

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from bnnbench.metrics import DISTANCES
+from bnnbench.suites.engine.executors import Limits
+from bnnbench.suites.engine.executors.worker import Worker
 from bnnbench.suites.engine.run.execute import Outcome, Task, execute
 from bnnbench.suites.engine.run.packing import Predictions, unpack, vars_of
 from bnnbench.suites.engine.store.rebuilding import (
@@ -58,17 +60,32 @@ class Reproduction:
 
 
 def reproduce(
-    record: Record, predictions: Predictions | None, packages: Sequence[str] = ()
+    record: Record,
+    predictions: Predictions | None,
+    packages: Sequence[str] = (),
+    *,
+    apart: bool = False,
 ) -> Reproduction:
-    """Repeat a record's run alone, and compare.
+    """Repeat a record's run alone, and compare; if `apart`, in a process of its own.
 
-    Raises `NotRepeatable` where the run cannot be rebuilt from its record, or its device is not
-    here.
+    Raises `NotRepeatable` where the run cannot be rebuilt from its record, its device is not here,
+    or its process ends.
     """
     run = rebuilt_run(record, packages)
-    evaluations = rebuilt_evaluations(record, packages)
-    (outcome,) = execute(Task((run,), evaluations, _device(record)))
+    task = Task((run,), rebuilt_evaluations(record, packages), _device(record))
+    (outcome,) = _executed_apart(task) if apart else execute(task)
     return compare(record, predictions, outcome)
+
+
+def _executed_apart(task: Task) -> list[Outcome]:
+    worker = Worker(Limits())
+    try:
+        *_, (event, content) = worker.messages(task)
+    finally:
+        worker.dismiss()
+    if event != "done":
+        raise NotRepeatable(f"the process that repeats it ended: {content}")
+    return content
 
 
 def compare(record: Record, predictions: Predictions | None, outcome: Outcome) -> Reproduction:
