@@ -6,6 +6,7 @@ a process.
 """
 
 import ast
+import dataclasses
 import functools
 import hashlib
 import importlib.metadata
@@ -14,7 +15,7 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 PROJECT = "bnnbench"
@@ -66,14 +67,29 @@ def own_sources(module: str) -> frozenset[Path]:
     return files.union(*(_kernels_in(folder) for folder in {file.parent for file in files}))
 
 
+def modules_of(method: object) -> tuple[str, ...]:
+    """Return the modules of a method's class and of the classes in its settings, its own first."""
+    own: list[str] = []
+    inner: Iterable[object] = ()
+    if isinstance(method, Mapping):
+        inner = method.values()
+    elif isinstance(method, (tuple, list)):
+        inner = method
+    elif dataclasses.is_dataclass(method):
+        own = [type(method).__module__]
+        inner = (getattr(method, field.name) for field in dataclasses.fields(method))
+    return tuple(dict.fromkeys([*own, *(name for part in inner for name in modules_of(part))]))
+
+
 @functools.cache
-def digest_of(module: str) -> str:
-    """Return the SHA-256 of all sources behind a module.
+def digest_of(*modules: str) -> str:
+    """Return the SHA-256 of all sources behind some modules.
 
     Comments, docstrings and layout of Python sources do not count.
     """
+    files = frozenset().union(*map(sources_behind, modules))
     total = hashlib.sha256()
-    for name, digest in sorted((file.name, _digest(file)) for file in sources_behind(module)):
+    for name, digest in sorted((file.name, _digest(file)) for file in files):
         total.update(f"{name} {digest}\n".encode())
     return total.hexdigest()
 

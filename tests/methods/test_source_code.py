@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 from bnnbench.methods import METHODS, source_code
-from bnnbench.methods.source_code import digest_of, files_behind, packages_behind, sources_behind
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.source_code import (
+    digest_of,
+    files_behind,
+    modules_of,
+    packages_behind,
+    sources_behind,
+)
+from bnnbench.methods.tuning.method import Tuned
 
 
 @pytest.fixture
@@ -86,3 +97,15 @@ def test_every_method_has_a_digest_of_its_own_files():
         module = path.partition(":")[0]
         assert Path(files_behind(module)[module]).is_file()
         assert len(digest_of(module)) == 64
+
+
+def test_the_modules_of_a_method_are_those_of_all_classes_in_its_settings():
+    method = Tuned(Ensemble(2, Laplace(Sgd())), trials=2)
+    places = [
+        f"bnnbench.methods.{name}" for name in ("tuning.method", "ensemble", "laplace.method")
+    ]
+    assert modules_of(method)[:3] == tuple(places)
+    assert "bnnbench.methods.sgd" in modules_of(method)
+    assert modules_of(AdamW()) == ("bnnbench.methods.adamw",)
+    alone, within = digest_of("bnnbench.methods.ensemble"), digest_of(*modules_of(method))
+    assert alone != within

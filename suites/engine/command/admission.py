@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bnnbench.methods.source_code import digest_of
+from bnnbench.methods.source_code import digest_of, modules_of
 from bnnbench.suites.engine.command.reproduction import reproduce
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.store.inspection import inspect
@@ -123,7 +123,7 @@ def _protocol(records: Sequence[Record]) -> Finding:
 
 def _code(records: Sequence[Record]) -> Finding:
     run = rebuilt_run(records[0], packages_in(records))
-    digest = digest_of(type(run.method).__module__)
+    digest = digest_of(*modules_of(run.method))
     other = [record.key for record in records if record.code_sha256 != digest]
     problem = f"{len(other)} runs, such as {other[0]}, were made by other code" if other else ""
     return Finding("the code of the method, and of all that it imports from this project", problem)

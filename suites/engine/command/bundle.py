@@ -101,9 +101,9 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
 
 def _digest_today(record: Record) -> str | None:
     """Return the digest of the code that would repeat a run; None where nothing can."""
-    from bnnbench.methods.source_code import digest_of
+    from bnnbench.methods.source_code import digest_of, modules_of
 
     try:
-        return digest_of(type(rebuilt_run(record).method).__module__)
+        return digest_of(*modules_of(rebuilt_run(record).method))
     except NotRepeatable:
         return None

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bnnbench.methods.source_code import PROJECT, digest_of
+from bnnbench.methods.source_code import PROJECT, digest_of, modules_of
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run.fingerprint import fingerprint_of_data
 from bnnbench.suites.engine.store.record import Record
@@ -60,10 +60,10 @@ def changes_since(finished: Mapping[str, Record], runs: Mapping[str, Run]) -> Ch
                 today[source_and_fold] = fingerprint_of_data(run.source.load(run.fold))
             if today[source_and_fold] != record.data_sha256:
                 data[key] = run.case.name
-        module = type(run.method).__module__
-        if record.code_sha256 and record.code_sha256 != digest_of(module):
-            if module.partition(".")[0] == PROJECT:
-                other_code.add(key)
+        modules = modules_of(run.method)
+        if record.code_sha256 and record.code_sha256 != digest_of(*modules):
+            if strangers := [name for name in modules if name.partition(".")[0] != PROJECT]:
+                methods[key] = ", ".join(strangers)
             else:
-                methods[key] = module
+                other_code.add(key)
     return Changes(data, methods, other_code - data.keys())

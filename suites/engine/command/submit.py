@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
-    from bnnbench.methods.source_code import digest_of, own_sources
-    from bnnbench.suites.engine.command.admission import names_in, runs_of
+    from bnnbench.methods.source_code import digest_of, modules_of, own_sources
+    from bnnbench.suites.engine.command.admission import names_in, packages_in, runs_of
     from bnnbench.suites.engine.command.methods.registry import class_of
     from bnnbench.suites.engine.declare.names import name_of
+    from bnnbench.suites.engine.store.rebuilding import rebuilt_run
 
-    kind = class_of(method)
-    name = name_of(kind)
+    name = name_of(class_of(method))
     store = _only_store(results)
     records = [r for r in store.current() if name in names_in(r.run)]
     if label:
@@ -54,8 +54,9 @@ def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
     labels = sorted({r.method for r in records})
     if len(labels) > 1:
         raise ValueError(f"{results} has runs labelled {', '.join(labels)}: choose one by --label")
-    code = {file.name: file.read_bytes() for file in own_sources(kind.__module__)}
-    _check(store, records, digest_of(kind.__module__))
+    modules = modules_of(rebuilt_run(records[0], packages_in(records)).method)
+    code = {file.name: file.read_bytes() for module in modules for file in own_sources(module)}
+    _check(store, records, digest_of(*modules))
     file = out or Path(f"{_slug(labels[0])}.{records[0].suite}{submissions.SUFFIX}")
     submissions.write(file, store, [r.key for r in records], code)
     asked, missing = runs_of(records)

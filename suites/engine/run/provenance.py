@@ -8,7 +8,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -17,7 +17,12 @@ import torch
 
 import bnnbench
 from bnnbench.datasets.base import Split
-from bnnbench.methods.source_code import digest_of, packages_behind, sources_behind
+from bnnbench.methods.source_code import (
+    digest_of,
+    modules_of,
+    packages_behind,
+    sources_behind,
+)
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.store.clock import now
 
@@ -39,16 +44,17 @@ class Code:
 
 def code_of(method: object) -> Code:
     """Return the state of a method's sources."""
-    module = type(method).__module__
-    took_part = bool(_changed_files() & _files_that_take_part(module))
-    return Code(digest_of(module), took_part if _git("rev-parse", "HEAD") else None)
+    modules = modules_of(method)
+    took_part = bool(_changed_files() & _files_that_take_part(modules))
+    return Code(digest_of(*modules), took_part if _git("rev-parse", "HEAD") else None)
 
 
 def provenance(device: torch.device, method: object, code: Code) -> Mapping[str, object]:
     """Return commit, package versions, machine and device of a method's run as plain data."""
-    module = type(method).__module__
     fixed = dict(_fixed(device))
-    packages = {**cast(Mapping[str, str], fixed["packages"]), **packages_behind(module)}
+    packages = dict(cast(Mapping[str, str], fixed["packages"]))
+    for module in modules_of(method):
+        packages |= packages_behind(module)
     return fixed | {
         "dirty": code.dirty,
         "packages": dict(sorted(packages.items())),
@@ -90,10 +96,11 @@ def _changed_files() -> frozenset[Path]:
     return frozenset(ROOT / line[3:] for line in lines if line[3:])
 
 
-def _files_that_take_part(module: str) -> frozenset[Path]:
-    """Return the sources behind a method, and those of all modules of this process."""
+def _files_that_take_part(modules: Iterable[str]) -> frozenset[Path]:
+    """Return the sources behind a method's modules, and those of all modules of this process."""
     files = (getattr(m, "__file__", None) for m in [*sys.modules.values()])
-    return sources_behind(module) | frozenset(_path(file) for file in files if file)
+    loaded = frozenset(_path(file) for file in files if file)
+    return loaded.union(*map(sources_behind, modules))
 
 
 @functools.cache

@@ -12,6 +12,7 @@ import pytest
 from bnnbench.datasets.base import Table
 from bnnbench.methods import own_files, source_code
 from bnnbench.methods.marginal import Marginal
+from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.commands import FAST, call, rows
@@ -101,6 +102,23 @@ def test_an_edited_method_is_fitted_again_at_once(own_file, tmp_path):
     assert "constant_method has changed: 2 runs are fitted again" in again.output
     assert "2 to do" in again.output
     assert min(errors(tmp_path)) > max(before)
+
+
+def test_so_is_one_inside_a_search(own_file, tmp_path):
+    method = METHOD.replace("class Constant:\n", "class Constant:\n    space = Space()\n\n")
+    method = "from bnnbench.methods.tuning.space import Space\n" + method
+
+    def searched(shift: float):
+        own_file("constant_method.py", method.replace("+ 0.0", f"+ {shift}"))
+        own_files.module_of(own_file("unrelated.py", ""))
+        tuned = Tuned(importlib.import_module("constant_method").Constant(), trials=1, blocks=1)
+        return call(tmp_path, suite=replace(FAST, methods={"Mean": Mean(), "Tuned": tuned}))
+
+    assert searched(0.0).code == 0
+    before = errors(tmp_path)
+    assert "0 to do" in searched(0.0).output
+    assert "constant_method has changed: 2 runs are fitted again" in searched(3.0).output
+    assert max(errors(tmp_path)) > max(before)
 
 
 def test_so_is_one_whose_neighbour_is_edited_but_not_for_a_comment(own_file, tmp_path):
