@@ -32,6 +32,11 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.dist = "worksteal"
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Check the first calls of every function in each test."""
+    shapes.begin()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave benchmarks to `make benchmark`, which asks for nothing else; mark what needs a GPU."""
     timed = config.getoption("benchmark_only")

@@ -3,7 +3,8 @@
 That one binds arguments by `inspect` in every call, and checks each argument twice: before the
 call, and again beside what the function returned. Here beartype wraps the function itself, within
 the context that gives an axis of one name one length; a function whose annotations say nothing of
-axes needs no context.
+axes needs no context. In each test the first calls of a function are checked, and not the thousands
+that follow in a loop: `begin` starts a test.
 """
 
 import dataclasses
@@ -23,6 +24,18 @@ CHECK = beartype(
     conf=BeartypeConf(is_pep484_tower=True, violation_type=jaxtyping.TypeCheckError)
 )
 BY_JAXTYPING = jaxtyping.jaxtyped
+
+
+CALLS = 30
+"""The calls of a function that are checked in each test."""
+
+_test = 0
+
+
+def begin() -> None:
+    """Check the first calls of every function anew."""
+    global _test
+    _test += 1
 
 
 def install(package: str) -> None:
@@ -56,10 +69,16 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     inner = CHECK(function)
     context = BY_JAXTYPING("context") if "jaxtyping" in hints else nullcontext()
 
+    test, left = -1, 0
+
     @functools.wraps(function)
     def with_checks(*args: Any, **kwargs: Any) -> Any:
+        nonlocal test, left
         __tracebackhide__ = True
-        if jaxtyping.config.jaxtyping_disable:
+        if test != _test:
+            test, left = _test, CALLS
+        left -= 1
+        if left < 0 or jaxtyping.config.jaxtyping_disable:
             return function(*args, **kwargs)
         with context:
             return inner(*args, **kwargs)
