@@ -126,9 +126,9 @@ class Claims:
 
     def release(self, name: str) -> None:
         """Release the claim."""
-        self._held.discard(name)
         if self.holds(name):
             self._claim(name).unlink(missing_ok=True)
+        self._held.discard(name)  # only now: Ctrl-C may come at any moment
 
     @contextmanager
     def held(self, name: str, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
@@ -196,14 +196,17 @@ class Claims:
 
     def _make(self, name: str) -> bool:
         """Return whether this driver has the claim, making it if there is none."""
+        self._held.add(name)  # before it is true: Ctrl-C may come at any moment
         try:
             self._link(name)
         except FileExistsError:
-            return self.holds(name)  # also where a file server's reply was lost
+            if self.holds(name):  # also where a file server's reply was lost
+                return True
+            self._held.discard(name)
+            return False
         except FileNotFoundError:  # others took us for dead and removed the file
             self._register()
             return self._make(name)
-        self._held.add(name)
         return True
 
     def _link(self, name: str) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,50 @@ def test_whoever_comes_while_the_dead_are_counted_is_not_among_them(tmp_path, mo
         claims._bury_the_dead()
         assert comers[0].holds("a")
         comers[0].__exit__(None, None, None)
+
+
+def interrupted_at(line: int, action) -> bool:
+    """Carry out an action with Ctrl-C before its given line in the module of claims, if it gets there.
+
+    Returns whether it got there.
+    """
+    seen = 0
+
+    def trace(frame, event, argument):
+        nonlocal seen
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        seen += event == "line"
+        if event == "line" and seen == line:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_ctrl_c_at_any_line_leaves_no_claim_behind(tmp_path):
+    for step in ("take", "release"):
+        for line in range(1, 1000):
+            folder = tmp_path / f"{step}-{line}"
+            with Claims(folder) as claims:
+                assert claims.take("other")
+                if step == "release":
+                    assert claims.take("name")
+                got_there = interrupted_at(line, partial(getattr(claims, step), "name"))
+            assert list(folder.iterdir()) == []
+            if not got_there:
+                assert line > 3
+                break
+        else:
+            raise AssertionError("the step never ended")
 
 
 def test_releasing_what_another_has_changes_nothing(tmp_path):
