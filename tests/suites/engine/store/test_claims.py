@@ -135,9 +135,9 @@ def test_whoever_comes_while_the_dead_are_counted_is_not_among_them(tmp_path, mo
 
 
 def interrupted_at(line: int, action) -> bool:
-    """Carry out an action with Ctrl-C before its given line in the module of claims, if it gets there.
+    """Carry out an action with Ctrl-C before a line, of those in the module of claims.
 
-    Returns whether it got there.
+    Returns whether there were so many lines.
     """
     seen = 0
 
