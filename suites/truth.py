@@ -61,10 +61,12 @@ QUICK = Suite(
     evaluations=(Evaluation(Clean(), ("log_likelihood", "rmse", "crps")),),
     reference=Certified(),
 )
-FULL = replace(QUICK, profile="full", seeds=5)
-TANH = replace(
-    FULL, profile="tanh", cases=(CASES["yacht-tanh50"], CASES["boston-tanh50"]), methods=EVERY
+MORE = ("boston-relu50", "wine_red-relu50")
+FULL = replace(
+    QUICK, profile="full", cases=(*QUICK.cases, *(CASES[name] for name in MORE)), seeds=5
 )
+SMOOTH = ("yacht-tanh50", "yacht-tanh10", "boston-tanh50")
+TANH = replace(FULL, profile="tanh", cases=tuple(CASES[name] for name in SMOOTH), methods=EVERY)
 
 SUITES = {"quick": QUICK, "full": FULL, "tanh": TANH}
 
