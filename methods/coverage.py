@@ -22,6 +22,7 @@ COVERED: Mapping[str, tuple[str, ...]] = {
     ),
     "deep_kernel": ("mlp regression",),
     "gaussian_process": ("mlp regression", "linear regression"),
+    "mc_dropout": (*MLPS, "cnn regression", "cnn classification"),
     "neural_linear": ("mlp regression", "cnn regression"),
     "ciber_of_hmc": ("mlp regression", "linear regression", "cnn regression"),
     **dict.fromkeys(

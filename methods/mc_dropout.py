@@ -5,7 +5,7 @@ Source: Gal and Ghahramani (2016), "Dropout as a Bayesian Approximation".
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import torch
 from jaxtyping import Float
@@ -17,9 +17,16 @@ from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.point_estimate import descend
 from bnnbench.methods.fitting.randomness import spawn
-from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
+from bnnbench.methods.fitting.settings import (
+    earlier,
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
 from bnnbench.methods.networks.architectures import (
     Architecture,
+    Conv2d,
     Dropout,
     Layer,
     Linear,
@@ -30,6 +37,11 @@ from bnnbench.methods.networks.modules.drawing import drops
 from bnnbench.methods.predictions.predictive import Predictive
 from bnnbench.methods.sgd import Sgd
 from bnnbench.methods.tuning.space import Log, Space, compose
+
+Where = Literal["hidden", "every"]
+"""Units that are dropped: hidden ones alone, or inputs too."""
+
+WEIGHTED = (Linear, Conv2d, Residual, TorchModule)
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class McDropoutPosterior:
 
 @dataclass(frozen=True)
 class McDropout(Stacked):
-    """A point estimate with dropout in front of every linear layer, in prediction too.
+    """A point estimate with dropout in front of linear layers, in prediction too.
 
     In a module of one's own it is where the module has it, and with the module's rates.
     """
@@ -76,11 +88,14 @@ class McDropout(Stacked):
     rate: float = 0.1
     draws: int = 32
     training: AdamW | Sgd = field(default_factory=AdamW)
+    where: Where = field(default="hidden", metadata=earlier("every"))
+    """hidden: in front of linear layers but one that reads the inputs; every: inputs too."""
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, 1.0, "rate")
         require_positive(self, "rate")
         require_count(self, "draws")
+        require_choice(self, "where", get_args(Where))
 
     @property
     def space(self) -> Space:
@@ -94,12 +109,9 @@ class McDropout(Stacked):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
         before = problems[0].architecture
-        architecture = with_dropout(before, self.rate)
+        architecture = with_dropout(before, self.rate, self.where)
         if not has_dropout(architecture):
-            raise Unsupported(
-                "needed a network with a linear layer, or a module with nn.Dropout; got "
-                f"{', '.join(map(str, before))}"
-            )
+            raise Unsupported(no_place_for_dropout(before, self.where))
         stack = descend([self.training] * len(problems), problems, rngs, architecture=architecture)
         posteriors = [
             McDropoutPosterior(stack.posterior(m), self.draws) for m in range(len(problems))
@@ -107,19 +119,34 @@ class McDropout(Stacked):
         return stack.outcomes(posteriors)
 
 
-def with_dropout(architecture: Architecture, rate: float) -> Architecture:
-    """Return the network with dropout in front of every linear layer, the first included.
+def with_dropout(
+    architecture: Architecture, rate: float, where: Where, reads_inputs: bool = True
+) -> Architecture:
+    """Return the network with dropout in front of linear layers.
 
-    A layer that has some already gets no more; a module keeps its own.
+    Of those that read the inputs, weighted by no layer before, "hidden" leaves each as it is. A
+    layer that has dropout already gets no more; a module keeps its own.
     """
     dropped: list[Layer] = []
     for layer in architecture:
-        if isinstance(layer, Linear) and not isinstance(dropped[-1] if dropped else None, Dropout):
-            dropped.append(Dropout(rate))
+        if isinstance(layer, Linear) and not (reads_inputs and where == "hidden"):
+            if not isinstance(dropped[-1] if dropped else None, Dropout):
+                dropped.append(Dropout(rate))
         elif isinstance(layer, Residual):
-            layer = Residual(with_dropout(layer.body, rate), with_dropout(layer.shortcut, rate))
+            branches = layer.body, layer.shortcut
+            layer = Residual(*(with_dropout(b, rate, where, reads_inputs) for b in branches))
         dropped.append(layer)
+        reads_inputs = reads_inputs and not isinstance(layer, WEIGHTED)
     return tuple(dropped)
+
+
+def no_place_for_dropout(architecture: Architecture, where: Where) -> str:
+    """Return a message: the network has no layer for dropout."""
+    hidden = 'behind another layer with weights (where="hidden"), ' * (where == "hidden")
+    return (
+        f"needed a network with a linear layer {hidden}or a module with nn.Dropout; got "
+        f"{', '.join(map(str, architecture))}"
+    )
 
 
 def has_dropout(architecture: Architecture) -> bool:

@@ -28,7 +28,7 @@ ARMS = {
 ADAMW = AdamW(learning_rate=2e-3, weight_decay=1e-2, epochs=50, batch_size=32)
 NETWORK = (Flatten(), *mlp([100], outputs=10))
 METHODS = {
-    "MC dropout": McDropout(rate=0.3, draws=16, training=ADAMW),
+    "MC dropout": McDropout(rate=0.3, draws=16, training=ADAMW, where="every"),
     "Ensemble": Ensemble(size=5, member=ADAMW),
 }
 

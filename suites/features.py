@@ -40,7 +40,7 @@ QUICK = Suite(
         "Class frequency": Marginal(),
         "AdamW": ADAMW,
         "Ensemble": Ensemble(size=5, member=ADAMW),
-        "MC dropout": McDropout(rate=0.1, draws=16, training=ADAMW),
+        "MC dropout": McDropout(rate=0.1, draws=16, training=ADAMW, where="every"),
         "MFVI": Mfvi(learning_rate=1e-2, epochs=15, batch_size=50, draws=16),
         "IVON": Ivon(learning_rate=0.1, initial_hessian=30.0, epochs=15, batch_size=50, draws=16),
         "SWAG": Swag(TRAJECTORY, draws=16),

@@ -1,6 +1,7 @@
 """Models of a point, of several, of dropout and of independent Gaussian weights."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -8,10 +9,22 @@ from torch import Tensor
 from bnnbench.methods.base import Posterior, Unsupported
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
 from bnnbench.methods.fitting.randomness import spawn
-from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
+from bnnbench.methods.fitting.settings import (
+    earlier,
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
 from bnnbench.methods.function_space.base import At, Numbers, Rngs
 from bnnbench.methods.function_space.weights import repeated, softplus
-from bnnbench.methods.mc_dropout import McDropoutPosterior, has_dropout, with_dropout
+from bnnbench.methods.mc_dropout import (
+    McDropoutPosterior,
+    Where,
+    has_dropout,
+    no_place_for_dropout,
+    with_dropout,
+)
 from bnnbench.methods.mfvi import SAMPLING_RULES, kl_to_prior
 from bnnbench.methods.networks.architectures import Architecture
 from bnnbench.methods.networks.torch_network import TorchNetwork
@@ -93,7 +106,7 @@ class Members(Map):
 
 @dataclass(frozen=True)
 class Dropout(Map):
-    """One weight vector with dropout in front of every linear layer.
+    """One weight vector with dropout in front of linear layers.
 
     `masks` are drawn in training for every example, and `draws` in prediction for all.
     """
@@ -101,10 +114,13 @@ class Dropout(Map):
     rate: float = 0.1
     draws: int = 10
     masks: int = 1
+    where: Where = field(default="hidden", metadata=earlier("every"))
+    """hidden: in front of linear layers but one that reads the inputs; every: inputs too."""
 
     def __post_init__(self) -> None:
         require_between(self, 0.0, 1.0, "rate")
         require_positive(self, "rate")
+        require_choice(self, "where", get_args(Where))
         require_count(self, "draws", "masks")
 
     @property
@@ -117,9 +133,9 @@ class Dropout(Map):
 
     def architecture(self, architecture: Architecture) -> Architecture:
         """Return it with dropout; raises `Unsupported` where it has no linear layer."""
-        dropped = with_dropout(architecture, self.rate)
+        dropped = with_dropout(architecture, self.rate, self.where)
         if not has_dropout(dropped):
-            raise Unsupported("needed a network with a linear layer for dropout; got none")
+            raise Unsupported(no_place_for_dropout(architecture, self.where))
         return dropped
 
     def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bnnbench.suites.check.fits import Broken, require
 from bnnbench.suites.engine.declare import names
-from bnnbench.suites.engine.declare.description import canonical_json, describe
+from bnnbench.suites.engine.declare.description import canonical_json, describe, implied_by
 
 
 def has_plain_settings(method: Any) -> None:
@@ -47,7 +47,8 @@ def rebuilt(description: Any) -> Any:
     if not isinstance(description, dict):
         return description
     fields = {name: rebuilt(value) for name, value in description.items() if name != "type"}
-    return names.kind_of(description["type"])(**fields)
+    kind = names.kind_of(description["type"])
+    return kind(**implied_by(kind) | fields)
 
 
 def nested(method: Any) -> list[Any]:

@@ -32,7 +32,10 @@ METHODS = {
     "AdamW": ADAMW,
     "SGD": Sgd(learning_rate=0.01, weight_decay=5e-4, epochs=20, batch_size=64),
     "MC dropout": McDropout(
-        rate=0.2, draws=32, training=AdamW(learning_rate=3e-3, epochs=20, batch_size=64)
+        rate=0.2,
+        draws=32,
+        training=AdamW(learning_rate=3e-3, epochs=20, batch_size=64),
+        where="every",
     ),
     "Ensemble": Ensemble(size=5, member=ADAMW),
     "MFVI": Mfvi(learning_rate=3e-3, prior_std=0.3, epochs=20, batch_size=64, draws=32),

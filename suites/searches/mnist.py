@@ -31,7 +31,7 @@ SGD = {
 }
 MC_DROPOUT = {
     f"MC dropout rate={dropped:g}": McDropout(
-        dropped, draws=32, training=AdamW(3e-3, epochs=20, batch_size=64)
+        dropped, draws=32, training=AdamW(3e-3, epochs=20, batch_size=64), where="every"
     )
     for dropped in (0.1, 0.2, 0.4)
 }

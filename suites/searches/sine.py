@@ -24,7 +24,7 @@ SGD = {
 }
 MC_DROPOUT = {
     f"MC dropout rate={dropped:g} lr={rate:g}": McDropout(
-        dropped, draws=32, training=AdamW(rate, epochs=1000, batch_size=32)
+        dropped, draws=32, training=AdamW(rate, epochs=1000, batch_size=32), where="every"
     )
     for dropped in (0.002, 0.005, 0.01)
     for rate in (3e-3, 1e-2)

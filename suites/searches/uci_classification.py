@@ -34,7 +34,7 @@ POINTS = {
 }
 MC_DROPOUT = {
     f"MC dropout rate={dropped:g} lr={rate:g}": McDropout(
-        dropped, draws=100, training=AdamW(rate, epochs=40, batch_size=32)
+        dropped, draws=100, training=AdamW(rate, epochs=40, batch_size=32), where="every"
     )
     for dropped in (0.05, 0.2, 0.4)
     for rate in (3e-3, 1e-2)

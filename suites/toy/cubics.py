@@ -48,7 +48,9 @@ METHODS = {
     "Laplace full": Laplace(ADAMW, Full()),
     "NL": NeuralLinear(ADAMW),
     "AdamW": ADAMW,
-    "MC dropout": McDropout(rate=0.005, draws=100, training=replace(ADAMW, learning_rate=3e-2)),
+    "MC dropout": McDropout(
+        rate=0.005, draws=100, training=replace(ADAMW, learning_rate=3e-2), where="every"
+    ),
     "Ensemble": Ensemble(size=10, member=ADAMW),
     "MFVI": Mfvi(learning_rate=1e-2, prior_std=2.0, epochs=40, batch_size=1, draws=100),
     "IVON": Ivon(

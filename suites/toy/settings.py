@@ -69,7 +69,10 @@ SINE_METHODS = {
         learning_rate=1e-2, schedule="cosine", dropout=0.01, epochs=1000, batch_size=32
     ),
     "MC dropout": McDropout(
-        rate=0.01, draws=100, training=AdamW(learning_rate=1e-2, epochs=1000, batch_size=32)
+        rate=0.01,
+        draws=100,
+        training=AdamW(learning_rate=1e-2, epochs=1000, batch_size=32),
+        where="every",
     ),
     "Ensemble": Ensemble(size=10, member=SINE_ADAMW),
     "MFVI": Mfvi(learning_rate=1e-2, prior_std=2.0, epochs=1000, batch_size=32, draws=100),

@@ -64,7 +64,8 @@ METHODS = {
     "AdamW": ADAMW,
     "SGD": Sgd(learning_rate=1e-2, weight_decay=5e-5, epochs=40, batch_size=32),
     "MC dropout": McDropout(
-        rate=0.005, draws=100, training=AdamW(learning_rate=3e-2, epochs=40, batch_size=32)
+        rate=0.005, draws=100, where="every",
+        training=AdamW(learning_rate=3e-2, epochs=40, batch_size=32),
     ),
     "Ensemble": Ensemble(size=5, member=ADAMW),
     "MFVI": Mfvi(learning_rate=1e-2, prior_std=2.0, epochs=40, batch_size=32, draws=100),

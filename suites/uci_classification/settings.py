@@ -58,7 +58,10 @@ METHODS = {
     "SGD": SGD,
     "Label smoothing": LabelSmoothing(share=0.01, training=ADAMW),
     "MC dropout": McDropout(
-        rate=0.2, draws=100, training=AdamW(learning_rate=1e-2, epochs=40, batch_size=32)
+        rate=0.2,
+        draws=100,
+        training=AdamW(learning_rate=1e-2, epochs=40, batch_size=32),
+        where="every",
     ),
     "Ensemble": Ensemble(size=5, member=ADAMW),
     "Ensemble (tempered)": Tempered(Ensemble(size=5, member=ADAMW)),

@@ -55,7 +55,7 @@ VARIANTS: Mapping[str, Method] = {
     "Laplace of a subnetwork": Laplace(structure=Subnetwork(20), prior_precisions=(1.0,)),
     "MessagePassing with informed means": MessagePassing(prior=InformedPrior()),
     "MessagePassing with chosen variance": MessagePassing(predictive_variances=(0.3, 1.0)),
-    "Tuned dropout with its own noise": Tuned(McDropout(), noise="own", halving=True),
+    "Tuned dropout with its own noise": Tuned(McDropout(where="every"), noise="own", halving=True),
     "Laplace by draws of weights": Laplace(prior_precisions=(1.0, 10.0), prediction="mc"),
 }
 """Methods that a class has beside its default, and that share little code with that."""

@@ -68,7 +68,7 @@ def test_networks_with_dropout_have_the_rate_of_their_method(label, rate, case):
     assert isinstance(model, McDropout | DropoutModel)
     assert model.rate == rate
     network = PAPER.architecture_for(case, label)
-    assert with_dropout(network, rate) == network
+    assert with_dropout(network, rate, "hidden") == network
     blocks = [layer for layer in network if isinstance(layer, Residual)]
     assert all(Dropout(rate) in block.body for block in blocks)
     assert isinstance(last := network[-1], Linear)

@@ -9,6 +9,9 @@ from typing import Any
 
 from bnnbench.suites.engine.declare.names import name_of
 
+NEWER = ("later", "earlier")
+"""Metadata of fields that are newer than some stored runs (`methods.fitting.settings`)."""
+
 
 def describe(value: object) -> object:
     """Return plain data that determines `value`; a dataclass is described by its registered name.
@@ -34,8 +37,15 @@ def describe(value: object) -> object:
 
 
 def _left_out(field: "dataclasses.Field[Any]", value: object) -> bool:
-    """Return whether a field is newer than some stored runs and has its default."""
-    return "later" in field.metadata and getattr(value, field.name) == field.default
+    """Return whether a field is newer than some stored runs, and has the value that they had."""
+    before = field.metadata.get("earlier", field.default)
+    return not field.metadata.keys().isdisjoint(NEWER) and getattr(value, field.name) == before
+
+
+def implied_by(kind: type) -> dict[str, Any]:
+    """Return the settings of a class that a description without them implies, defaults apart."""
+    fields = dataclasses.fields(kind)
+    return {f.name: f.metadata["earlier"] for f in fields if "earlier" in f.metadata}
 
 
 def canonical_json(description: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from bnnbench.methods.networks.torch_module import TorchModule
 from bnnbench.metrics import METRICS
 from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.engine.declare.description import describe
+from bnnbench.suites.engine.declare.description import describe, implied_by
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.declare.names import kind_of, path_of
 from bnnbench.suites.engine.store.record import SCHEMA, Record
@@ -85,7 +85,7 @@ def rebuilt(described: Any, packages: Sequence[str] = ()) -> Any:
             for name, value in described.items()
             if name != "type" and fields[name].init
         }
-        return dataclass_type(**settings)
+        return dataclass_type(**implied_by(dataclass_type) | settings)
     if isinstance(described, Mapping):
         return {name: rebuilt(value, packages) for name, value in described.items()}
     if isinstance(described, (list, tuple)):

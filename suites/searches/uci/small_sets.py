@@ -21,7 +21,7 @@ SGD = {
 }
 MC_DROPOUT = {
     f"MC dropout rate={dropped:g} lr={rate:g}": McDropout(
-        dropped, draws=32, training=AdamW(rate, epochs=40, batch_size=32)
+        dropped, draws=32, training=AdamW(rate, epochs=40, batch_size=32), where="every"
     )
     for dropped in (5e-3, 1e-2, 2e-2)
     for rate in (1e-2, 3e-2)

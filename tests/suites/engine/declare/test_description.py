@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnnbench.methods.fitting.settings import LATER
+from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.suites.engine.declare.description import canonical_json, describe, digest
 from bnnbench.suites.engine.declare.names import type_path
+from bnnbench.suites.engine.store.rebuilding import rebuilt
 from tests.suites.fakes import Line, Mean
 
 PLAIN = st.recursive(
@@ -78,3 +80,13 @@ def test_a_class_of_the_main_module_has_one_name_in_every_process(monkeypatch, n
     main.__spec__ = ModuleSpec("my.suite", None)
     monkeypatch.setitem(sys.modules, "__main__", main)
     assert type_path(kind) == "my.suite:Toy"
+
+
+def test_a_setting_that_came_later_leaves_earlier_descriptions_and_their_meaning_as_they_were():
+    before = describe(McDropout(where="every"))
+    assert "where" not in before
+    assert rebuilt(before) == McDropout(where="every")
+    now = describe(McDropout())
+    assert now["where"] == "hidden"
+    assert rebuilt(now) == McDropout()
+    assert {name: value for name, value in now.items() if name != "where"} == before
