@@ -23,6 +23,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "bnnbench.suites.references.__main__",
         "make, verify and list reference posteriors",
     ),
+    "oracles": (
+        "bnnbench.suites.oracles.__main__",
+        "make, verify and list problems whose law is known",
+    ),
     "store": ("bnnbench.suites.engine.command.stores", "check, clean, list and merge results"),
     "reproduce": ("bnnbench.suites.engine.command.reproduce", "repeat a run and compare"),
 }

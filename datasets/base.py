@@ -104,6 +104,20 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Exact:
+    """The posterior of the functions at the test rows, where the law behind the data is known.
+
+    Outputs are one in standardised target units, or class probabilities.
+    """
+
+    mean: Float[Tensor, "points outputs"]
+    std: Float[Tensor, " points"]
+    """Standard deviation of the output; of probabilities, the root of the sum of variances."""
+    excess_risk: float
+    """Of its prediction, over that of the law itself, in nats."""
+
+
+@dataclass(frozen=True)
 class Dataset:
     """One fold of one source, standardised with statistics of its training rows.
 
@@ -117,7 +131,9 @@ class Dataset:
     scaling: Scaling
     target: Target | None = None
     truth: Float[Tensor, "points outputs"] | None = None
-    """The expected test targets, standardised, where the law behind the data is known."""
+    """The expected test targets, standardised, or the probabilities of their classes, where the law
+    behind the data is known."""
+    exact: Exact | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
 
     @property

@@ -32,4 +32,7 @@ def resolve(
                 raise
     elif policy == "original":
         raise unavailable(source.name, source.missing(*needs), "not here, and --offline")
-    return next(s for s in source.fallbacks(*needs) if not s.missing(*needs))
+    for fallback in source.fallbacks(*needs):
+        if not fallback.missing(*needs):
+            return fallback
+    raise unavailable(source.name, source.missing(*needs), "not here, and nothing replaces it")

@@ -11,6 +11,7 @@ METHODS: Mapping[str, str] = {
     "marginal": "bnnbench.methods.marginal:Marginal",
     "adamw": "bnnbench.methods.adamw:AdamW",
     "sgd": "bnnbench.methods.sgd:Sgd",
+    "map_estimate": "bnnbench.methods.map_estimate:MapEstimate",
     "label_smoothing": "bnnbench.methods.label_smoothing:LabelSmoothing",
     "mc_dropout": "bnnbench.methods.mc_dropout:McDropout",
     "ensemble": "bnnbench.methods.ensemble:Ensemble",

@@ -7,7 +7,6 @@ Uncertainty Estimation using Deep Ensembles".
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -21,6 +20,7 @@ from bnnbench.methods.base import (
     PriorUse,
     Problem,
     differentiable,
+    prior_use,
 )
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.randomness import spawn
@@ -70,13 +70,16 @@ class EnsemblePosterior:
 class Ensemble(Batched):
     """`size` fits of one method that differ in initialisation and order of the data."""
 
-    prior_use: ClassVar[PriorUse] = "none"
-
     size: int = 5
     member: BatchedMethod = field(default_factory=AdamW)
 
     def __post_init__(self) -> None:
         require_count(self, "size")
+
+    @property
+    def prior_use(self) -> PriorUse | None:
+        """That of the members."""
+        return prior_use(self.member)
 
     @property
     def space(self) -> Space:

@@ -517,10 +517,14 @@ _PROBED = (
     Metric("total_variation", _at("divergences:total_variation"), "fraction", False),
     Metric("logistic_error", _at("divergences:logistic_error"), "fraction", False),
     Metric("cubic_error", _at("divergences:cubic_error"), "fraction", False),
+    Metric("excess_risk", _at("oracle:excess_risk"), "nats", False),
+    Metric("claimed_variance", _at("oracle:claimed_variance"), "epistemic_variance", None),
+    Metric("earned_variance", _at("oracle:earned_variance"), "epistemic_variance", None),
+    Metric("epistemic_rank", _at("oracle:epistemic_rank"), "correlation", True),
 )
 PROBED: Mapping[str, Metric] = {metric.name: metric for metric in _PROBED}
-"""Measurements of probes on a posterior: moments against those of samples, and densities against
-exact ones.
+"""Measurements of probes on a posterior: moments against those of samples, densities against exact
+ones, and predictions against the law of the targets.
 """
 
 _ATTACKED = (Metric("zero_gradient", _at("robustness:zero_gradient"), "fraction", None),)

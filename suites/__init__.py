@@ -78,7 +78,8 @@ SUITES: Mapping[str, Entry] = {
         ("quick", "paper", "gap", "depth", "coverage", "coverage_paper"),
     ),
     "truth": Entry(
-        "Distance to certified posteriors of networks on real data", ("quick", "full", "tanh")
+        "Distance to certified posteriors, and excess risk under known laws",
+        ("quick", "full", "tanh", "oracles", "oracle_classes"),
     ),
     "two_moons": Entry("Two moons: priors on functions and on weights", ("quick", "paper")),
     "uci": Entry(

@@ -1,6 +1,8 @@
 """The names of test conditions, written once for their classes and for printed tables."""
 
 CLEAN = "clean"
+LAW, EXACT = "law", "exact_posterior"
+"""Scores of a probe over the law behind the targets: of a method, and of the exact posterior."""
 
 
 def rotated(degrees: int | float) -> str:

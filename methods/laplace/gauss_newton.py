@@ -58,7 +58,7 @@ class Spectrum(Protocol):
         ...
 
     def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
-        """Return the weights that are not fixed, out of all."""
+        """Return the weights that are not fixed, out of all, in the units of the matrix."""
         ...
 
 
@@ -71,9 +71,16 @@ class Structure(Protocol):
         ...
 
     def spectrum(
-        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+        self,
+        mode: NetworkPosterior,
+        inputs: Float[Tensor, "points *features"],
+        scales: Float[Tensor, " parameters"] | None = None,
     ) -> Spectrum:
-        """Return the matrix at a point estimate, over training inputs."""
+        """Return the matrix at a point estimate, over training inputs.
+
+        It is that of each weight divided by its scale, 1 without scales. Raises `Unsupported` for
+        scales where the structure needs one for all.
+        """
         ...
 
 

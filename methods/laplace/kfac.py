@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
+from bnnbench.methods.base import Unsupported
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.laplace.gauss_newton import (
     OfLayers,
@@ -36,9 +37,20 @@ class Kfac(OfLayers):
     """Two small matrices per layer; layers are independent."""
 
     def spectrum(
-        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+        self,
+        mode: NetworkPosterior,
+        inputs: Float[Tensor, "points *features"],
+        scales: Float[Tensor, " parameters"] | None = None,
     ) -> Spectrum:
-        """Return the factors' eigenvectors at a point estimate, over training inputs."""
+        """Return the factors' eigenvectors at a point estimate, over training inputs.
+
+        Raises `Unsupported` for scales, which have no two factors.
+        """
+        if scales is not None:
+            raise Unsupported(
+                'Kfac has one prior precision for all weights; Laplace(prior="given") takes the '
+                "structures Full, Subnetwork and Diagonal"
+            )
         recorder = self.recorder(mode.network)
         of_inputs, of_gradients = kronecker_factors(recorder, mode, inputs)
         left = [eigensystem(factor) for factor in of_gradients]

@@ -11,9 +11,11 @@ et al. (2021), "Laplace Redux: Effortless Bayesian Deep Learning".
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.adamw import AdamW
@@ -30,6 +32,7 @@ from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior, outputs
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import (
+    LATER,
     require_between,
     require_choice,
     require_count,
@@ -48,6 +51,7 @@ from bnnbench.methods.tuning.space import Log, Single, Space, compose, space_of
 Prediction = Literal["glm", "glm_mc", "mc"]
 """The network linearised in its weights, in closed form (a classifier's by probits) or, of a
 classifier, by draws; or the network itself, by draws."""
+Prior = Literal["own", "given"]
 STATISTICS_BATCH = 128
 
 
@@ -59,8 +63,6 @@ class Laplace(Batched):
     have running statistics of their own.
     """
 
-    prior_use: ClassVar[PriorUse] = "own"
-
     training: BatchedMethod = field(default_factory=AdamW)
     structure: Structure = Kfac()
     prior_precisions: tuple[float, ...] = ()
@@ -71,9 +73,12 @@ class Laplace(Batched):
     temperature: float = 1.0
     validation_share: float = 0.1
     """Share of training rows held out where there are several precisions."""
+    prior: Prior = field(default="own", metadata=LATER)
+    """"given": the problem's prior, where it states one; of the training too if that reads it."""
 
     def __post_init__(self) -> None:
         require_choice(self, "prediction", get_args(Prediction))
+        require_choice(self, "prior", get_args(Prior))
         require_count(self, "draws")
         require_positive(self, "temperature", "validation_share")
         require_between(self, 0.0, 1.0, "validation_share")
@@ -82,6 +87,11 @@ class Laplace(Batched):
                 "Laplace needs prior_precisions to be positive and finite; got "
                 f"{self.prior_precisions}"
             )
+
+    @property
+    def prior_use(self) -> PriorUse:
+        """Its own prior, or the problem's unless the posterior is a cold one."""
+        return "given" if self.prior == "given" and self.temperature == 1 else "own"
 
     @property
     def space(self) -> Space:
@@ -110,6 +120,8 @@ class Laplace(Batched):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> "list[float | InferenceDiverged | None]":
         """Return the prior's precision of each problem, None where the evidence chooses."""
+        if self._scales(problems[0]) is not None:
+            return [1.0] * len(problems)
         if len(self.prior_precisions) < 2:
             return [next(iter(self.prior_precisions), None)] * len(problems)
         parts = [
@@ -122,6 +134,10 @@ class Laplace(Batched):
             _outcome(self._validated, mode, problem, validation, rng)
             for mode, problem, (_, validation), rng in zip(modes, rest, parts, rngs, strict=True)
         ]
+
+    def _scales(self, problem: Problem) -> Tensor | None:
+        """Return the given prior's standard deviation of every weight."""
+        return problem.prior_stds if self.prior == "given" else None
 
     def _validated(
         self, mode: Posterior, problem: Problem, validation: Split, rng: torch.Generator
@@ -141,7 +157,7 @@ class Laplace(Batched):
     def _posterior(
         self, mode: Posterior, choice: float | None, problem: Problem, rng: torch.Generator
     ) -> Posterior:
-        at = Approximation.of(mode, self.structure, problem)
+        at = Approximation.of(mode, self.structure, problem, self._scales(problem))
         if choice is not None:
             return self._around(at, Precisions(choice, at.noise), problem, rng)
         precisions = most_evident(
@@ -194,8 +210,14 @@ class Approximation:
     evidence: Evidence
 
     @classmethod
-    def of(cls, mode: Posterior, structure: Structure, problem: Problem) -> "Approximation":
-        """Return the approximation at a point estimate.
+    def of(
+        cls,
+        mode: Posterior,
+        structure: Structure,
+        problem: Problem,
+        scales: Float[Tensor, " parameters"] | None = None,
+    ) -> "Approximation":
+        """Return the approximation at a point estimate, of weights in units of their scales.
 
         Raises `Unsupported` for another posterior than that, `InferenceDiverged` where outputs
         or curvature are not of finite numbers.
@@ -206,7 +228,7 @@ class Approximation:
         loss = misfit(mode.likelihood, at_mode, train.targets)
         if not math.isfinite(loss):
             raise InferenceDiverged("the loss at the point estimate is not finite")
-        spectrum = structure.spectrum(mode, train.inputs)
+        spectrum = structure.spectrum(mode, train.inputs, scales)
         work.count("curvature_rows", len(train))
         classifies = isinstance(mode.likelihood, Categorical)
         evidence = Evidence(

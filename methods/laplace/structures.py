@@ -26,7 +26,10 @@ class Diagonal(OfLayers):
     """The diagonal of the matrix: weights are independent."""
 
     def spectrum(
-        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+        self,
+        mode: NetworkPosterior,
+        inputs: Float[Tensor, "points *features"],
+        scales: Float[Tensor, " parameters"] | None = None,
     ) -> Spectrum:
         """Return the diagonal at a point estimate, over training inputs."""
         recorder = self.recorder(mode.network)
@@ -34,7 +37,10 @@ class Diagonal(OfLayers):
         for entries in gauss_newton_entries(recorder, mode, inputs):
             total += recorder.flat([entry.squares() for entry in entries]).double()
         require_finite(total)
-        return SomeWeights(recorder, total, recorder.indices(inputs.device), None)
+        places = recorder.indices(inputs.device)
+        if scales is not None:
+            total *= scales[places].double().square()
+        return SomeWeights(recorder, total, places, None, scales=_among_all(scales, places))
 
 
 @dataclass(frozen=True)
@@ -54,10 +60,13 @@ class Full(OfLayers):
         return recorder
 
     def spectrum(
-        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+        self,
+        mode: NetworkPosterior,
+        inputs: Float[Tensor, "points *features"],
+        scales: Float[Tensor, " parameters"] | None = None,
     ) -> Spectrum:
         """Return the matrix at a point estimate, over training inputs."""
-        return _among(self.recorder(mode.network), mode, inputs, None)
+        return _among(self.recorder(mode.network), mode, inputs, None, scales)
 
 
 @dataclass(frozen=True)
@@ -80,13 +89,16 @@ class Subnetwork:
         return LayerRecorder(network)
 
     def spectrum(
-        self, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+        self,
+        mode: NetworkPosterior,
+        inputs: Float[Tensor, "points *features"],
+        scales: Float[Tensor, " parameters"] | None = None,
     ) -> Spectrum:
         """Return the matrix of the weights that the diagonal at a point estimate selects."""
-        diagonal = Diagonal().spectrum(mode, inputs)
+        diagonal = Diagonal().spectrum(mode, inputs, scales)
         curvature = diagonal.eigenvalues
         order = curvature.masked_fill(curvature == 0, torch.inf).sort(stable=True).indices
-        return _among(diagonal.recorder, mode, inputs, order[: self.size].sort().values)
+        return _among(diagonal.recorder, mode, inputs, order[: self.size].sort().values, scales)
 
 
 @dataclass(frozen=True)
@@ -101,12 +113,16 @@ class SomeWeights:
     """Eigenvectors in columns; None for a diagonal of all of the recorder's weights."""
     chosen: Int[Tensor, " directions"] | None = None
     """Selection of the recorder's weights; None for all."""
+    scales: Float[Tensor, " directions"] | None = None
+    """Units in which the matrix measures the weights; None for 1."""
 
     def jacobian(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs directions"]:
         """Return the slopes of outputs along the eigenvectors."""
         slopes = _jacobian(self.recorder, entries)
         if self.chosen is not None:
             slopes = slopes[..., self.chosen]
+        if self.scales is not None:
+            slopes = slopes * self.scales
         return slopes if self.vectors is None else slopes @ self.vectors.to(slopes.dtype)
 
     def variances(
@@ -115,6 +131,8 @@ class SomeWeights:
         """Return the outputs' variances, for these of coordinates along the eigenvectors."""
         if self.vectors is not None:
             return (self.jacobian(entries).square() * variances).sum(-1)
+        if self.scales is not None:
+            variances = variances * self.scales.square()
         blocks = self.recorder.blocks
         parts = variances.split([block.size for block in blocks])
         return torch.stack([
@@ -128,13 +146,16 @@ class SomeWeights:
         """Return coordinates along the eigenvectors as changes of all `total` weights."""
         vectors = self.vectors
         changes = coordinates if vectors is None else coordinates @ vectors.mT.to(coordinates.dtype)
+        if self.scales is not None:
+            changes = changes * self.scales
         all_weights = coordinates.new_zeros(len(coordinates), total)
         all_weights[:, self.places] = changes
         return all_weights
 
     def covered(self, weights: Float[Tensor, " parameters"]) -> Float[Tensor, " directions"]:
-        """Return the weights that are not fixed, out of all."""
-        return weights[self.places]
+        """Return the weights that are not fixed, out of all, in their units."""
+        covered = weights[self.places]
+        return covered if self.scales is None else covered / self.scales
 
 
 def _among(
@@ -142,6 +163,7 @@ def _among(
     mode: NetworkPosterior,
     inputs: Float[Tensor, "points *features"],
     chosen: Int[Tensor, " directions"] | None,
+    scales: Float[Tensor, " parameters"] | None,
 ) -> SomeWeights:
     """Return the matrix of the chosen of the recorder's weights, None meaning all."""
     places = recorder.indices(inputs.device)
@@ -151,8 +173,17 @@ def _among(
         rows = _rows(recorder, entries)
         rows = (rows if chosen is None else rows[:, chosen]).double()
         total += rows.mT @ rows
+    own = _among_all(scales, places)
+    if own is not None:
+        total *= own.double().outer(own.double())
     eigenvalues, vectors = eigensystem(total)
-    return SomeWeights(recorder, eigenvalues, places, vectors, chosen)
+    return SomeWeights(recorder, eigenvalues, places, vectors, chosen, own)
+
+
+def _among_all(
+    scales: Float[Tensor, " parameters"] | None, places: Int[Tensor, " directions"]
+) -> Float[Tensor, " directions"] | None:
+    return None if scales is None else scales[places]
 
 
 def _jacobian(

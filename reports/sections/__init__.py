@@ -22,6 +22,7 @@ SECTIONS = (
     "predictions",
     "distances",
     "truth",
+    "oracles",
     "agreement",
     "tuning",
     "literature",

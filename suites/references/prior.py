@@ -32,13 +32,20 @@ def weights_from_prior(
 def function(
     weights: Matrices, inputs: Float[np.ndarray, "points features"], activation: str
 ) -> Float[np.ndarray, " points"]:
-    """Return the network's output at each point."""
+    """Return the output of a network that has one, at each point."""
+    return outputs(weights, inputs, activation)[:, 0]
+
+
+def outputs(
+    weights: Matrices, inputs: Float[np.ndarray, "points features"], activation: str
+) -> Float[np.ndarray, "points outputs"]:
+    """Return the network's outputs at each point."""
     z = inputs
     for layer, matrix in enumerate(weights):
         with_bias = np.hstack([z, np.ones((len(z), 1))])
         a = with_bias @ matrix.T / math.sqrt(with_bias.shape[1])
         z = a if layer == len(weights) - 1 else ACTIVATIONS[activation](a)
-    return z[:, 0]
+    return z
 
 
 def log_joint(

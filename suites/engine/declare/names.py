@@ -25,6 +25,12 @@ ENGINE: Mapping[str, str] = {
     "moment_accuracy": "bnnbench.suites.probes.moment_accuracy:MomentAccuracy",
     "reference_model": "bnnbench.suites.references.model:Model",
     "fixed_noise": "bnnbench.suites.references.model:FixedNoise",
+    "oracle_scores": "bnnbench.suites.probes.oracle:OracleScores",
+    "oracle_problem": "bnnbench.suites.oracles.laws:OracleProblem",
+    "network_law": "bnnbench.suites.oracles.laws:NetworkLaw",
+    "process_law": "bnnbench.suites.oracles.laws:ProcessLaw",
+    "gaussian_targets": "bnnbench.suites.oracles.laws:GaussianTargets",
+    "class_targets": "bnnbench.suites.oracles.laws:ClassTargets",
     "reference_recipe": "bnnbench.suites.references.recipe:Recipe",
 }
 

@@ -39,7 +39,8 @@ class Keeper:
     def all_rows(self, source: DataSource, fold: int, acquired: Sequence[int] = ()) -> Dataset:
         """Return a whole fold."""
         rest = self._part(("test", source, fold, tuple(acquired)))
-        return replace(self.training_rows(source, fold, acquired), test=rest.test, truth=rest.truth)
+        train = self.training_rows(source, fold, acquired)
+        return replace(train, test=rest.test, truth=rest.truth, exact=rest.exact)
 
     def forget(self) -> None:
         """Drop all rows that were given, and those that sources keep."""
@@ -59,7 +60,7 @@ def answered(request: Request) -> Dataset:
     dataset = cast(PoolSource, source).grown(fold, acquired) if acquired else source.load(fold)
     nothing = slice(0, 0)
     if part == "train":
-        return replace(dataset, test=dataset.test.rows(nothing), truth=None)
+        return replace(dataset, test=dataset.test.rows(nothing), truth=None, exact=None)
     return replace(dataset, train=dataset.train.rows(nothing))
 
 

@@ -1,4 +1,4 @@
-"""Real data, stated models: predictions against the exact posterior, certified by long chains.
+"""Profiles quick, full and tanh: real data, and posteriors certified by long chains.
 
 A case is a network, a prior of all weights and a noise, on one fold of a UCI set; its reference has
 the case's name (`python -m suites.references list`). The noise is part of the model, so that
@@ -13,9 +13,11 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.known_noise import KnownNoise
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.laplace.method import Laplace
+from bnnbench.methods.laplace.structures import Full
+from bnnbench.methods.map_estimate import MapEstimate
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.trajectory.sgld import Sgld
-from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Certified, Evaluation, Suite
 from bnnbench.suites.references.models import RECIPES
@@ -30,6 +32,7 @@ CASES = {
     )
     for name, recipe in RECIPES.items()
 }
+MODE = MapEstimate(learning_rate=1e-2, epochs=3000)
 SHORT = Hmc(draws=20, chains=1, warmup=20, thinning=1, leapfrog_steps=100)
 EVERY = {
     "HMC 1 chain": Hmc(draws=100, chains=1, warmup=50, thinning=1, leapfrog_steps=100),
@@ -42,9 +45,11 @@ EVERY = {
     "AdamW": ADAMW,
     "Ensemble": METHODS["Ensemble"],
     "Ensemble of 10": Ensemble(size=10, member=replace(ADAMW, epochs=400)),
+    "MAP ensemble of 10": Ensemble(size=10, member=MODE),
     "MC dropout": METHODS["MC dropout"],
     "SWAG": METHODS["SWAG"],
     "IVON": replace(METHODS["IVON"], learning_rate=1e-2),  # 0.1 diverges under such noise
+    "Laplace full": Laplace(MODE, Full(), prior="given"),
     "Laplace diagonal": METHODS["Laplace diagonal"],
     "Laplace KFAC": METHODS["Laplace KFAC"],
     "KFAC": METHODS["KFAC"],
@@ -67,8 +72,3 @@ FULL = replace(
 )
 SMOOTH = ("yacht-tanh50", "yacht-tanh10", "boston-tanh50")
 TANH = replace(FULL, profile="tanh", cases=tuple(CASES[name] for name in SMOOTH), methods=EVERY)
-
-SUITES = {"quick": QUICK, "full": FULL, "tanh": TANH}
-
-if __name__ == "__main__":
-    main(SUITES)

@@ -1,0 +1,1 @@
+"""Real inputs with targets drawn from a known law, and the exact posteriors under that law."""

@@ -1,0 +1,138 @@
+"""Files of families: functions drawn from one law at the same inputs, with their posteriors.
+
+Values are stored, not seeds: the streams of NumPy and torch are not promised to stay.
+"""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from bnnbench.datasets.oracles.errors import Refused
+from bnnbench.datasets.reading.whole_files import read_regular, write_whole
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "bundle" / "oracles"
+"""The folder of this project's families; a checkout has it."""
+FORMAT = 1
+LARGEST_R_HAT, LEAST_ESS = 1.01, 400.0
+KEYS = ("format", "name", "law", "noise_std", "classes", "inputs", "posterior")
+
+
+@dataclass(frozen=True)
+class Family:
+    """Functions of one law, their targets, and the exact posterior given the training targets.
+
+    Outputs are one in standardised units, or class probabilities. The mean and the standard
+    deviation of the posterior are of these; the deviation of class probabilities is the root of
+    the sum of their variances.
+    """
+
+    stated: Mapping[str, Any]
+    """`KEYS`: the law as plain data, the noise (None for classes), checksums of the inputs, and how
+    the posterior was found: "exact", or R-hat and effective sample sizes of each function."""
+    train_targets: Float[np.ndarray, "functions train_rows"]
+    test_targets: Float[np.ndarray, "functions test_rows"]
+    truth: Float[np.ndarray, "functions test_rows outputs"]
+    mean: Float[np.ndarray, "functions test_rows outputs"]
+    std: Float[np.ndarray, "functions test_rows"]
+    excess_risk: Float[np.ndarray, " functions"]
+    """Of the posterior's prediction, over that of the law itself, in nats."""
+
+    @property
+    def name(self) -> str:
+        """The name of the family and of its file."""
+        return self.stated["name"]
+
+    @property
+    def classes(self) -> int:
+        """The number of classes; 0 for a real target."""
+        return self.stated["classes"]
+
+    def __len__(self) -> int:
+        return len(self.train_targets)
+
+
+def write(family: Family, folder: Path) -> Path:
+    """Write the family's file whole, and return its path; raises `Refused` for a bad one."""
+    check(family)
+    arrays = {f.name: getattr(family, f.name) for f in fields(family) if f.name != "stated"}
+    arrays = {name: array.astype(np.float64) for name, array in arrays.items()}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, stated=np.array(json.dumps(family.stated)), **arrays)
+    path = folder / f"{family.name}.npz"
+    write_whole(path, buffer.getvalue())
+    return path
+
+
+def read(name: str, folder: Path = FOLDER) -> Family:
+    """Return the family of this name; raises `Refused`, naming cause and file."""
+    path = folder / f"{name}.npz"
+    try:
+        content = read_regular(path)
+    except OSError as error:
+        found = ", ".join(names(folder)) or "none"
+        raise Refused(f"{path}: {error.strerror}; families there: {found}") from error
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+        stated = json.loads(str(arrays.pop("stated")))
+        family = Family(stated, **arrays)
+    except Exception as error:  # zip, NumPy and JSON have a dozen kinds for damaged content
+        raise Refused(f"{path}: cannot be read: {error}") from error
+    try:
+        check(family)
+    except Refused as reason:
+        raise Refused(f"{path}: {reason}") from reason
+    return family
+
+
+def names(folder: Path = FOLDER) -> list[str]:
+    """Return the names of the families in a folder, in order."""
+    return sorted(path.stem for path in folder.glob("*.npz"))
+
+
+def check(family: Family) -> None:
+    """Raise `Refused` unless arrays agree in shape, are finite, and the posterior is reliable."""
+    stated = family.stated
+    if missing := [key for key in KEYS if key not in stated]:
+        raise Refused(f"needed {', '.join(KEYS)}; lacks {', '.join(missing)}")
+    if stated["format"] != FORMAT:
+        raise Refused(f"needed format {FORMAT}; got {stated['format']!r}")
+    functions, rows, tests = len(family), stated["inputs"]["rows"], stated["inputs"]["test_rows"]
+    outputs = family.classes or 1
+    shapes = {
+        "train_targets": (functions, rows),
+        "test_targets": (functions, tests),
+        "truth": (functions, tests, outputs),
+        "mean": (functions, tests, outputs),
+        "std": (functions, tests),
+        "excess_risk": (functions,),
+    }
+    for name, shape in shapes.items():
+        array = getattr(family, name)
+        if array.shape != shape:
+            raise Refused(f"{name}: needed shape {shape}; got {array.shape}")
+        if not np.isfinite(array).all():
+            raise Refused(f"{name}: not all values are finite")
+    if (family.std <= 0).any():
+        raise Refused("std: a posterior of noisy targets varies at every row")
+    if stated["posterior"] != "exact":
+        _check_chains(stated["posterior"], functions)
+
+
+def _check_chains(posterior: Mapping[str, Any], functions: int) -> None:
+    bounds = {"r_hat": LARGEST_R_HAT, "ess_bulk": LEAST_ESS, "ess_tail": LEAST_ESS}
+    for name, bound in bounds.items():
+        values = np.asarray(posterior[name], float)
+        if values.shape != (functions,):
+            raise Refused(f"{name}: needed one for each of {functions} functions")
+        good = values < bound if name == "r_hat" else values > bound
+        if not good.all():
+            worst = int(np.argmin(good))
+            needed = f"below {bound}" if name == "r_hat" else f"above {bound:g}"
+            raise Refused(f"function {worst}: needed {name} {needed}; got {values[worst]:.4g}")

@@ -1,0 +1,91 @@
+r"""Scores against the law that targets were drawn from, where it is known.
+
+The expectation over targets replaces the test targets, so that these scores have no noise of the
+test set. Regression is in standardised target units.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from scipy.stats import rankdata
+from torch import Tensor
+
+from bnnbench.methods.predictions.base import CannotAnswer, Predictive, require
+from bnnbench.methods.predictions.predictive import CategoricalPredictive
+from bnnbench.metrics.functions.values import function_values
+
+Points = Float64[Tensor, " points"]
+NODES = 64
+"""Nodes of Gauss-Hermite quadrature over a real target."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law at the test points: its function, its noise, and the posterior's deviations."""
+
+    truth: Float64[Tensor, "points outputs"]
+    """The expected target, or the probabilities of classes."""
+    noise_std: float | None
+    """Standard deviation of the target around `truth`; None for classes."""
+    exact_std: Points
+    """Standard deviations of the exact posterior of `truth`; a law without one has zeros."""
+
+
+def excess_risk(prediction: Any, law: Law) -> Points:
+    r"""Return $E_{y \sim p}[\log p(y) - \log q(y)] = KL[p \| q]$, p the law itself, in nats."""
+    if law.noise_std is None:
+        log_q = _probabilities(prediction).log()
+        return (torch.xlogy(law.truth, law.truth) - law.truth * log_q).nansum(1)
+    require(prediction, "log_prob")
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    entropy = 0.5 * math.log(2 * math.pi * math.e * law.noise_std**2)
+    total = torch.zeros(len(law.truth), dtype=torch.float64)
+    for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+        target = law.truth + law.noise_std * float(node)
+        total -= float(weight) * prediction.log_prob(target.to(torch.float64)).double()
+    return total - entropy
+
+
+def claimed_variance(prediction: Predictive, law: Law) -> Points:
+    """Return the epistemic variance that a prediction claims.
+
+    Of the function without noise, or the sum over classes of variances of their probabilities.
+    Raises `CannotAnswer` for a prediction that does not tell noise and function apart.
+    """
+    if law.noise_std is None:
+        return _draws(prediction).var(0, correction=0).sum(1)
+    return function_values(prediction, law.noise_std).std.square()
+
+
+def earned_variance(prediction: Predictive, law: Law) -> Points:
+    """Return the squared error of the predicted mean, or probabilities: what it should claim."""
+    if law.noise_std is None:
+        return (_probabilities(prediction) - law.truth).square().sum(1)
+    return (function_values(prediction, law.noise_std).mean - law.truth[:, 0]).square()
+
+
+def epistemic_rank(prediction: Predictive, law: Law) -> Float64[Tensor, ""]:
+    """Return Spearman's correlation over points of claimed and exact standard deviations.
+
+    Raises `CannotAnswer` where all points are claimed to be equally uncertain.
+    """
+    claimed = claimed_variance(prediction, law)
+    if float(claimed.max()) <= float(claimed.min()):
+        raise CannotAnswer("needed epistemic variances that differ between points; all are equal")
+    ranks = np.stack([rankdata(claimed.numpy()), rankdata(law.exact_std.numpy())])
+    return torch.tensor(np.corrcoef(ranks)[0, 1], dtype=torch.float64)
+
+
+def _probabilities(prediction: Any) -> Float64[Tensor, "points classes"]:
+    require(prediction, "mixture_log_probs")
+    return prediction.mixture_log_probs.double().exp()
+
+
+def _draws(prediction: Predictive) -> Float64[Tensor, "draws points classes"]:
+    if not isinstance(prediction, CategoricalPredictive):
+        raise CannotAnswer(f"needed draws of probabilities; got a {type(prediction).__name__}")
+    return prediction.log_probs.double().exp()

@@ -1,0 +1,74 @@
+"""Excess risk and epistemic variance where the law behind the targets is known."""
+
+import math
+from collections.abc import Iterator
+
+from bnnbench.reports.read.oracles import (
+    CLAIMED,
+    EARNED,
+    RANK,
+    RISK,
+    Estimate,
+    OracleComparison,
+    OracleStanding,
+    oracle_comparison,
+)
+from bnnbench.reports.sections.base import Choice, Listing, Material, Section, where_of
+
+NOTE = (
+    "Real inputs, targets drawn from a stated law, many functions of that law: expectations over "
+    "targets replace a test set, so that only the functions are a sample. Excess risk: the "
+    "expected log loss over that of the law itself, in nats. Regret: the excess risk over that of "
+    "the exact posterior, function by function; the posterior is best on average over functions, "
+    "and may be beaten on some. Claimed: the epistemic variance of the prediction. Earned: the "
+    "squared error of its mean, which an honest prediction claims on average. Claimed / earned: "
+    "the ratio of both means; below 1 is overconfident. Rank: Spearman's correlation over test "
+    "rows of the claimed and the exact deviations; held-out rows cannot give it. A dash where a "
+    "method claims no epistemic variance, or does not tell it from noise. ± is one standard error "
+    "over functions."
+)
+HEADINGS = (
+    "Method", "functions", "excess risk", "regret", "claimed", "earned", "claimed / earned", "rank"
+)  # fmt: skip
+DASH = "–"
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Yield the tables of data sets whose law is known."""
+    choices = []
+    for benchmark in material.benchmarks:
+        if found := oracle_comparison(benchmark):
+            choices.append(_choice(found, where_of(benchmark, benchmark.origin)))
+    if choices:
+        yield Section("Against the law of the targets", NOTE, choices=tuple(choices), last=True)
+
+
+def _choice(found: OracleComparison, where: str) -> Choice:
+    title = f"{where}: against the law of the targets"
+    exact = _row(found.exact, found.exact)
+    rows = (exact, *(_row(standing, found.exact) for standing in found.standings))
+    listing = Listing(title, title, HEADINGS, rows, text_columns=(0,))
+    return Choice(by="set", name=title, listing=listing)
+
+
+def _row(standing: OracleStanding, exact: OracleStanding) -> tuple[str, ...]:
+    regret = standing.regret(exact) if standing is not exact else Estimate(0.0)
+    claimed = standing.mean(CLAIMED)
+    claims = claimed.value > 0
+    estimates = (
+        standing.mean(RISK),
+        regret,
+        claimed,
+        standing.mean(EARNED),
+        standing.calibration if claims else Estimate(math.nan),
+        standing.mean(RANK),
+    )
+    functions = str(len(standing.scores.get(RISK, {})))
+    return (standing.method, functions, *map(_text, estimates))
+
+
+def _text(estimate: Estimate) -> str:
+    if math.isnan(estimate.value):
+        return DASH
+    margin = "" if math.isnan(estimate.error) or not estimate.error else f" ± {estimate.error:.2g}"
+    return f"{estimate.value:.3g}{margin}"

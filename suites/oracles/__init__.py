@@ -1,0 +1,1 @@
+"""Families of oracle problems: laws of functions, and how their files are made and checked."""

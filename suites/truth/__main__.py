@@ -1,0 +1,7 @@
+"""`python -m bnnbench.suites.truth`: the command `bnnbench truth`."""
+
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.truth import SUITES
+
+if __name__ == "__main__":
+    main(SUITES)
