@@ -45,13 +45,14 @@ def sections(material: Material) -> Iterator[Section]:
 
 def _choice(found: OracleComparison, where: str) -> Choice:
     title = f"{where}: against the law of the targets"
-    exact = _row(found.exact, found.exact)
-    rows = (exact, *(_row(standing, found.exact) for standing in found.standings))
+    exact = row(found.exact, found.exact)
+    rows = (exact, *(row(standing, found.exact) for standing in found.standings))
     listing = Listing(title, title, HEADINGS, rows, text_columns=(0,))
     return Choice(by="set", name=title, listing=listing)
 
 
-def _row(standing: OracleStanding, exact: OracleStanding) -> tuple[str, ...]:
+def row(standing: OracleStanding, exact: OracleStanding) -> tuple[str, ...]:
+    """Return the cells under `HEADINGS`."""
     regret = standing.regret(exact) if standing is not exact else Estimate(0.0)
     claimed = standing.mean(CLAIMED)
     claims = claimed.value > 0

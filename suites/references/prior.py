@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Float
 
-Matrices = Sequence[Float[np.ndarray, "outputs columns"]]
+Matrices = Sequence[Float[np.ndarray, "_ _"]]
 """A matrix per layer, the bias in its last column."""
 
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {

@@ -7,8 +7,8 @@ A document asks for a table in a comment, and the lines up to the end comment ar
 
 `scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
 by the first metric; `methods=` names some. `differences`: paired differences of one method from
-others over folds, with 95 % intervals. `answers`: what the board says to each question, by one
-criterion.
+others over folds, with 95 % intervals. `oracles`: scores over the law behind the targets.
+`answers`: what the board says to each question, by one criterion.
 """
 
 import math
@@ -22,20 +22,22 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bnnbench.metrics import METRICS
+from bnnbench.metrics import LISTED
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.site import tasks_of, usual
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.reports.read.frames import costs, results
+from bnnbench.reports.read.oracles import oracle_comparison
+from bnnbench.reports.sections.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
 
 ROOT = Path(__file__).parents[2]
 BUNDLE = ROOT / "docs" / "bundle"
 DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
 BLOCK = re.compile(
-    r"<!-- (scores|differences|answers) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL
+    r"<!-- (scores|differences|oracles|answers) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL
 )
 
 Options = Mapping[str, str]
@@ -59,7 +61,7 @@ def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
     table = _selected(options)
     by_metric = {m: table[table.metric == m].groupby("method")["value"] for m in metrics}
     first = by_metric[metrics[0]].mean()
-    down = METRICS[metrics[0]].higher_is_better
+    down = LISTED[metrics[0]].higher_is_better
     seconds_of = _costs(options)
     yield ("method", *map(labels.metric, metrics), "runs", "CPU s")
     yield ("---", *("---:" for _ in metrics), "---:", "---:")
@@ -76,7 +78,7 @@ def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
     yield ("---", "---", "---:", "---:", "---:")
     table = _selected(options)
     for metric in options["metrics"].split(","):
-        sign = 1 if METRICS[metric].higher_is_better else -1
+        sign = 1 if LISTED[metric].higher_is_better else -1
         wide = table[table.metric == metric].pivot_table(
             index="fold", columns="method", values="value"
         )
@@ -85,6 +87,21 @@ def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
             better = f"{int((sign * gaps > 0).sum())} of {len(gaps)}"
             seconds = f"{_seconds(seconds_of.get(own))} and {_seconds(seconds_of.get(rival))}"
             yield rival, labels.metric(metric), _interval(gaps), better, seconds
+
+
+def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule, a row for the exact posterior and one for each method."""
+    (found,) = read_bundle(BUNDLE / options["bundle"]).values()
+    of_set = [r for r in found.records if r.dataset == options["dataset"]]
+    (benchmark,) = benchmarks(of_set)
+    comparison = oracle_comparison(benchmark)
+    assert comparison is not None
+    seconds_of = _costs(options)
+    yield HEADINGS[0].lower(), *HEADINGS[2:], "CPU s"
+    yield ("---", *("---:" for _ in HEADINGS[1:]))
+    for standing in (comparison.exact, *comparison.standings):
+        method, _, *cells = row(standing, comparison.exact)
+        yield method, *cells, _seconds(seconds_of.get(method))
 
 
 def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
@@ -106,6 +123,7 @@ def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
 KINDS: Mapping[str, Callable[[Options], Iterator[tuple[str, ...]]]] = {
     "scores": scores_table,
     "differences": differences_table,
+    "oracles": oracles_table,
     "answers": answers_table,
 }
 
