@@ -3,15 +3,20 @@
 from dataclasses import replace
 
 import pytest
+import torch
+from torch.nn.functional import cross_entropy
 
 from bnnbench.datasets.conditions.rotated import Rotated
 from bnnbench.methods.base import BatchedMethod
 from bnnbench.methods.function_space.index_sets import Grid, RotatedCopies
 from bnnbench.methods.function_space.method import FunctionSpace
+from bnnbench.methods.function_space.objective import DirichletPrior
+from bnnbench.methods.label_smoothing import LabelSmoothing
 from bnnbench.reports.papers.published import table
 from bnnbench.suites.engine.store.record import from_json
 from bnnbench.suites.rotated_mnist import SUITES
 from bnnbench.suites.two_moons import SUITES as MOONS
+from tests.methods.problems import stream
 from tests.suites.commands import call
 
 PAPER = SUITES["paper"]
@@ -34,12 +39,30 @@ def test_angles_are_turned_from_0_to_180_by_10():
 
 
 def test_every_model_is_fitted_in_both_spaces_and_seeds_train_together():
-    labels = set(PAPER.methods) - {"Class frequency", "MP"}
+    alone = {"Class frequency", "MP", "MC Dropout fVI of 5 masks"}
+    labels = {m for m in PAPER.methods if m not in alone and not m.endswith(" label smoothing")}
     plain = {label for label in labels if not label.endswith(" fVI")}
     assert {f"{label} fVI" for label in plain} | plain == labels
     assert len(plain) == 6
     assert all(isinstance(PAPER.methods[label], BatchedMethod) for label in {*labels, "MP"})
     assert PAPER.seeds == 10 <= PAPER.fitted_together
+
+
+def test_labels_are_smoothed_as_much_as_one_function_under_fvi():
+    """The gradient of one function's objective beside that of smoothed labels, on a batch."""
+    method = PAPER.methods["MAP label smoothing"]
+    assert isinstance(method, LabelSmoothing)
+    batch, classes = method.training.batch_size, 10
+    logits = torch.randn(batch, classes, generator=stream(1)).double().requires_grad_()
+    targets = torch.randint(classes, (batch,), generator=stream(2))
+    smooth = cross_entropy(logits, targets, label_smoothing=method.share)
+    prior = DirichletPrior(torch.ones(classes).double(), 60_000.0)
+    of_function = prior.divergence(logits.log_softmax(1)[None, None])[0] / batch
+    objective = cross_entropy(logits, targets) + of_function
+    one, other = (torch.autograd.grad(loss, logits)[0] for loss in (objective, smooth))
+    # Labels keep 1 - share of the loss; Adam knows no factor of all gradients.
+    difference = (one * (1 - method.share) - other).norm() / other.norm()
+    assert float(difference) < 2e-3  # the smoothing of probabilities by 1e-4
 
 
 def test_index_sets_have_a_turned_copy_for_each_angle():
