@@ -182,10 +182,10 @@ def batch_norm(
 
     In training its statistics are those of all units of a channel, mean(m) and, by the law of
     total variance, mean(v) + variance(m). The paper does not define them; this is our choice.
+    It holds for exactly known units too: torch's norm would keep for its gradient the running
+    statistics, which lie in one tensor with those of later norms, and these change them.
     """
     parameters = stacks[0]
-    if x.variance is None and len(stacks) == 1:
-        return Moments(RULES[vocabulary.BatchNorm](layer, stacks, x.mean, context))
     if context.training:
         momentum = layer.momentum if context.momentum is None else context.momentum
         statistic = batch_statistic(parameters, x, momentum)
