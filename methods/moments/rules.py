@@ -6,10 +6,10 @@ that nothing is drawn. Source: paper 001, section 3.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -24,7 +24,7 @@ from bnnbench.methods.moments.units.binary import (
 )
 from bnnbench.methods.moments.units.dropout import dropout
 from bnnbench.methods.moments.units.maximum import max_pool
-from bnnbench.methods.moments.units.quadrature import swish, tanh
+from bnnbench.methods.moments.units.quadrature import sigmoid, swish, tanh
 from bnnbench.methods.moments.units.rectified import Variance, leaky_relu, relu
 from bnnbench.methods.moments.units.softmax import Softmax
 from bnnbench.methods.networks import architectures as vocabulary
@@ -39,6 +39,9 @@ from bnnbench.methods.networks.torch_layers import (
 )
 
 
+Sigmoid = Literal["exact", "paper"]
+
+
 @dataclass(frozen=True)
 class Formulas:
     """The choice of formulas for moments, where there are several."""
@@ -47,16 +50,21 @@ class Formulas:
     """Formula for the variance of ReLU, LeakyReLU and maxima."""
     bernoulli: Bernoulli = "ap2b"
     softmax: Softmax = "simplified"
+    sigmoid: Sigmoid = field(default="exact", metadata={"later": True})
+    """Formula for Sigmoid: quadrature, or eq. 21 of the paper, off by up to 0.022 in the mean and by
+    a third in the standard deviation of units of variance up to 9 and mean up to 9."""
 
     def __post_init__(self) -> None:
         require_choice(self, "variance", get_args(Variance))
         require_choice(self, "bernoulli", get_args(Bernoulli))
         require_choice(self, "softmax", get_args(Softmax))
+        require_choice(self, "sigmoid", get_args(Sigmoid))
 
 
 def moment_rules(formulas: Formulas = Formulas()) -> dict[type[vocabulary.Layer], Rule]:
     """Return the rules by which `Moments` pass through a network."""
     variance = formulas.variance
+    smooth_step = sigmoid if formulas.sigmoid == "exact" else logistic_transform
     return {
         vocabulary.Linear: linear_in_weights,
         vocabulary.Conv2d: linear_in_weights,
@@ -64,7 +72,7 @@ def moment_rules(formulas: Formulas = Formulas()) -> dict[type[vocabulary.Layer]
         vocabulary.LeakyReLU: lambda layer, _, x, context: leaky_relu(x, layer.slope, variance),
         vocabulary.Swish: unitwise(lambda _, x: swish(x)),
         vocabulary.Tanh: unitwise(lambda _, x: tanh(x)),
-        vocabulary.Sigmoid: unitwise(lambda _, x: logistic_transform(x)),
+        vocabulary.Sigmoid: unitwise(lambda _, x: smooth_step(x)),
         vocabulary.LogisticBernoulli: unitwise(
             lambda _, x: logistic_bernoulli(x, formulas.bernoulli)
         ),
