@@ -1,4 +1,4 @@
-"""Images as intensities in [0, 1], whatever their mean and deviation."""
+"""Images of intensities in [0, 1], whatever their mean and deviation."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,10 @@ from bnnbench.datasets.cuts.derived import Derived, require_images
 
 @dataclass(frozen=True)
 class Intensities(Derived):
-    """All images of `source`, black as 0 and white as 1."""
+    """All images of `source`, black as 0 and white as 1.
+
+    Noise that a network adds to its inputs is then in units of the whole range.
+    """
 
     def __post_init__(self) -> None:
         require_images(self.source)
@@ -18,5 +21,5 @@ class Intensities(Derived):
     @property
     def fixed_scaling(self) -> Scaling:
         """Mean 0 and deviation 1 on the scale of [0, 1]."""
-        zero = torch.zeros((1, 1, 1), dtype=torch.float64)
-        return Scaling(zero, zero + 1)
+        one = torch.ones((1, 1, 1), dtype=torch.float64)
+        return Scaling(torch.zeros_like(one), one)

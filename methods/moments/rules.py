@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.base import Unsupported
-from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.fitting.settings import earlier, require_choice
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.units.binary import (
     Bernoulli,
@@ -38,7 +38,6 @@ from bnnbench.methods.networks.torch_layers import (
     realigned,
 )
 
-
 Sigmoid = Literal["exact", "paper"]
 
 
@@ -50,9 +49,8 @@ class Formulas:
     """Formula for the variance of ReLU, LeakyReLU and maxima."""
     bernoulli: Bernoulli = "ap2b"
     softmax: Softmax = "simplified"
-    sigmoid: Sigmoid = field(default="exact", metadata={"later": True})
-    """Formula for Sigmoid: quadrature, or eq. 21 of the paper, off by up to 0.022 in the mean and by
-    a third in the standard deviation of units of variance up to 9 and mean up to 9."""
+    sigmoid: Sigmoid = field(default="exact", metadata=earlier("paper"))
+    """Formula for Sigmoid: quadrature, or that of the paper."""
 
     def __post_init__(self) -> None:
         require_choice(self, "variance", get_args(Variance))

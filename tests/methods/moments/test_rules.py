@@ -210,7 +210,7 @@ def test_layers_of_exact_moments_agree_with_samples(name):
 @pytest.mark.parametrize(
     ("layer", "shape", "mean_error", "variance_error"),
     [
-        # The mean of a bit is wrong by 0.0223 at most, the standard deviation of the paper's sigmoid by
+        # The mean of a bit is wrong by 0.0223 at most, the deviation of the paper's sigmoid by
         # 13 % at mean 0 and by more beside it, the variance of the largest of four by 5.5 %.
         (LogisticBernoulli(), (40,), 0.023, 0.15),
         (Sigmoid(), (40,), 0.023, 0.35),
