@@ -26,8 +26,7 @@ from bnnbench.suites.moment_accuracy.settings import (
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
 
 NORMED = partial(lenet_001, norm=BatchNorm())
-# Noise is in the units of the inputs. Networks that are equal but for it stand in a row: they are
-# trained once.
+# Noise is in the units of the inputs.
 LENETS = tuple(
     Case(Intensities(Mnist()), network, f"mnist-{name}", f"LeNet, {title}")
     for name, title, network in (
