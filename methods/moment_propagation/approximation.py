@@ -38,6 +38,8 @@ Propagation = Literal["ap1", "ap2"]
 
 POINTS_WITH_COVARIANCES = 2
 """Points in one pass where all covariances take units² numbers each, to bound memory."""
+POINTS_BY_RANK = 1024
+"""Points times rank in one pass, where covariances have one."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,12 @@ class ApproximatePosterior:
         return covariance_rules(self.covariances, self.formulas)
 
     def _parts(self, inputs: Tensor) -> Sequence[Tensor]:
-        return inputs.split(POINTS_WITH_COVARIANCES if self.covariances else POINTS_AT_ONCE)
+        if self.covariances is None:
+            return inputs.split(POINTS_AT_ONCE)
+        rank = self.covariances.rank
+        return inputs.split(
+            POINTS_WITH_COVARIANCES if rank is None else max(1, POINTS_BY_RANK // rank)
+        )
 
 
 def _of_points(layer: Any) -> Moments:
