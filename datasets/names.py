@@ -36,6 +36,7 @@ KINDS: Mapping[str, str] = {
     "own_images": "bnnbench.datasets.own.images:OwnImages",
     "own_table": "bnnbench.datasets.own.table:OwnTable",
     "drawn": "bnnbench.datasets.oracles.drawn:Drawn",
+    "intensities": "bnnbench.datasets.cuts.intensities:Intensities",
     "held_out": "bnnbench.datasets.cuts.held_out:HeldOut",
     "known_noise": "bnnbench.datasets.cuts.known_noise:KnownNoise",
     "limited": "bnnbench.datasets.cuts.limited:Limited",

@@ -1,4 +1,4 @@
-"""Memo of the last result of a costly computation."""
+"""Memo of the last results of a costly computation."""
 
 import hashlib
 from collections.abc import Callable, Hashable
@@ -10,18 +10,20 @@ Result = TypeVar("Result")
 
 
 class Memo(Generic[Result]):
-    """The latest computed value of this process, and its key."""
+    """The latest computed values of this process, by their keys."""
 
-    def __init__(self) -> None:
-        self._of: Hashable = object()
-        self._results: list[Result] = []
+    def __init__(self, keep: int = 1) -> None:
+        self._keep = keep
+        self._results: dict[Hashable, Result] = {}
 
     def get(self, of: Hashable, compute: Callable[[], Result]) -> Result:
-        """Return the last result if its key equals `of`, else `compute()`."""
-        if self._of != of:
-            self._results = [compute()]
-            self._of = of
-        return self._results[0]
+        """Return the result whose key equals `of`, else `compute()`, which replaces the oldest."""
+        if of not in self._results:
+            result = compute()
+            while len(self._results) >= self._keep:
+                del self._results[next(iter(self._results))]
+            self._results[of] = result
+        return self._results[of]
 
 
 def content(*tensors: Tensor) -> str:

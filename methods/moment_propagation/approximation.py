@@ -13,7 +13,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
-from bnnbench.methods.fitting.memo import Memo, content
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
 from bnnbench.methods.fitting.settings import require_choice
 from bnnbench.methods.moment_propagation.method import MomentPropagation
@@ -39,6 +38,8 @@ Propagation = Literal["ap1", "ap2"]
 
 POINTS_WITH_COVARIANCES = 2
 """Points in one pass where all covariances take units² numbers each, to bound memory."""
+POINTS_BY_RANK = 1024
+"""Points times rank in one pass, where covariances have one."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,12 @@ class ApproximatePosterior:
         return covariance_rules(self.covariances, self.formulas)
 
     def _parts(self, inputs: Tensor) -> Sequence[Tensor]:
-        return inputs.split(POINTS_WITH_COVARIANCES if self.covariances else POINTS_AT_ONCE)
+        if self.covariances is None:
+            return inputs.split(POINTS_AT_ONCE)
+        rank = self.covariances.rank
+        return inputs.split(
+            POINTS_WITH_COVARIANCES if rank is None else max(1, POINTS_BY_RANK // rank)
+        )
 
 
 def _of_points(layer: Any) -> Moments:
@@ -117,9 +123,10 @@ class Approximation:
     """A network trained with its own noise, but not with that of its inputs.
 
     Noise is sampled in training; logistic Bernoulli units, whose samples have no gradient, are
-    trained through their moments. In one process, methods that differ only in what they propagate
-    train a network once: the fit of the first takes all the time.
+    trained through their moments.
     """
+
+    of_predictions: ClassVar[tuple[str, ...]] = ("propagation", "formulas", "covariances")
 
     prior_use: ClassVar[PriorUse] = "none"
     space: ClassVar[Space] = Space(
@@ -152,31 +159,22 @@ class Approximation:
         bernoulli = any(isinstance(layer, LogisticBernoulli) for layer in architecture)
         method = replace(self.training, training="ap2" if bernoulli else "sample")
         still = tuple(layer for layer in architecture if not isinstance(layer, GaussianNoise))
-        trained = _trained(method, replace(problem, architecture=still), rng)
+        posterior = method.fit(replace(problem, architecture=still), rng)
+        assert isinstance(posterior, MomentPosterior)
         carried = self.propagation, self.formulas, self.covariances
-        return ApproximatePosterior(trained, architecture, *carried)
+        return ApproximatePosterior(posterior.at_mean, architecture, *carried)
+
+    def from_fit(self, posterior: Posterior) -> ApproximatePosterior:
+        """Return the posterior of the same network, with what this method propagates."""
+        assert isinstance(posterior, ApproximatePosterior)
+        carried = self.propagation, self.formulas, self.covariances
+        return ApproximatePosterior(posterior.trained, posterior.architecture, *carried)
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
         return [_outcome(self, *pair) for pair in zip(problems, rngs, strict=True)]
-
-
-_last: Memo[NetworkPosterior] = Memo()
-
-
-def _trained(method: MomentPropagation, problem: Problem, rng: torch.Generator) -> NetworkPosterior:
-    """Return the trained network; the latest one is not trained again."""
-    train = problem.train
-    data = content(train.inputs, train.targets, rng.get_state())
-
-    def fit() -> NetworkPosterior:
-        posterior = method.fit(problem, rng)
-        assert isinstance(posterior, MomentPosterior)
-        return posterior.at_mean
-
-    return _last.get((method, problem.architecture, problem.likelihood, data), fit)
 
 
 def _outcome(

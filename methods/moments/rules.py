@@ -6,16 +6,16 @@ that nothing is drawn. Source: paper 001, section 3.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
 from bnnbench.methods.base import Unsupported
-from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.fitting.settings import earlier, require_choice
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.units.binary import (
     Bernoulli,
@@ -24,7 +24,7 @@ from bnnbench.methods.moments.units.binary import (
 )
 from bnnbench.methods.moments.units.dropout import dropout
 from bnnbench.methods.moments.units.maximum import max_pool
-from bnnbench.methods.moments.units.quadrature import swish, tanh
+from bnnbench.methods.moments.units.quadrature import sigmoid, swish, tanh
 from bnnbench.methods.moments.units.rectified import Variance, leaky_relu, relu
 from bnnbench.methods.moments.units.softmax import Softmax
 from bnnbench.methods.networks import architectures as vocabulary
@@ -38,6 +38,8 @@ from bnnbench.methods.networks.torch_layers import (
     realigned,
 )
 
+Sigmoid = Literal["exact", "paper"]
+
 
 @dataclass(frozen=True)
 class Formulas:
@@ -47,16 +49,20 @@ class Formulas:
     """Formula for the variance of ReLU, LeakyReLU and maxima."""
     bernoulli: Bernoulli = "ap2b"
     softmax: Softmax = "simplified"
+    sigmoid: Sigmoid = field(default="exact", metadata=earlier("paper"))
+    """Formula for Sigmoid: quadrature, or that of the paper."""
 
     def __post_init__(self) -> None:
         require_choice(self, "variance", get_args(Variance))
         require_choice(self, "bernoulli", get_args(Bernoulli))
         require_choice(self, "softmax", get_args(Softmax))
+        require_choice(self, "sigmoid", get_args(Sigmoid))
 
 
 def moment_rules(formulas: Formulas = Formulas()) -> dict[type[vocabulary.Layer], Rule]:
     """Return the rules by which `Moments` pass through a network."""
     variance = formulas.variance
+    smooth_step = sigmoid if formulas.sigmoid == "exact" else logistic_transform
     return {
         vocabulary.Linear: linear_in_weights,
         vocabulary.Conv2d: linear_in_weights,
@@ -64,7 +70,7 @@ def moment_rules(formulas: Formulas = Formulas()) -> dict[type[vocabulary.Layer]
         vocabulary.LeakyReLU: lambda layer, _, x, context: leaky_relu(x, layer.slope, variance),
         vocabulary.Swish: unitwise(lambda _, x: swish(x)),
         vocabulary.Tanh: unitwise(lambda _, x: tanh(x)),
-        vocabulary.Sigmoid: unitwise(lambda _, x: logistic_transform(x)),
+        vocabulary.Sigmoid: unitwise(lambda _, x: smooth_step(x)),
         vocabulary.LogisticBernoulli: unitwise(
             lambda _, x: logistic_bernoulli(x, formulas.bernoulli)
         ),
@@ -182,10 +188,10 @@ def batch_norm(
 
     In training its statistics are those of all units of a channel, mean(m) and, by the law of
     total variance, mean(v) + variance(m). The paper does not define them; this is our choice.
+    It holds for exactly known units too: torch's norm would keep for its gradient the running
+    statistics, which lie in one tensor with those of later norms, and these change them.
     """
     parameters = stacks[0]
-    if x.variance is None and len(stacks) == 1:
-        return Moments(RULES[vocabulary.BatchNorm](layer, stacks, x.mean, context))
     if context.training:
         momentum = layer.momentum if context.momentum is None else context.momentum
         statistic = batch_statistic(parameters, x, momentum)

@@ -43,7 +43,6 @@ KNOWN = {
     "AP2": Style(VERMILLION),
     "AP2 paper": Style(ORANGE, 1),
     "AP2 rank 64": Style(GREEN, 2),
-    "AP2 covariances": Style(PINK, 3),
     "Monte Carlo": Style(BLUE),
     "CIBER min/max": Style(ORANGE, 1),
     "CIBER moment": Style(VERMILLION),

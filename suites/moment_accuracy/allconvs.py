@@ -1,28 +1,36 @@
 """Profiles cifar10 and cifar10_quick: all-convolutional networks, table 3 of paper 001."""
 
 from dataclasses import replace
+from functools import partial
 
 from bnnbench.datasets.conditions.first import First
+from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.cifar10 import Cifar10
-from bnnbench.methods.networks.architectures import GaussianNoise, LogisticBernoulli, Sigmoid
+from bnnbench.methods.networks.architectures import (
+    BatchNorm,
+    GaussianNoise,
+    LogisticBernoulli,
+    Sigmoid,
+)
 from bnnbench.methods.networks.catalogue import allconv_001
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces
 from bnnbench.suites.moment_accuracy.lenets import PAPER
-from bnnbench.suites.moment_accuracy.settings import BRIEFLY, DEPARTURES, METHODS
+from bnnbench.suites.moment_accuracy.settings import BRIEFLY, DEPARTURES, TRAINING, methods_of
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
 
+NORMED = partial(allconv_001, norm=BatchNorm())
 ALLCONVS = tuple(
-    Case(Cifar10(), network, f"cifar10-{name}", f"All-conv, {title}")
+    Case(Intensities(Cifar10()), network, f"cifar10-{name}", f"All-conv, {title}")
     for name, title, network in (
-        ("lrelu0.01-noise0.01", "LReLU, noise 0.01", (GaussianNoise(0.01), *allconv_001())),
-        ("lrelu0.01-dropout0.2", "LReLU, dropout 0.2", allconv_001(dropout=0.2)),
-        ("logistic_bernoulli", "Bernoulli", allconv_001(activation=LogisticBernoulli())),
+        ("lrelu0.01-noise0.01", "LReLU, noise 0.01", (GaussianNoise(0.01), *NORMED())),
+        ("lrelu0.01-dropout0.2", "LReLU, dropout 0.2", NORMED(dropout=0.2)),
+        ("logistic_bernoulli", "Bernoulli", NORMED(activation=LogisticBernoulli())),
         (
             "logistic_transform-noise0.01",
             "transform, noise 0.01",
-            (GaussianNoise(0.01), *allconv_001(activation=Sigmoid())),
+            (GaussianNoise(0.01), *NORMED(activation=Sigmoid())),
         ),
     )
 )
@@ -31,7 +39,7 @@ CIFAR10 = replace(
     PAPER,
     profile="cifar10",
     cases=ALLCONVS,
-    methods=METHODS,
+    methods=methods_of(TRAINING),
     probes=(MomentAccuracy(images=20, samples=1000, merge_first=False),),
     reproduces=(Reproduces("001", "3", DEPARTURES, whole=False),),
 )
@@ -41,9 +49,9 @@ CIFAR10_QUICK = replace(
     CIFAR10,
     profile="cifar10_quick",
     cases=tuple(
-        replace(case, source=Limited(Cifar10(), train=2000, test=1000)) for case in ALLCONVS
+        replace(case, source=Limited(case.source, train=2000, test=1000)) for case in ALLCONVS
     ),
-    methods={label: replace(method, training=BRIEFLY) for label, method in METHODS.items()},
+    methods=methods_of(BRIEFLY),
     evaluations=(Evaluation(First(10), ("accuracy", "nll")),),
     probes=(MomentAccuracy(images=8, samples=1000, merge_first=False),),
 )

@@ -91,7 +91,8 @@ class MomentAccuracy:
         return {name: moments.units() for name, moments in running.items()}
 
 
-_last: Memo[dict[LayerName | str, SampledUnits]] = Memo()
+_last: Memo[dict[LayerName | str, SampledUnits]] = Memo(keep=20)
+"""Of as many seeds as are fitted together, each of which several methods propagate through."""
 
 
 def in_parts(total: int, most: int) -> Iterator[int]:

@@ -7,7 +7,7 @@ import pytest
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist
 from bnnbench.methods.moment_propagation.method import MomentPropagation
-from bnnbench.methods.networks.architectures import GaussianNoise
+from bnnbench.methods.networks.architectures import BatchNorm, Conv2d, GaussianNoise
 from bnnbench.methods.networks.shapes import parameter_count
 from bnnbench.metrics import PROBED
 from bnnbench.reports.papers.published import table
@@ -19,9 +19,9 @@ from tests.suites.commands import call
 @pytest.mark.parametrize(
     ("profile", "number", "image", "parameters"),
     [
-        ("paper", "2", (1, 28, 28), 103_856),
-        ("cifar10", "3", (3, 32, 32), 1_369_738),
-        ("cifar10_quick", "3", (3, 32, 32), 1_369_738),
+        ("paper", "2", (1, 28, 28), 104_012),
+        ("cifar10", "3", (3, 32, 32), 1_370_996),
+        ("cifar10_quick", "3", (3, 32, 32), 1_370_996),
         ("statistics", "4", (1, 28, 28), 103_856),
     ],
 )
@@ -34,6 +34,10 @@ def test_every_printed_case_is_a_data_set_with_the_printed_network(
     for case in suite.cases:
         network = suite.architecture_for(case, "AP2")
         assert parameter_count(network, image) == parameters
+        norms = sum(isinstance(layer, BatchNorm) for layer in network)
+        convolutions = [layer for layer in network if isinstance(layer, Conv2d)]
+        assert norms == (0 if profile == "statistics" else len(convolutions))
+        assert {layer.bias for layer in convolutions} == {not norms}
         noise = [layer.variance for layer in network if isinstance(layer, GaussianNoise)]
         stated = case.name.partition("-noise")[2]
         assert noise == ([float(stated)] if stated else [])

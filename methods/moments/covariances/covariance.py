@@ -22,6 +22,7 @@ from bnnbench.methods.moments.covariances.hermite import Expansion
 from bnnbench.methods.moments.covariances.low_rank import Joint, LowRankMoments
 from bnnbench.methods.moments.covariances.pooling import max_pool
 from bnnbench.methods.moments.rules import Formulas, moment_rules, second_moment
+from bnnbench.methods.moments.units import standard
 from bnnbench.methods.networks import architectures as vocabulary
 from bnnbench.methods.networks.passes import Parameters, Pass, Rule
 from bnnbench.methods.networks.torch_layers import RULES, channel_map, one_by_one, per_channel
@@ -93,11 +94,13 @@ def covariance_rules(
 
 def _expansions(order: int, formulas: Formulas) -> dict[type[vocabulary.Layer], Expand]:
     tanh, swish = hermite.smooth(hermite.tanh_slope), hermite.smooth(hermite.swish_slope)
+    exact = formulas.sigmoid == "exact"
+    sigmoid = hermite.smooth(standard.logistic_slope) if exact else hermite.logistic_unit
     bernoulli = formulas.bernoulli
     return {
         vocabulary.ReLU: lambda layer, _, x: hermite.rectifier(x, 0.0, order),
         vocabulary.LeakyReLU: lambda layer, _, x: hermite.rectifier(x, layer.slope, order),
-        vocabulary.Sigmoid: lambda layer, _, x: hermite.logistic_unit(x, order),
+        vocabulary.Sigmoid: lambda layer, _, x: sigmoid(x, order),
         vocabulary.LogisticBernoulli: lambda layer, _, x: hermite.logistic_unit(
             x, order, bernoulli
         ),

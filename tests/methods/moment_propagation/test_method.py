@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 from torch.distributions import Normal
 
 from bnnbench.datasets.base import Gaussian, Split
@@ -16,17 +17,21 @@ from bnnbench.methods.fitting.training import ObservationNoise
 from bnnbench.methods.moment_propagation.method import MomentPropagation, gaussian_loss
 from bnnbench.methods.moment_propagation.posterior import MomentPosterior
 from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.rules import moment_rules
 from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     BatchNorm,
     Conv2d,
     Dropout,
+    Flatten,
     LeakyReLU,
     Linear,
     LogisticBernoulli,
     ReLU,
     Residual,
+    Sigmoid,
 )
+from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from tests.methods.message_passing.test_learning import splits
 from tests.methods.problems import classification, images, regression, stream
@@ -171,6 +176,41 @@ def test_bernoulli_networks_train_by_their_means_alone_too():
     assert isinstance(posterior, NetworkPosterior)
     prediction = posterior.predict(problem.train.inputs, stream(0))
     assert float(prediction.log_prob(problem.train.targets).mean()) > -0.8  # guessing: -1.1
+
+
+@pytest.mark.parametrize("input_variance", [0.0, 0.1])
+@pytest.mark.parametrize("unit", [LogisticBernoulli(), Sigmoid(), LeakyReLU(0.01)], ids=repr)
+@pytest.mark.parametrize("norm", [None, BatchNorm(), AnalyticNorm()], ids=repr)
+@pytest.mark.parametrize("make", [classification, images])
+def test_norms_units_and_input_noise_train_together(make, norm, unit, input_variance):
+    """Behind each layer with weights a norm: the first sees known units, the last random ones."""
+    norms, bias = (() if norm is None else (norm,)), norm is None
+    hidden = (Linear(12, bias=bias), *norms, unit)
+    if make is images:
+        hidden = (Conv2d(4, 3, bias=bias), *norms, unit, Flatten(), *hidden)
+    problem = replace(make(), architecture=(*hidden, Linear(3, bias=bias), *norms))
+    method = MomentPropagation(0.02, 40, dropout=0.0, input_variance=input_variance)
+    posterior = method.fit(problem, stream(0))
+    prediction = posterior.predict(problem.train.inputs, stream(1))
+    assert isinstance(prediction, CategoricalPredictive)
+    share = torch.bincount(problem.train.targets, minlength=3) / len(problem.train.targets)
+    guessing = float((share * share.log()).sum())
+    assert float(prediction.log_prob(problem.train.targets).mean()) > guessing + 0.2
+
+
+def test_norms_of_known_units_move_their_statistics_as_torch_does():
+    architecture = (Linear(5), BatchNorm(momentum=0.3), LeakyReLU(0.1), Linear(2), BatchNorm())
+    inputs = torch.randn(1, 11, 4, generator=stream(0), dtype=torch.float64)
+    network = TorchNetwork(architecture, (4,), moment_rules())
+    weights = network.initial_weights([stream(1)]).double()
+    buffers = network.initial_buffers(weights)
+    y = network(weights, Moments(inputs), buffers=buffers, training=True)
+    first, last = nn.BatchNorm1d(5, momentum=0.3), nn.BatchNorm1d(2)
+    twin = nn.Sequential(nn.Linear(4, 5), first, nn.LeakyReLU(0.1), nn.Linear(5, 2), last).double()
+    nn.utils.vector_to_parameters(weights[0], twin.parameters())
+    torch.testing.assert_close(y.mean[0], twin(inputs[0]))
+    running = [t for norm in (first, last) for t in (norm.running_mean, norm.running_var)]
+    torch.testing.assert_close(buffers[0], torch.cat(running))
 
 
 @pytest.mark.parametrize("initialisation", ["bn", "ap2"])

@@ -20,7 +20,9 @@ from bnnbench.methods.moments.covariances.hermite import (
     tanh_slope,
 )
 from bnnbench.methods.moments.units.binary import logistic_bernoulli, logistic_transform
+from bnnbench.methods.moments.units.quadrature import sigmoid
 from bnnbench.methods.moments.units.rectified import leaky_relu
+from bnnbench.methods.moments.units.standard import logistic_slope
 from tests.methods.moments import truth
 
 DOUBLE = torch.float64
@@ -71,8 +73,12 @@ def test_coefficients_of_rectifiers_are_those_of_quadrature(slope, mean, varianc
 @pytest.mark.parametrize(("mean", "variance"), UNITS)
 @pytest.mark.parametrize(
     ("slope", "function"),
-    [(tanh_slope, np.tanh), (swish_slope, lambda t: t / (1 + np.exp(-t)))],
-    ids=["tanh", "swish"],
+    [
+        (tanh_slope, np.tanh),
+        (swish_slope, lambda t: t / (1 + np.exp(-t))),
+        (logistic_slope, lambda t: 1 / (1 + np.exp(-t))),
+    ],
+    ids=["tanh", "swish", "sigmoid"],
 )
 def test_coefficients_of_smooth_units_are_those_of_quadrature(slope, function, mean, variance):
     x = unit(mean, variance)
@@ -136,7 +142,7 @@ def test_sums_of_the_expansion_tend_to_the_covariance_of_two_rectified_units(x, 
 @given(
     st.floats(-50, 50),
     st.floats(0, 1e4),
-    st.sampled_from(["relu", "bit", "sigmoid"]),
+    st.sampled_from(["relu", "bit", "sigmoid", "sigmoid of the paper"]),
     st.integers(1, 5),
 )
 def test_no_more_is_explained_than_varies(mean, variance, name, order):
@@ -145,7 +151,8 @@ def test_no_more_is_explained_than_varies(mean, variance, name, order):
     after, expansion = {
         "relu": lambda: (leaky_relu(x, 0.1), rectifier(x, 0.1, order)),
         "bit": lambda: (logistic_bernoulli(x), logistic_unit(x, order)),
-        "sigmoid": lambda: (logistic_transform(x), logistic_unit(x, order)),
+        "sigmoid": lambda: (sigmoid(x), smooth(logistic_slope)(x, order)),
+        "sigmoid of the paper": lambda: (logistic_transform(x), logistic_unit(x, order)),
     }[name]()
     expansion = expansion.within(x.variance, after.variance)
     terms = [float(c.detach()) for c in (expansion.slope * x.variance.sqrt(), *expansion.higher)]

@@ -8,9 +8,13 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from bnnbench.methods.moments.base import Moments
-from bnnbench.methods.moments.units.quadrature import swish, tanh
+from bnnbench.methods.moments.units.quadrature import sigmoid, swish, tanh
 
-UNITS = {"tanh": (tanh, np.tanh), "swish": (swish, lambda x: x * expit(x))}
+UNITS = {
+    "tanh": (tanh, np.tanh),
+    "swish": (swish, lambda x: x * expit(x)),
+    "sigmoid": (sigmoid, expit),
+}
 
 
 def adaptive(function, mean, std):
@@ -68,3 +72,42 @@ def test_without_variance_they_are_the_function_and_its_derivatives(name):
     torch.testing.assert_close(bend, torch.from_numpy(second / 2), atol=1e-6, rtol=0)
     (to_variance,) = torch.autograd.grad(y.variance.sum(), variance)
     torch.testing.assert_close(to_variance, slope**2)
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(torch.float64, 1e-10), (torch.float32, 1e-6)])
+@pytest.mark.parametrize("variance", [1e-8, 0.01, 1.0, 8.9, 9.0, 9.1, 25.0, 400.0, 1e4])
+def test_sigmoids_are_exact_however_wide_the_unit(variance, dtype, error):
+    means = [-30.0, -5.0, -0.3, 0.0, 1.0, 4.0, 12.0, 150.0]
+    y = sigmoid(Moments(*(torch.tensor(v, dtype=dtype) for v in (means, [variance] * 8))))
+    for place, mean in enumerate(means):
+        first, second = adaptive(expit, mean, variance**0.5)
+        assert float(y.mean[place]) == pytest.approx(first, abs=error)
+        assert float(y.variance[place]) == pytest.approx(second, abs=error)
+
+
+@pytest.mark.parametrize("mean", [-20.0, 20.0])
+def test_deviations_of_saturated_sigmoids_keep_their_digits_in_float32(mean):
+    y = sigmoid(Moments(torch.tensor([mean]), torch.tensor([1.0])))
+    exact = np.exp(-40) * (np.exp(2) - np.exp(1))  # of a lognormal, as S is exp in its tail
+    assert float(y.variance) == pytest.approx(exact, rel=1e-4)
+
+
+def test_gradients_of_wide_sigmoids_are_those_of_finite_differences():
+    mean = torch.tensor([-40.0, -2.0, 0.5, 30.0] * 2, dtype=torch.float64, requires_grad=True)
+    variance = torch.tensor([9.5] * 4 + [300.0] * 4, dtype=torch.float64, requires_grad=True)
+
+    def moments(m, v):
+        y = sigmoid(Moments(m, v))
+        return y.mean, y.variance
+
+    torch.autograd.gradcheck(moments, (mean, variance))
+
+
+def test_gradients_of_sigmoids_meet_where_the_two_sums_do():
+    values = []
+    for variance in (9.0, 9.0 + 1e-12):
+        mean = torch.tensor([-7.0, -1.0, 0.0, 3.0], dtype=torch.float64, requires_grad=True)
+        v = torch.full((4,), variance, dtype=torch.float64, requires_grad=True)
+        y = sigmoid(Moments(mean, v))
+        values.append([*torch.autograd.grad((y.mean + 0.3 * y.variance).sum(), (mean, v))])
+    torch.testing.assert_close(*values, rtol=0, atol=1e-9)

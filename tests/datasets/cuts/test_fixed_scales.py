@@ -1,10 +1,11 @@
-"""Images between -1 and 1."""
+"""Images of fixed scales: between -1 and 1, and between 0 and 1."""
 
 import numpy as np
 import pytest
 import torch
 
 from bnnbench.datasets.conditions.rotated import Rotated
+from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.generated.sine import Sine
@@ -18,6 +19,14 @@ def test_black_is_minus_one_and_white_is_one():
     np.testing.assert_allclose(data.test.inputs, expected, atol=1e-6)
     assert torch.equal(data.test.targets, torch.tensor(labels))
     assert (data.train.inputs.min(), data.train.inputs.max()) == (-1, 1)
+
+
+def test_intensities_are_the_bytes_over_255():
+    data = Intensities(Limited(DigitsAsMnist(), train=20, test=10)).load(0)
+    raw, _ = DigitsAsMnist().images("train")
+    np.testing.assert_allclose(data.train.inputs, raw[:20].transpose(0, 3, 1, 2) / 255, atol=1e-7)
+    turned = Rotated(45).select(data).inputs
+    torch.testing.assert_close(turned[:, 0, 0, 0], torch.zeros(10))
 
 
 @pytest.mark.parametrize(
@@ -40,6 +49,7 @@ def test_turned_images_have_a_black_ground():
     torch.testing.assert_close(turned[:, 0, 0, 0], torch.full((10,), -1.0))
 
 
-def test_rows_of_numbers_are_refused():
+@pytest.mark.parametrize("scale", [Signed, Intensities])
+def test_rows_of_numbers_are_refused(scale):
     with pytest.raises(ValueError, match="source of images; got sine"):
-        Signed(Sine())
+        scale(Sine())

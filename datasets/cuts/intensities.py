@@ -1,0 +1,25 @@
+"""Images of intensities in [0, 1], whatever their mean and deviation."""
+
+from dataclasses import dataclass
+
+import torch
+
+from bnnbench.datasets.base import Scaling
+from bnnbench.datasets.cuts.derived import Derived, require_images
+
+
+@dataclass(frozen=True)
+class Intensities(Derived):
+    """All images of `source`, black as 0 and white as 1.
+
+    Noise that a network adds to its inputs is then in units of the whole range.
+    """
+
+    def __post_init__(self) -> None:
+        require_images(self.source)
+
+    @property
+    def fixed_scaling(self) -> Scaling:
+        """Mean 0 and deviation 1 on the scale of [0, 1]."""
+        one = torch.ones((1, 1, 1), dtype=torch.float64)
+        return Scaling(torch.zeros_like(one), one)
