@@ -59,7 +59,7 @@ RECTIFIED = EVERY | {"PBP": METHODS["PBP"]}
 
 QUICK = Suite(
     name="truth",
-    title="Distance to certified posteriors of networks on real data",
+    title="Distance to certified posteriors, and excess risk under known laws",
     profile="quick",
     cases=(CASES["yacht-relu50"], CASES["yacht-relu10"], CASES["boston-relu10"]),
     methods=RECTIFIED,
