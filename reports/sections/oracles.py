@@ -31,6 +31,8 @@ HEADINGS = (
     "Method", "functions", "excess risk", "regret", "claimed", "earned", "claimed / earned", "rank"
 )  # fmt: skip
 DASH = "–"
+ROUNDING = 1e-9
+"""Relative error of a mean of equal numbers."""
 
 
 def sections(material: Material) -> Iterator[Section]:
@@ -71,5 +73,5 @@ def row(standing: OracleStanding, exact: OracleStanding) -> tuple[str, ...]:
 def _text(estimate: Estimate) -> str:
     if math.isnan(estimate.value):
         return DASH
-    margin = "" if math.isnan(estimate.error) or not estimate.error else f" ± {estimate.error:.2g}"
-    return f"{estimate.value:.3g}{margin}"
+    differs = estimate.error > ROUNDING * abs(estimate.value)  # of NaN it does not
+    return f"{estimate.value:.3g}" + (f" ± {estimate.error:.2g}" if differs else "")
