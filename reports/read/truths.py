@@ -9,12 +9,16 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from jaxtyping import Float
+from numpy import ndarray
+
 from bnnbench.datasets.references.errors import Refused
 from bnnbench.datasets.references.reading import FOLDER, Reference, read
+from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics import CERTIFIED
 from bnnbench.metrics.functions.floors import floor, halves
-from bnnbench.metrics.functions.values import Truth
+from bnnbench.metrics.functions.values import Truth, function_values
 from bnnbench.reports.read.agreements import UNREADABLE
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.suites.engine.run.score import score
@@ -50,6 +54,23 @@ class Standing:
         return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Scores of one run at each test row, and its distribution of the function there."""
+
+    log_likelihood: Float[ndarray, " rows"]
+    """In standardised units."""
+    kl: Float[ndarray, " rows"]
+    means: Float[ndarray, "components rows"]
+    variances: Float[ndarray, "components rows"]
+    """Of the function, without noise; 0 where components are draws."""
+
+    @property
+    def are_draws(self) -> bool:
+        """True for several whole functions, whose values at two rows belong together."""
+        return len(self.means) > 1 and not self.variances.any()
+
+
 class Comparison:
     """The methods of one data set against its reference."""
 
@@ -81,6 +102,27 @@ class Comparison:
     def floor(self, draws: int) -> float:
         """Return the least relative W2 that so many draws can be expected to have."""
         return floor(CERTIFIED[FLOORED].score, self.truth, draws)
+
+    @cached_property
+    def rows(self) -> Mapping[str, "Rows"]:
+        """Scores of each test row, by method, of its first run whose prediction can be read."""
+        found: dict[str, Rows] = {}
+        for record in sorted(self._records, key=lambda r: r.seed):
+            if record.method not in found and (rows := self._rows(record)):
+                found[record.method] = rows
+        return found
+
+    def _rows(self, record: Record) -> "Rows | None":
+        try:
+            stored: Any = self._store.predictions(record.key)[CONDITION]
+            prediction, targets = stored
+            functions = function_values(prediction, self.reference.draws.noise_std)
+        except (*UNREADABLE, CannotAnswer):
+            return None
+        kl = CERTIFIED["kl_from_truth"].score(functions, self.truth)
+        means, variances = functions.means.numpy(), functions.variances.numpy()
+        likelihood = prediction.log_prob(targets).double()
+        return Rows(likelihood.numpy(), kl.numpy(), means, variances)
 
     @cached_property
     def standings(self) -> tuple[Standing, ...]:

@@ -3,8 +3,12 @@
 import math
 from collections.abc import Iterator, Mapping
 
+from bnnbench.reports.figures import truths
+from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.judge.rank_bars import agreement
 from bnnbench.reports.read.truths import FLOORED, Comparison, Standing, comparison
-from bnnbench.reports.sections.base import Choice, Listing, Material, Section, where_of
+from bnnbench.reports.sections.base import Choice, Listing, Material, Section, figures
+from bnnbench.reports.style.palette import Style
 
 NOTE = (
     "The posterior of the stated model was sampled by long chains and certified; a method is "
@@ -31,17 +35,91 @@ COLUMNS = (
 )
 HEADINGS = ("Method", "relation to the model", "rank", "draws", "floor of W2")
 DASH = "–"
+RANKS, BIAS = "Likelihood and truth", "Bias and width"
+DENSITY, CLOUDS = "The function at a test row", "Functions at two test rows"
+GALLERIES = {
+    RANKS: (
+        "Rank by log loss on the test rows against rank by KL from the exact posterior, of one run "
+        "of each method. Bars are 95 % bootstrap intervals over test rows: test sets are small."
+    ),
+    BIAS: (
+        "Mean error against the ratio of standard deviations, both relative to the exact "
+        "posterior: left of the line methods are overconfident, right of it underconfident; those "
+        "that claim no deviation are left out. Means over seeds."
+    ),
+    DENSITY: (
+        "Densities of the function without noise: grey the exact posterior, lines the nearest "
+        "method of each relation and the one of most likelihood; a single function is a vertical "
+        "line. Standardised units."
+    ),
+    CLOUDS: (
+        "Draws of whole functions at two test rows: small grey points of the exact posterior, "
+        "larger ones of the methods beside it that give draws. Captions have the correlations."
+    ),
+}
+DENSITIES, PAIRS = 4, 2
+"""Numbers of figures of single rows and of pairs for each data set."""
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield the tables of data sets with a certified posterior."""
-    choices = []
-    for benchmark in material.benchmarks:
+    """Yield the tables and figures of data sets with a certified posterior."""
+    choices, drawings = [], {name: [] for name in GALLERIES}
+    for benchmark, identifier, where in material.figure_places("truth"):
         found = comparison(material.store, benchmark)
         if found:
-            choices.append(_choice(found, where_of(benchmark, benchmark.origin)))
+            choices.append(_choice(found, where))
+            for name, drawing in _drawings(found, material.styles, identifier, where):
+                drawings[name].append(drawing)
+    galleries = [
+        gallery
+        for name, about in GALLERIES.items()
+        for gallery in figures(name, about, drawings[name])
+    ]
     if choices:
-        yield Section("Distance to the exact posterior", NOTE, choices=tuple(choices), last=True)
+        yield Section(
+            "Distance to the exact posterior",
+            NOTE,
+            choices=tuple(choices),
+            galleries=tuple(galleries),
+            last=True,
+        )
+
+
+def _drawings(
+    found: Comparison, styles: Mapping[str, Style], identifier: str, where: str
+) -> Iterator[tuple[str, Drawing]]:
+    """Yield the name of a gallery and a figure for it; those of rows need stored predictions."""
+    places = {s.method: (s.mean("std_ratio"), s.mean("mean_error")) for s in found.standings}
+    yield BIAS, truths.bias_and_width(places, styles, f"{identifier}-bias", where)
+    rows = found.rows
+    if len(rows) > 2:
+        losses = {method: -of_method.log_likelihood for method, of_method in rows.items()}
+        ranks = agreement(losses, {method: of_method.kl for method, of_method in rows.items()})
+        yield RANKS, truths.ranks(ranks, styles, f"{identifier}-ranks", where)
+    functions = found.truth.functions.means.numpy()
+    shown = {method: rows[method] for method in _nearest(found) if method in rows}
+    for row in _spread_out(functions.shape[1], DENSITIES):
+        name = f"{identifier}-density-{row}"
+        yield DENSITY, truths.density(functions, shown, row, styles, name, where)
+    drawn = {method: of_method for method, of_method in shown.items() if of_method.are_draws}
+    first, *others = _spread_out(functions.shape[1], PAIRS + 1)
+    for row in others:
+        name = f"{identifier}-cloud-{row}"
+        yield CLOUDS, truths.cloud(functions, drawn, (first, row), styles, name, where)
+
+
+def _nearest(found: Comparison) -> list[str]:
+    """Return the nearest method of each relation, and the one of most likelihood."""
+    by_relation: dict[str, str] = {}
+    for standing in found.standings:
+        by_relation.setdefault(standing.relation, standing.method)
+    likeliest = max(found.standings, key=lambda s: s.mean("log_likelihood"))
+    return list(dict.fromkeys([*by_relation.values(), likeliest.method]))
+
+
+def _spread_out(rows: int, count: int) -> list[int]:
+    """Return numbers of rows, evenly over all."""
+    return sorted({rows * (2 * k + 1) // (2 * count) for k in range(count)})
 
 
 def _choice(found: Comparison, where: str) -> Choice:

@@ -20,7 +20,8 @@ from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.metrics import CERTIFIED
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.truths import comparison
-from bnnbench.reports.sections.truth import _choice
+from bnnbench.reports.sections.truth import _choice, _drawings
+from bnnbench.reports.style.palette import styles
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Certified, Evaluation, Suite
 from bnnbench.suites.engine.store.distances import add_distances
@@ -186,6 +187,33 @@ def test_the_table_ranks_methods_of_one_relation_and_shows_floors(suite, store, 
     scale = of(store, "HMC").target["std"]
     expected = np.log(density.mean(0)).mean() - np.log(scale)
     assert float(rows["exact posterior"][headings["log lik."]]) == pytest.approx(expected, rel=5e-3)
+
+
+def test_figures_show_ranks_width_densities_and_functions(suite, store, references):
+    carried_out(suite, store)
+    (benchmark,) = benchmarks(list(store.current()))
+    found = comparison(store, benchmark)
+    assert found is not None
+    rows = found.rows
+    assert rows.keys() == SUITE.methods.keys()
+    # Rows and table are of the same prediction: means over rows are the scores of seed 0.
+    for method, of_method in rows.items():
+        scores = of(store, method).scores["clean"]
+        assert of_method.kl.mean() == pytest.approx(scores["kl_from_truth"], rel=1e-6)
+    drawings = list(_drawings(found, styles(SUITE.methods), "x", "known"))
+    assert [name for name, _ in drawings] == [
+        "Bias and width",
+        "Likelihood and truth",
+        *["The function at a test row"] * 4,
+        *["Functions at two test rows"] * 2,
+    ]
+    figures = dict(drawings)
+    assert "Spearman's ρ" in figures["Likelihood and truth"].caption
+    f = drawn(references)
+    heading = figures["Functions at two test rows"].heading
+    i, j = (int(word) for word in heading.removeprefix("known, test rows ").split(" and "))
+    exact = np.corrcoef(f[:, i], f[:, j])[0, 1]
+    assert f"truth {exact:.2f}" in figures["Functions at two test rows"].caption
 
 
 def benchmark_targets(store: Store) -> np.ndarray:
