@@ -57,15 +57,32 @@ def _card(name: str) -> Iterator[str]:
     kinds = coverage.covered(name)
     takes = "everything" if len(kinds) == len(coverage.PROBLEMS) else ""
     yield f"Takes {takes or joined([coverage.PROBLEMS[k] for k in kinds])}.\n"
-    if settings := list(settings_of(kind)):
-        yield "| setting | default | meaning |\n| --- | --- | --- |"
-        for setting, default, values, meaning in settings:
-            yield f"| `{setting}` | {_cell(_code(default))} | {_cell(meaning or values)} |"
-        yield ""
-    yield f"{_searched(kind)}\n"
-    yield from _standing(name)
     if troubles := _troubles(name):
         yield f"{troubles}\n"
+    if rows := list(_settings(kind)):
+        yield from _folded(f"Settings ({len(rows) - 2})", [*rows, "", _searched(kind)])
+    else:
+        yield "It has no settings.\n"
+    if rows := list(_standing(name)):
+        yield from _folded(f"Standing and cost ({counted(len(rows) - 2, 'row')})", rows)
+    else:
+        yield f"{_why_not_ranked(name)}\n"
+
+
+def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Yield lines of Markdown that a reader opens."""
+    yield f'<details markdown="1"><summary>{title}</summary>\n'
+    yield from lines
+    yield "\n</details>\n"
+
+
+def _settings(kind: type) -> Iterator[str]:
+    """Yield a table of the settings, without a line where there are none."""
+    for place, (setting, default, values, meaning) in enumerate(settings_of(kind)):
+        if not place:
+            yield "| setting | default | meaning |"
+            yield "| --- | --- | --- |"
+        yield f"| `{setting}` | {_cell(_code(default))} | {_cell(meaning or values)} |"
 
 
 def _said(kind: type) -> Iterator[str]:
@@ -113,7 +130,6 @@ def _standing(name: str) -> Iterator[str]:
         if _registered(ranking, row) == name
     ]
     if not rows:
-        yield f"{_why_not_ranked(name)}\n"
         return
     yield "| as | what for | decision | behind the best | a fit |"
     yield "| --- | --- | --- | ---: | ---: |"
@@ -122,7 +138,6 @@ def _standing(name: str) -> Iterator[str]:
         place = f"{question.kind}: {question.data}, settings {question.settings}"
         seconds = duration(row.seconds) if row.seconds is not None else "unknown"
         yield f"| {row.method} | {place} | {_state(row)} | {_behind(ranking, row)} | {seconds} |"
-    yield ""
 
 
 def _why_not_ranked(name: str) -> str:

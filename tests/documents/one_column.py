@@ -37,7 +37,8 @@ def column_text(options: Mapping[str, str]) -> str:
     """Return the sentences that a report has about the column, and its margin."""
     column = _judged(options)
     sentences = " ".join([*column.verdict, *column.remarks])
-    return f"> {sentences}\n>\n> Margin: {margin_text(column.column)}.\n"
+    margin = f"{margin_text(column.column)} of {labels.in_text(column.metric)}"
+    return f"> {sentences} Practically equal means within {margin}.\n"
 
 
 def _decision(standing: Standing) -> str:
