@@ -1,4 +1,4 @@
-"""The recipes of the page on methods, and the source of the page on data, as they stand there."""
+"""Code and commands of the pages on how to use it, as they stand there."""
 
 import os
 import re
@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
+from bnnbench import suites
+from bnnbench.__main__ import COMMANDS
 from bnnbench.datasets.base import DataSource
 from bnnbench.suites.engine.store.record import from_json
 
@@ -70,3 +72,28 @@ def test_the_source_of_the_page_on_data_is_one():
     original = load_diabetes().target
     back = fold.target.mean + fold.target.std * fold.test.targets[:, 0].double().numpy()
     assert np.isin(np.round(back), original).all()
+
+
+@pytest.mark.parametrize("page", ["choosing_a_method.md", "scoring_predictions.md"])
+def test_the_code_of_a_page_runs(page):
+    (code,) = blocks(page)
+    exec(compile(code, f"docs/{page}", "exec"), {"__name__": "page"})
+
+
+PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_names_commands_that_there_are(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"^bnnbench (\w+)", text, re.MULTILINE))
+    named |= set(re.findall(r"`bnnbench (\w+)[ `]", text)) - {"NAME"}
+    assert named <= COMMANDS.keys() | suites.SUITES.keys()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_names_files_that_there_are(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    folders = "methods|suites|datasets|reports|metrics|tests|docs"
+    for path in re.findall(rf"`((?:{folders})/[\w/.]+)`", text):
+        assert (ROOT / path).exists(), path
