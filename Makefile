@@ -6,7 +6,7 @@ STAMP  := $(VENV)/installed
 LOCKED := install --quiet --require-hashes --no-deps --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report test benchmark lint clean
+.PHONY: help cifar10 mnist moments uci active toy depth coverage stability shift report docs test benchmark lint clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -54,6 +54,10 @@ shift: $(STAMP) ## CIFAR-10 under 19 corruptions and under attack, in function s
 
 report: $(STAMP) ## rebuild every report from results/ without fitting
 	$(RUN) -m bnnbench report results $(ARGS)
+
+docs: $(STAMP) ## build the pages on how to use it into build/docs
+	$(RUN) -m mkdocs build --strict --quiet
+	@echo build/docs/index.html
 
 test: $(STAMP) ## run the tests
 	$(RUN) -m pytest $(ARGS)

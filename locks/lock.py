@@ -14,9 +14,9 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent
 COMMAND = (
-    *("uv", "pip", "compile", "pyproject.toml", "--extra", "dev", "--constraints"),
-    *("constraints.txt", "--universal", "--python-version", "3.11", "--generate-hashes"),
-    *("--no-header", "--annotation-style", "line", "--quiet"),
+    *("uv", "pip", "compile", "pyproject.toml", "--extra=dev", "--extra=docs"),
+    *("--constraints", "constraints.txt", "--universal", "--python-version", "3.11"),
+    *("--generate-hashes", "--no-header", "--annotation-style", "line", "--quiet"),
 )
 HEADS = {
     "packages.lock": "All packages that the set-up installs but torch",
@@ -25,7 +25,7 @@ HEADS = {
 
 
 def main(arguments: list[str]) -> None:
-    """Resolve the project and its extra dev for all platforms and write both locks."""
+    """Resolve the project and its extras dev and docs for all platforms and write both locks."""
     locks = [FOLDER / name for name in HEADS]
     output = ROOT / "build" / "requirements.lock"
     output.parent.mkdir(exist_ok=True)

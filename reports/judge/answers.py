@@ -17,6 +17,7 @@ from bnnbench.reports.papers.verdicts import clauses, judgements
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.success import Success, over_all
 from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import all_of, counted, joined, quoted, some_of
 
 MOST_NAMES = 4
@@ -121,16 +122,13 @@ def _cost(costs: Costs | None, results: Sequence[Judged]) -> str:
     champion = max(sorted(wins), key=lambda m: wins[m])
     name = quoted(champion)
     if champion == costs.base:
-        cheapest = (
-            ", the cheapest method," if costs.base_is_cheapest and len(costs.ratios) > 1 else ""
-        )
-        text = f"{name}{cheapest} takes {costs.seconds(champion)} per fit"
+        text = f"A fit of {name} takes {costs.seconds(champion)}"
+        if costs.base_is_cheapest and len(costs.ratios) > 1:
+            text += ", the least of all methods"
     else:
-        base = quoted(costs.base) + (
-            ", the cheapest" if costs.base != BASE and costs.base_is_cheapest else ""
-        )
-        text = f"{name} takes {costs.times(champion)} of {base}"
-        text += f" ({costs.seconds(champion)} per fit)"
+        note = ", the cheapest," if costs.base != BASE and costs.base_is_cheapest else ""
+        base = f"{quoted(costs.base)}{note} {duration(costs.base_fits[champion])}"
+        text = f"A fit of {name} takes {costs.seconds(champion)}, of {base}"
     as_good = {m for m in costs.ratios if all(is_good(j, m) for j in results)}
     cheapest = min(sorted(as_good), key=lambda m: costs.ratios[m], default=None)
     if (
@@ -142,7 +140,7 @@ def _cost(costs: Costs | None, results: Sequence[Judged]) -> str:
         if cheapest == costs.base:
             text += f"; {quoted(cheapest)} itself {verdict}"
         else:
-            text += f"; {quoted(cheapest)}, with {costs.times(cheapest)}, {verdict}"
+            text += f"; {quoted(cheapest)}, {costs.seconds(cheapest)}, {verdict}"
     return f"{text}."
 
 

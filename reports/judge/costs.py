@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant
@@ -25,6 +25,8 @@ class Costs:
     """method → mean seconds of a fit over those data sets"""
     of_processors: bool = False
     """True if the seconds are those of processors, which all fits have; else of the clock."""
+    base_fits: Mapping[str, float] = field(default_factory=dict)
+    """method → mean seconds of a fit of the base over the same data sets"""
 
     @property
     def base_is_cheapest(self) -> bool:
@@ -66,6 +68,7 @@ def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
         },
         {m: sum(seconds[m] for seconds in sets) / len(sets) for m, sets in shared.items()},
         of_processors,
+        {m: sum(seconds[base] for seconds in sets) / len(sets) for m, sets in shared.items()},
     )
 
 

@@ -17,6 +17,7 @@ from bnnbench.reports.papers.published import Published, table, table_number
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import class_name
+from bnnbench.reports.style.words import counted
 from bnnbench.suites.engine.store.record import Record
 
 FEWEST = 3
@@ -97,7 +98,9 @@ def remarks(comparison: Comparison) -> tuple[str, ...]:
     if printed_repeats and FEWEST <= comparison.repeats < printed_repeats:
         reasons.append(f"{comparison.repeats} repeats, not {printed_repeats}")
     if comparison.unconverged:
-        reasons.append(f"{comparison.unconverged} of our {comparison.runs} runs did not converge")
+        reasons.append(
+            f"{comparison.unconverged} of our {counted(comparison.runs, 'run')} did not converge"
+        )
     return tuple(reasons)
 
 
@@ -216,7 +219,7 @@ def _differences(
 def _shortfall(printed: Published, begun: int, completed: int, repeats: int) -> Iterator[str]:
     """Yield the repeats (folds, or seeds of a single fold) that our runs lack."""
     if completed < begun:
-        yield f"{begun - completed} of {begun} runs were not completed"
+        yield f"{begun - completed} of {counted(begun, 'run')} not completed"
     if printed.repeats and repeats < min(printed.repeats, FEWEST):
         yield f"{repeats} repeat{'s' * (repeats > 1)}, not {printed.repeats}"
 

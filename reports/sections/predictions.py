@@ -15,6 +15,7 @@ from bnnbench.reports.sections.fits import panels
 from bnnbench.reports.sections.regions import region_drawings
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
+from bnnbench.reports.style.words import counted
 from bnnbench.suites.engine.store.store import Store
 
 BAND = (
@@ -183,6 +184,6 @@ def _pooled(benchmark: Benchmark, evidence: Mapping[str, Evidence]) -> str:
     if not counts or (counts[-1] == 1 and total == 1):
         return "One run per method."
     span = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"Pooled over {span} of {total} runs per method." if counts[0] < total else (
-        f"Pooled over {total} runs per method."
+    return f"Pooled over {span} of {counted(total, 'run')} per method." if counts[0] < total else (
+        f"Pooled over {counted(total, 'run')} per method."
     )  # fmt: skip

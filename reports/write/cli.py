@@ -13,6 +13,7 @@ from bnnbench.reports.board import site as board
 from bnnbench.reports.read.bundles import holds_bundle, read_bundle
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
+from bnnbench.reports.style.words import counted
 from bnnbench.reports.write import compare, export_runs, site, timing_page
 from bnnbench.reports.write.content import Content, content
 from bnnbench.reports.write.export import latex, markdown, tidy
@@ -168,7 +169,7 @@ def write(report: Content, folder: Path, in_site: bool = False) -> list[str]:
     for old in [path for name in OCCASIONAL for path in folder.glob(name)]:
         if old.name not in files:
             old.unlink()  # left by an earlier, larger report
-    print(f"{folder / 'report.html'}: {len(records)} runs of {legible(report.suite)}")
+    print(f"{folder / 'report.html'}: {counted(len(records), 'run')} of {legible(report.suite)}")
     for text in (text for part in report.parts for text in part.answer.conclusions):
         print(legible(text))
     return [f"{d.key}: {d.reason}" for d in report.damage if not d.whole]

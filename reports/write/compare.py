@@ -10,6 +10,7 @@ from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.parser import Parser
 from bnnbench.reports.read.load import Damage, read, store_names, suite_folders
 from bnnbench.reports.style import labels
+from bnnbench.reports.style.words import counted
 from bnnbench.reports.write.captions import p_text
 from bnnbench.reports.write.changes import Change, Changes, Place, changes
 from bnnbench.reports.write.export import escaped_markdown
@@ -91,7 +92,10 @@ def sections(comparison: Changes) -> Iterator[tuple[str, list[str]]]:
     """Yield a title for each kind of change, with its entries as text."""
     for name, only in zip(comparison.names, comparison.only, strict=True):
         runs = sum(only.values())
-        yield f"Only in {name}: {runs} runs", [f"{place_text(p)}: {n}" for p, n in only.items()]
+        yield (
+            f"Only in {name}: {counted(runs, 'run')}",
+            [f"{place_text(p)}: {n}" for p, n in only.items()],
+        )
     ends = [f"{place_text(p)}: {n} {old} → {new}" for (p, old, new), n in comparison.ended.items()]
     yield f"Runs with another status: {sum(comparison.ended.values())}", ends
     title = (
@@ -125,9 +129,9 @@ def sections(comparison: Changes) -> Iterator[tuple[str, list[str]]]:
 def opening(comparison: Changes) -> str:
     """Return a sentence about the runs that the stores have in common."""
     return (
-        f"{comparison.names[0]} has {comparison.runs[0]} runs, {comparison.names[1]} has "
-        f"{comparison.runs[1]}; {comparison.common} form pairs of the same data set, method, fold "
-        f"and seed, {comparison.same_key} of them with equal settings."
+        f"{comparison.names[0]} has {counted(comparison.runs[0], 'run')}, "
+        f"{comparison.names[1]} has {comparison.runs[1]}; {comparison.common} form pairs of the "
+        f"same data set, method, fold and seed, {comparison.same_key} of them with equal settings."
     )
 
 

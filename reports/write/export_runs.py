@@ -17,6 +17,7 @@ from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.parser import Parser
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
+from bnnbench.reports.style.words import counted
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.export import latex
 from bnnbench.reports.write.export_pairs import pair_table
@@ -65,7 +66,8 @@ def main(arguments: Sequence[str]) -> int:
     damage = [d for results in suites for d in results.damage]
     for d in damage:
         print(legible(f"damaged: {d.key}: {d.reason}"), file=sys.stderr)
-    print(f"{out}: {sum(len(results.records) for results in suites)} runs of {len(suites)} suites")
+    runs = counted(sum(len(results.records) for results in suites), "run")
+    print(f"{out}: {runs} of {counted(len(suites), 'suite')}")
     return DAMAGED if damage else WRITTEN
 
 

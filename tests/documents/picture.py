@@ -6,16 +6,15 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from bnnbench.reports.board.site import board_page, tasks_of
-from tests.documents.tables import ROOT
-from tests.reports.board.stores import bundled
+from bnnbench.reports.board.site import board_page
+from tests.documents.finished_runs import ROOT, tasks
 
 PICTURE = ROOT / "docs" / "pictures" / "board.png"
 
 
 def main() -> None:
     """Draw the first screen of the board of docs/bundle."""
-    page = board_page("index.html", tasks_of(bundled()), {"methodPages": [], "search": []})
+    page = board_page("index.html", tasks(), {"methodPages": [], "search": []})
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "index.html"
         path.write_text(page, encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Tables of documents, made from the runs in docs/bundle: `python -m tests.documents.tables`.
+"""What documents have from docs/bundle and from the code: `python -m tests.documents.tables`.
 
-A document asks for a table in a comment, and the lines up to the end comment are replaced:
+A document asks for it in a comment, and the lines up to the end comment are replaced:
 
     <!-- scores bundle=cifar10_tuned dataset=cifar10 condition=clean metrics=nll,accuracy -->
     <!-- end -->
@@ -8,15 +8,15 @@ A document asks for a table in a comment, and the lines up to the end comment ar
 `scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
 by the first metric; `methods=` names some. `differences`: paired differences of one method from
 others over folds, with 95 % intervals. `oracles`: scores over the law behind the targets.
-`answers`: what the board says to each question, by one criterion.
+`answers`: what the board says to each question, by one criterion. `column`: one column of a table of the report, with its decision (`one_column.py`).
+`methods`: a card for each method (`cards.py`). `metrics`: all metrics (`formulary.py`).
 """
 
 import math
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -25,20 +25,18 @@ from scipy import stats
 from bnnbench.metrics import LISTED
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.ranking import ranked
-from bnnbench.reports.board.site import tasks_of, usual
-from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.read.bundles import read_bundle
+from bnnbench.reports.board.site import usual
 from bnnbench.reports.read.frames import costs, results
 from bnnbench.reports.read.oracles import oracle_comparison
 from bnnbench.reports.sections.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
+from tests.documents.cards import cards
+from tests.documents.finished_runs import BUNDLE, ROOT, suites, tasks
+from tests.documents.formulary import formulary
+from tests.documents.one_column import column_table, column_text
 
-ROOT = Path(__file__).parents[2]
-BUNDLE = ROOT / "docs" / "bundle"
 DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
-BLOCK = re.compile(
-    r"<!-- (scores|differences|oracles|answers) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL
-)
+BLOCK = re.compile(r"<!-- (?!end)(\w+) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 Options = Mapping[str, str]
 
@@ -51,8 +49,11 @@ def rewritten(text: str) -> str:
 def _block(match: re.Match[str]) -> str:
     kind, words, _ = match.groups()
     options = dict(word.split("=", 1) for word in shlex.split(words))
-    rows = "".join(f"| {' | '.join(cells)} |\n" for cells in KINDS[kind](options))
-    return f"<!-- {' '.join(filter(None, (kind, words)))} -->\n\n{rows}\n<!-- end -->\n"
+    if kind in TABLES:
+        text = "".join(f"| {' | '.join(cells)} |\n" for cells in TABLES[kind](options))
+    else:
+        text = TEXTS[kind](options)
+    return f"<!-- {' '.join(filter(None, (kind, words)))} -->\n\n{text}\n<!-- end -->\n"
 
 
 def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
@@ -91,16 +92,17 @@ def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule, a row for the exact posterior and one for each method."""
-    (found,) = read_bundle(BUNDLE / options["bundle"]).values()
-    of_set = [r for r in found.records if r.dataset == options["dataset"]]
-    (benchmark,) = benchmarks(of_set)
-    comparison = oracle_comparison(benchmark)
-    assert comparison is not None
+    (found,) = (
+        comparison
+        for benchmark in suites()["truth"]
+        if benchmark.records[0].dataset == options["dataset"]
+        and (comparison := oracle_comparison(benchmark))
+    )
     seconds_of = _costs(options)
     yield HEADINGS[0].lower(), *HEADINGS[2:], "CPU s"
     yield ("---", *("---:" for _ in HEADINGS[1:]))
-    for standing in (comparison.exact, *comparison.standings):
-        method, _, *cells = row(standing, comparison.exact)
+    for standing in (found.exact, *found.standings):
+        method, _, *cells = row(standing, found.exact)
         yield method, *cells, _seconds(seconds_of.get(method))
 
 
@@ -108,9 +110,8 @@ def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each question of the board."""
     yield ("what for", "from", "answer", "methods", "cannot be told from the best", "worse")
     yield ("---", "---", "---", "---:", "---:", "---:")
-    tasks = tasks_of({suite: benchmarks(r.records) for suite, r in read_bundle(BUNDLE).items()})
-    for question in dict.fromkeys((t.question.kind, t.question.data) for t in tasks):
-        alike = [t for t in tasks if (t.question.kind, t.question.data) == question]
+    for question in dict.fromkeys((t.question.kind, t.question.data) for t in tasks()):
+        alike = [t for t in tasks() if (t.question.kind, t.question.data) == question]
         task = usual(alike)
         ranking = ranked(task, task.scales[0].name)
         kind, data = question
@@ -120,11 +121,17 @@ def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
         yield kind, f"{data}; settings {task.question.settings}", words, *counts
 
 
-KINDS: Mapping[str, Callable[[Options], Iterator[tuple[str, ...]]]] = {
+TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "scores": scores_table,
     "differences": differences_table,
     "oracles": oracles_table,
     "answers": answers_table,
+    "column": column_table,
+}
+TEXTS: Mapping[str, Callable[[Options], str]] = {
+    "decision": column_text,
+    "methods": lambda options: cards(),
+    "metrics": lambda options: formulary(),
 }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bnnbench.methods.source_code import digest_of, modules_of
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.command.reproduction import reproduce
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.store.inspection import inspect
@@ -101,9 +102,9 @@ def _one_method(records: Sequence[Record]) -> Finding:
     name = "runs of one method in one profile"
     kinds = {(r.suite, r.profile, r.method) for r in records}
     if len(kinds) != 1:
-        return Finding(name, f"{len(kinds)} kinds of runs")
+        return Finding(name, f"runs of {counted(len(kinds), 'kind')}")
     failed = sum(record.status == "failed" for record in records)
-    return Finding(name, f"{failed} failed runs" if failed else "")
+    return Finding(name, counted(failed, "failed run") if failed else "")
 
 
 def _protocol(records: Sequence[Record]) -> Finding:
@@ -116,7 +117,7 @@ def _protocol(records: Sequence[Record]) -> Finding:
     keys = {record.key for record in records}
     problems = [
         f"{len(asked - keys)} of {len(asked)} runs are missing" if asked - keys else "",
-        f"{len(keys - asked)} runs are not of the profile" if keys - asked else "",
+        f"{counted(len(keys - asked), verb='is')} not of the profile" if keys - asked else "",
     ]
     return Finding(name, "; ".join(filter(None, problems)))
 
@@ -125,7 +126,7 @@ def _code(records: Sequence[Record]) -> Finding:
     run = rebuilt_run(records[0], packages_in(records))
     digest = digest_of(*modules_of(run.method))
     other = [record.key for record in records if record.code_sha256 != digest]
-    problem = f"{len(other)} runs, such as {other[0]}, were made by other code" if other else ""
+    problem = f"made by other code: {counted(len(other))}, such as {other[0]}" if other else ""
     return Finding("the code of the method, and of all that it imports from this project", problem)
 
 
@@ -133,7 +134,7 @@ def _data(records: Sequence[Record], others: Sequence[Record]) -> Finding:
     known = {(r.dataset, r.fold): r.data_sha256 for r in others if r.data_sha256}
     odd = [r.key for r in records if known.get((r.dataset, r.fold), r.data_sha256) != r.data_sha256]
     problem = (
-        f"{len(odd)} runs, such as {odd[0]}, are of other data than the bundle's" if odd else ""
+        f"of other data than the bundle's: {counted(len(odd))}, such as {odd[0]}" if odd else ""
     )
     return Finding("the data of the runs in the bundle", problem)
 

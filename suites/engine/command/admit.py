@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.parser import Parser
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.store import bundles, submissions
 from bnnbench.suites.engine.store.store import Damaged
 
@@ -60,7 +61,7 @@ def _admit(file: Path, folder: Path, options: argparse.Namespace) -> int:
     bundle: Path = options.bundle
     held = (record for place in bundles.folders(bundle) for record in bundles.read(place))
     others = [record for record in held if record.suite == first.suite]
-    print(legible(f"{len(records)} runs of {first.method}, {first.suite}, {first.profile}"))
+    print(legible(f"{counted(len(records))} of {first.method}, {first.suite}, {first.profile}"))
     for finding in checked(store, others, options.share):
         print(legible(f"  {'refused' if finding.problem else 'ok':8}{finding.check}"))
         if finding.problem:

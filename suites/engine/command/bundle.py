@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.parser import Parser
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.store import bundles
 from bnnbench.suites.engine.store.inspection import stores
 from bnnbench.suites.engine.store.rebuilding import NotRepeatable, rebuilt_run
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Damaged, ValueError, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
-    print(f"{path}: {len(records)} runs, {path.stat().st_size / 1e3:,.0f} kB")
+    print(f"{path}: {counted(len(records))}, {path.stat().st_size / 1e3:,.0f} kB")
     return 0
 
 
@@ -74,8 +75,8 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
         raise Refused(f"several suites, {', '.join(suites)}; make a bundle of each")
     if changed := [r.key for r in records if r.provenance.get("dirty") is not False]:
         raise Refused(
-            f"{len(changed)} runs, such as {changed[0]}, were made with uncommitted changes, or "
-            "do not say that they were not; commit, and run them again"
+            f"{counted(len(changed))}, such as {changed[0]}: made with uncommitted changes, or "
+            "without a word that there were none; commit, and run again"
         )
     digests: dict[tuple[str, str], set[str | None]] = defaultdict(set)
     firsts: dict[tuple[str, str], Record] = {}

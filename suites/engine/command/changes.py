@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bnnbench.methods.source_code import PROJECT, digest_of, modules_of
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run.fingerprint import fingerprint_of_data
 from bnnbench.suites.engine.store.record import Record
@@ -29,16 +30,17 @@ class Changes:
     def sentences(self, refit: str) -> tuple[str, ...]:
         """Return a message for each kind of change."""
         lines = [
-            f"the data of {name} has changed: {count} runs are fitted again"
+            f"the data of {name} has changed: {counted(count, verb='is')} fitted again"
             for name, count in Counter(self.data.values()).items()
         ]
         lines += [
-            f"{module} has changed: {count} runs are fitted again"
+            f"{module} has changed: {counted(count, verb='is')} fitted again"
             for module, count in Counter(self.methods.values()).items()
         ]
         if self.other_code and refit == "missing":
             count = len(self.other_code)
-            lines.append(f"recorded with other code: {count} runs; --refit changed repeats them")
+            runs = counted(count)
+            lines.append(f"recorded with other code: {runs}; --refit changed repeats them")
         return tuple(lines)
 
 

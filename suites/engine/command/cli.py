@@ -19,6 +19,7 @@ from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.suites import Entry
 from bnnbench.suites.engine.command.arguments import Options, parse
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.command.display import display
 from bnnbench.suites.engine.command.dry_run import dry_run
 from bnnbench.suites.engine.command.interrupts import Terminated, ending_cleanly
@@ -208,7 +209,7 @@ def _announce(planned: Plan, options: Options, console: Console) -> None:
     finished = f"{already_finished} finished earlier, " if already_finished else ""
     for change in planned.changes:
         _say(console, f"  {change}")
-    _say(console, f"{len(planned.runs)} runs: {finished}{planned.left} to do ({where})")
+    _say(console, f"{counted(len(planned.runs))}: {finished}{planned.left} to do ({where})")
 
 
 def _run(planned: Plan, store: Store, claims: Claims, options: Options, console: Console) -> int:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.suites.engine.command.budget import Budget, Cost, Experience, budget, in_words
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.command.plan import Plan
 from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.run import memory
@@ -59,10 +60,12 @@ def _estimates(costs: list[Cost | None]) -> tuple[str, str]:
 
 
 def _conclude(estimate: Budget, runs: int, settings: Settings, console: Console) -> None:
-    workers = f"{settings.workers} {'worker' if settings.workers == 1 else 'workers'}"
+    workers = counted(settings.workers, "worker")
     lines = []
     if estimate.unknown < runs:
-        more = f", and {estimate.unknown} runs whose time is unknown" if estimate.unknown else ""
+        more = (
+            f", and {counted(estimate.unknown)} whose time is unknown" if estimate.unknown else ""
+        )
         lines.append(f"Estimated time with {workers}: {in_words(estimate.seconds)}{more}")
     elif runs:
         lines.append(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.command.plan import Plan
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run.execute import Outcome, Task
@@ -115,7 +116,7 @@ class Share:
     def _say_who_has(self, tasks: Sequence[Task]) -> None:
         runs = sum(len(task.runs) for task in tasks)
         others = ", ".join(self._claims.others()) or "other drivers"
-        line = f"Waiting for {runs} {'run' if runs == 1 else 'runs'} of {others}"
+        line = f"Waiting for {counted(runs)} of {others}"
         self._say_once(line)
 
     def _say_once(self, line: str) -> None:

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.parser import Parser
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.store.cleaning import Busy, collect
 from bnnbench.suites.engine.store.inspection import inspect, stores
 from bnnbench.suites.engine.store.merging import merge
@@ -100,7 +101,7 @@ def _verify(options: argparse.Namespace) -> int:
         unsealed = f", {inspection.unsealed} of them without checksums (schema 1)" * bool(
             inspection.unsealed
         )
-        _say(f"{store.folder}: {inspection.sound} sound runs{unsealed}")
+        _say(f"{store.folder}: {counted(inspection.sound, 'sound run')}{unsealed}")
     return _code(kinds)
 
 
@@ -170,9 +171,9 @@ def _merge(options: argparse.Namespace) -> int:
     for line in merged.lines:
         _say(line)
     equal = f", {merged.equal} of them equal in several" * bool(merged.equal)
-    _say(f"{options.out}: {merged.runs} runs{equal}")
+    _say(f"{options.out}: {counted(merged.runs)}{equal}")
     if merged.left_out:
-        _say(f"{merged.left_out} runs have no undamaged copy and were left out")
+        _say(f"without an undamaged copy, left out: {counted(merged.left_out)}")
     return UNSOUND if merged.left_out else SOUND
 
 

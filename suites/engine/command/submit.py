@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.parser import Parser
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.store import submissions
 from bnnbench.suites.engine.store.inspection import stores
 from bnnbench.suites.engine.store.store import Damaged, Store
@@ -60,7 +61,7 @@ def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
     file = out or Path(f"{_slug(labels[0])}.{records[0].suite}{submissions.SUFFIX}")
     submissions.write(file, store, [r.key for r in records], code)
     asked, missing = runs_of(records)
-    print(f"{file}: {len(records)} runs of {labels[0]}, {file.stat().st_size / 1e3:,.0f} kB")
+    print(f"{file}: {counted(len(records))} of {labels[0]}, {file.stat().st_size / 1e3:,.0f} kB")
     for name in code:
         print(f"  with {name}")
     if missing:

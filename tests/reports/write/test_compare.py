@@ -92,7 +92,7 @@ def test_settings_code_ends_and_lone_runs_are_told(tmp_path, capsys):
     assert "learning_rate: 0.001 → 0.5" in told
     assert "packages.torch: 2.13.0 → 3.0" in told
     assert "1 completed → diverged" in told
-    assert "Only in a: 1 runs" in told
+    assert "Only in a: 1 run\n" in told
     assert "<img" not in out.read_text()
     page = tmp_path / "c.html"
     assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(page)]) == 1

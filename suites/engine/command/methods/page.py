@@ -90,7 +90,7 @@ def _print_class(console: Console, name: str, kind: type) -> None:
         if text:
             _say(console, f"  {title:6}  {text}")
     console.print()
-    if settings := list(_settings(kind)):
+    if settings := list(settings_of(kind)):
         print_table(console, "Settings", ("name", "default", "values", "meaning"), settings)
     else:
         _say(console, "It has no settings.")
@@ -111,7 +111,7 @@ def _takes(name: str) -> str:
     return "; ".join(coverage.PROBLEMS[kind] for kind in kinds)
 
 
-def _settings(kind: type) -> Iterator[tuple[str, str, str, str]]:
+def settings_of(kind: type) -> Iterator[tuple[str, str, str, str]]:
     """Yield name, default, possible values and meaning of each setting."""
     hints = types_of(kind)
     for field in fields_of(kind):
@@ -128,13 +128,13 @@ def _search(space: Space) -> Iterator[str]:
         return
     yield "Tuned profiles search:"
     for path, law in space.fields.items():
-        yield f"  {path}: {_described(law)}"
+        yield f"  {path}: {described(law)}"
     if space.length:
         given = ", ".join(map(str, space.lengths))
         yield f"  {space.length}: {given or 'a ladder of doublings, by the number of rows'}"
 
 
-def _described(law: object) -> str:
+def described(law: object) -> str:
     """Return a law of the search in words."""
     match law:
         case Log(low, high):
@@ -146,7 +146,7 @@ def _described(law: object) -> str:
         case Choice(values):
             return f"one of {listed(map(repr, values), 'or')}"
         case Single(of):
-            return f"a tuple of one: {_described(of)}"
+            return f"a tuple of one: {described(of)}"
     return str(law)
 
 

@@ -74,7 +74,7 @@ def test_a_damaged_run_is_taken_from_the_store_that_has_it_whole(two, capsys):
     truncate(second.runs / OUTCOMES[2].record.key / "record.json")
     out, code, told = merged(two, capsys)
     assert code == 3
-    assert "1 runs have no undamaged copy" in told
+    assert "without an undamaged copy, left out: 1 run\n" in told
     assert str(second.runs / OUTCOMES[2].record.key) in told
     assert out.packed(key) == OUTCOMES[1].predictions
     assert not inspect(out).findings

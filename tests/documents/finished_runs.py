@@ -1,0 +1,25 @@
+"""The runs in docs/bundle, read once for all documents."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bnnbench.reports.board.site import tasks_of
+from bnnbench.reports.board.tasks import Task
+from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
+from bnnbench.reports.read.bundles import read_bundle
+
+ROOT = Path(__file__).parents[2]
+BUNDLE = ROOT / "docs" / "bundle"
+
+
+@functools.cache
+def suites() -> Mapping[str, Sequence[Benchmark]]:
+    """Return suite → its benchmarks."""
+    return {suite: benchmarks(found.records) for suite, found in read_bundle(BUNDLE).items()}
+
+
+@functools.cache
+def tasks() -> Sequence[Task]:
+    """Return what the board can answer, in its order."""
+    return tasks_of(suites())
