@@ -8,8 +8,9 @@ A document asks for it in a comment, and the lines up to the end comment are rep
 `scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
 by the first metric; `methods=` names some. `differences`: paired differences of one method from
 others over folds, with 95 % intervals. `oracles`: scores over the law behind the targets.
-`answers`: what the board says to each question, by one criterion. `column`: one column of a table of the report, with its decision (`one_column.py`).
-`methods`: a card for each method (`cards.py`). `metrics`: all metrics (`formulary.py`).
+`answers`: what the board says to each question, by one criterion. `column`: one column of a table
+of the report, with its decision (`one_column.py`). `methods`: a card for each method (`cards.py`).
+`metrics`: all metrics (`formulary.py`).
 """
 
 import math
