@@ -21,7 +21,6 @@ from bnnbench.methods.ciber.classes import ClassWeights, require_few_classes
 from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer, collapsed
 from bnnbench.methods.ciber.posterior import CollapsedPosterior
 from bnnbench.methods.ciber.samples import Samples, require_layers
-from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import (
     require_between,
     require_choice,
@@ -31,7 +30,7 @@ from bnnbench.methods.fitting.settings import (
 from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.fitting.validation_search import held_out
 from bnnbench.methods.integration import sums
-from bnnbench.methods.trajectory.collector import Descent, collect, require_iterates
+from bnnbench.methods.trajectory.collector import Descending, Descent, collect, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow, Plateau
 from bnnbench.methods.tuning.space import Space, compose
 
@@ -43,7 +42,7 @@ FloorRange = Literal["training", "scored"]
 
 
 @dataclass(frozen=True)
-class Ciber(Stacked):
+class Ciber(Descending):
     """Collapsed inference with the iterates of a descent.
 
     A regression's density has a compact support: `epsilons` are the heights of a constant
