@@ -35,6 +35,8 @@ PAPER_002 = Suite(
         "PCA+VI (SI)": PcaVi(CONSTANT),
         "CIBER (last)": Ciber(CONSTANT),
         "CIBER (second)": Ciber(CONSTANT, collapse=SecondLayer()),
+        "CIBER, no box": Ciber(CONSTANT, prediction="no_box"),
+        "Iterates": Ciber(CONSTANT, prediction="iterates"),
         "DVI": replace(DVI, epochs=1000, batch_size=100),
         "VSD": METHODS["VSD"],
     },

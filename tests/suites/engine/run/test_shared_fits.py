@@ -33,14 +33,23 @@ def runs(method=IVON, label="IVON", seeds=2, **settings):
     return [replace(run, seed=seed) for seed in range(seeds)]
 
 
+OTHERS: dict[str, list[dict[str, object]]] = {
+    "ciber": [
+        {"prediction": "iterates"},
+        {"bounds": "minmax", "ratio": 2.45, "floor_range": "scored"},
+    ]
+}
+"""Settings of predictions other than the number of draws."""
+
+
 @pytest.mark.parametrize("name", [name for name in SHARING if name not in MISSING])
 def test_the_posterior_of_a_shared_fit_predicts_as_one_of_its_own(name):
     first = small(method_type(METHODS[name])())
     for kind in covered(name):
         problem = PROBLEMS[kind](0)
         fitted = first.fit(problem, stream(1))
-        for draws in (2, 7):
-            other = replace(first, draws=draws)
+        for settings in OTHERS.get(name, [{"draws": 2}, {"draws": 7}]):
+            other = replace(first, **settings)
             own, shared = other.fit(problem, stream(1)), other.from_fit(fitted)
             inputs = problem.train.inputs
             one, two = (posterior.predict(inputs, stream(3)) for posterior in (own, shared))
@@ -48,8 +57,8 @@ def test_the_posterior_of_a_shared_fit_predicts_as_one_of_its_own(name):
             assert all(torch.equal(vars(one)[key], vars(two)[key]) for key in vars(one))
 
 
-def test_ivon_and_mfvi_share_their_fits():
-    assert {"ivon", "mfvi"} <= set(SHARING)
+def test_ivon_mfvi_and_ciber_share_their_fits():
+    assert {"ivon", "mfvi", "ciber"} <= set(SHARING)
 
 
 def test_runs_of_one_fit_are_in_one_group_and_others_are_not():
