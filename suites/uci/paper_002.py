@@ -37,7 +37,7 @@ PAPER_002 = Suite(
         "PCA+VI (SI)": PcaVi(CONSTANT),
         "CIBER (last)": Ciber(CONSTANT),
         "CIBER (second)": Ciber(CONSTANT, collapse=SecondLayer()),
-        "CIBER, no box": Ciber(CONSTANT, prediction="no_box"),
+        "CIBER (no box)": Ciber(CONSTANT, prediction="no_box"),
         "Iterates": Ciber(CONSTANT, prediction="iterates"),
         "DVI": replace(DVI, epochs=1000, batch_size=100),
         "VSD": METHODS["VSD"],
@@ -77,8 +77,8 @@ ON_PLATEAUS = {
     "PCA+VI (SI)": PcaVi(PATIENT),
     "CIBER (last)": LAST,
     "CIBER (second)": replace(REFERENCE_SECOND, training=PATIENT, epsilons=(1e-2,)),
-    "CIBER, no box": replace(LAST, prediction="no_box"),
-    "CIBER, training range": replace(LAST, floor_range="training"),
+    "CIBER (no box)": replace(LAST, prediction="no_box"),
+    "CIBER (training range)": replace(LAST, floor_range="training"),
     "Iterates": replace(LAST, prediction="iterates"),
 }
 PAPER_002_REFERENCE = replace(
