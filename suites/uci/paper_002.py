@@ -68,6 +68,7 @@ PATIENT = Descent(
     schedule=Plateau(0.8, 40, early_stop=True),
 )  # fmt: skip
 DECAYING = replace(PATIENT, weight_decay=1e-2, epochs=300)
+WHOLE = replace(PATIENT, schedule=Plateau(0.8, 40))
 ON_NAVAL = replace(PATIENT, weight_decay=0.0, epochs=250, schedule=Plateau(0.5, 8, early_stop=True))
 LAST = replace(REFERENCE_LAST, training=PATIENT, epsilons=(1e-2,))
 ON_PLATEAUS = {
@@ -86,6 +87,7 @@ PAPER_002_REFERENCE = replace(
     profile="paper_002_reference",
     methods=ON_PLATEAUS
     | {
+        "CIBER (no early stop)": replace(LAST, training=WHOLE),
         "DVI": replace(DVI, epochs=1000, batch_size=100),
         "DGP": DeepGp(training=GpTraining(learning_rate=2e-2, epochs=100, batch_size=512)),
         "VI": METHODS["MFVI"],
@@ -95,9 +97,12 @@ PAPER_002_REFERENCE = replace(
     },
     own_settings={
         name: {label: replace(m, training=descent) for label, m in ON_PLATEAUS.items()}
-        for name, descent in {
-            "boston": DECAYING, "concrete": DECAYING, "naval": ON_NAVAL,
-        }.items()
+        | {"CIBER (no early stop)": replace(LAST, training=whole)}
+        for name, descent, whole in (
+            ("boston", DECAYING, replace(DECAYING, schedule=Plateau(0.8, 40))),
+            ("concrete", DECAYING, replace(DECAYING, schedule=Plateau(0.8, 40))),
+            ("naval", ON_NAVAL, replace(ON_NAVAL, schedule=Plateau(0.5, 8))),
+        )
     },
     optional_methods=("DGP",),
     fitted_together=5,
