@@ -85,7 +85,8 @@ SUITES: Mapping[str, Entry] = {
     "uci": Entry(
         "UCI regression: error, likelihood and intervals of small networks",
         (
-            *("quick", "paper", "paper_002", "large", "paper_002_large", "gap", "deduplicated"),
+            *("quick", "paper", "paper_002", "paper_002_reference", "large", "paper_002_large"),
+            *("gap", "deduplicated"),
             *("tuned_quick", "tuned", "tuned_noise"),
         ),
     ),

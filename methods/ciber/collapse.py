@@ -53,14 +53,22 @@ Collapse = LastLayer | SecondLayer
 
 
 def collapsed(
-    samples: Samples, collapse: Collapse, inputs: Float[Tensor, "points *features"], ratio: float
+    samples: Samples,
+    collapse: Collapse | None,
+    inputs: Float[Tensor, "points *features"],
+    ratio: float,
 ) -> AffinePredictive | RectifiedPredictive:
-    """Return the predictive, without a floor; `ratio` is r/σ of the triangular noise."""
+    """Return the predictive, without a floor; `ratio` is r/σ of the triangular noise.
+
+    Without a collapse every sample keeps all of its weights.
+    """
     last = samples.dense(-1)
     hidden = samples.features(inputs, -1)
     raw = last(hidden)
     half_bases = ratio * samples.noise(raw).sqrt()
     floor = half_bases.new_tensor(NO_FLOOR).expand(1, len(inputs), 4)
+    if collapse is None:
+        return AffinePredictive(half_bases, floor, raw[..., :1], torch.zeros_like(half_bases))
     if isinstance(collapse, LastLayer):
         return AffinePredictive(half_bases, floor, *_last(last, hidden, collapse.weights))
     features, second = samples.features(inputs, -3), samples.dense(-3)

@@ -15,23 +15,23 @@ import torch
 from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Split
-from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
-from bnnbench.methods.ciber.boxes import Bounds, sides
+from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.ciber.boxes import Bounds
 from bnnbench.methods.ciber.classes import ClassWeights, require_few_classes
-from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer, collapsed
-from bnnbench.methods.ciber.posterior import CollapsedPosterior
-from bnnbench.methods.ciber.samples import Samples, require_layers
-from bnnbench.methods.fitting.batched import Stacked
+from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer
+from bnnbench.methods.ciber.fit import Fit
+from bnnbench.methods.ciber.posterior import CollapsedPosterior, Prediction
+from bnnbench.methods.ciber.samples import require_layers
 from bnnbench.methods.fitting.settings import (
+    LATER,
     require_between,
     require_choice,
     require_count,
     require_positive,
 )
-from bnnbench.methods.fitting.training import Stack
 from bnnbench.methods.fitting.validation_search import held_out
 from bnnbench.methods.integration import sums
-from bnnbench.methods.trajectory.collector import Descent, collect, require_iterates
+from bnnbench.methods.trajectory.collector import Descending, Descent, collect, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow, Plateau
 from bnnbench.methods.tuning.space import Space, compose
 
@@ -43,7 +43,7 @@ FloorRange = Literal["training", "scored"]
 
 
 @dataclass(frozen=True)
-class Ciber(Stacked):
+class Ciber(Descending):
     """Collapsed inference with the iterates of a descent.
 
     A regression's density has a compact support: `epsilons` are the heights of a constant
@@ -54,6 +54,10 @@ class Ciber(Stacked):
     """
 
     prior_use: ClassVar[PriorUse] = "none"
+    of_predictions: ClassVar = (
+        *("collapse", "classes", "bounds", "ratio"),
+        *("floor_range", "prediction"),
+    )
 
     training: Descent = field(default_factory=lambda: Descent(schedule=HighThenLow()))
     samples: int | None = 40
@@ -68,6 +72,10 @@ class Ciber(Stacked):
     floor_range: FloorRange = "training"
     validation_share: float = 1 / 9
     """Share of training rows held out to choose among several epsilons."""
+    prediction: Prediction = field(default="box", metadata=LATER)
+    """Integrals over the box (box), the same without a box (no_box), or the samples' own Gaussians
+    (iterates), with which to compare the others; all share one fit.
+    """
 
     def __post_init__(self) -> None:
         require_iterates(self, self.training, 2)
@@ -75,6 +83,7 @@ class Ciber(Stacked):
             require_count(self, "samples", least=2)
         require_choice(self, "bounds", get_args(Bounds))
         require_choice(self, "floor_range", get_args(FloorRange))
+        require_choice(self, "prediction", get_args(Prediction))
         require_positive(self, "ratio", "validation_share")
         require_between(self, 0.0, 1.0, "validation_share")
         if not self.epsilons or not all(0 <= e < math.inf for e in self.epsilons):
@@ -93,21 +102,45 @@ class Ciber(Stacked):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
-        first = problems[0]
-        require_layers(first, isinstance(self.collapse, SecondLayer))
-        if isinstance(first.likelihood, Categorical):
-            require_few_classes(self.classes, first.likelihood.classes)
+        self._require(problems[0])
         fitted, validation = self._parts(problems, rngs)
         trajectory = collect(fitted, rngs, self.training, self.samples)
         stack, weights = trajectory.stack, trajectory.samples
         finite = weights.isfinite().flatten(1).all(1).tolist()
-        posteriors: list[Posterior | InferenceDiverged] = [
-            self._posterior(stack, m, weights[m], trajectory.buffers[m], problem, rows)
-            if finite[m]
-            else InferenceDiverged("the iterates are no longer of finite numbers")
-            for m, (problem, rows) in enumerate(zip(problems, validation, strict=True))
-        ]
+        posteriors: list[Posterior | InferenceDiverged] = []
+        for m, (problem, rows) in enumerate(zip(problems, validation, strict=True)):
+            if not finite[m]:
+                posteriors.append(InferenceDiverged("the iterates are no longer of finite numbers"))
+                continue
+            last = stack.posterior(m)
+            details = last.diagnostics | {"samples": float(weights.shape[1])}
+            iterates = replace(
+                last, weights=weights[m], buffers=trajectory.buffers[m], diagnostics=details
+            )
+            posteriors.append(self._posterior(Fit(iterates, problem, rows)))
         return stack.outcomes(posteriors, weights.flatten(1))
+
+    def from_fit(self, posterior: Posterior) -> Posterior:
+        """Return the posterior of a fit that differs in its box and prediction alone.
+
+        Raises `Unsupported` where that box cannot be.
+        """
+        assert isinstance(posterior, CollapsedPosterior)
+        assert posterior.fit
+        self._require(posterior.fit.problem)
+        return self._posterior(posterior.fit)
+
+    def _require(self, problem: Problem) -> None:
+        """Raise `Unsupported` unless the prediction is one of the problem."""
+        require_layers(problem, isinstance(self.collapse, SecondLayer))
+        if not isinstance(problem.likelihood, Categorical):
+            return
+        require_few_classes(self.classes, problem.likelihood.classes)
+        if self.prediction == "no_box":
+            raise Unsupported(
+                "needed a regression, to predict without a box; got classes: take "
+                'prediction="iterates"'
+            )
 
     def _parts(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
@@ -132,32 +165,26 @@ class Ciber(Stacked):
         ]
         return fitted, [rows for _, rows in parts]
 
-    def _posterior(
-        self,
-        stack: Stack,
-        member: int,
-        weights: Tensor,
-        buffers: Tensor,
-        problem: Problem,
-        validation: Split | None,
-    ) -> CollapsedPosterior:
-        noise = float(stack.noise.variance[member]) if stack.noise else None
-        box = sides(weights, self.bounds)
-        samples = Samples(stack.network, stack.likelihood, weights, buffers, noise, box)
-        details = stack.posterior(member).diagnostics | {
-            "samples": float(len(weights)),
-            "mean_box_width": float(box.width.mean()),
-        }
+    def _posterior(self, fit: Fit) -> CollapsedPosterior:
+        samples, details = fit.samples(self.bounds), fit.iterates.diagnostics
+        if self.prediction == "box":
+            details = details | {"mean_box_width": float(samples.box.width.mean())}
         posterior = CollapsedPosterior(
-            samples, self.collapse, self.classes, self.ratio, diagnostics=details
+            samples,
+            self.collapse,
+            self.classes,
+            self.ratio,
+            diagnostics=details,
+            prediction=self.prediction,
+            fit=fit,
         )
-        if isinstance(problem.likelihood, Categorical):
+        if isinstance(samples.likelihood, Categorical) or self.prediction == "iterates":
             return posterior
-        low, high, margin = self._floor_range(problem.train.targets)
+        low, high, margin = self._floor_range(fit.problem.train.targets)
         floors = [(epsilon, low, high, margin) for epsilon in self.epsilons]
-        if validation is None:
+        if fit.validation is None:
             return replace(posterior, floor=floors[0])
-        floor, diagnostics = self._best_floor(samples, floors, validation)
+        floor, diagnostics = _best_floor(posterior, floors, fit.validation)
         return replace(posterior, floor=floor, diagnostics=details | diagnostics)
 
     def _floor_range(self, targets: Tensor) -> tuple[float, float, float]:
@@ -166,21 +193,22 @@ class Ciber(Stacked):
         reach = 3 * float(targets.std(correction=0))
         return float(targets.min()) - reach, float(targets.max()) + reach, 0.0
 
-    @torch.no_grad()
-    def _best_floor(
-        self, samples: Samples, floors: list[tuple[float, float, float, float]], rows: Split
-    ) -> tuple[tuple[float, float, float, float], dict[str, float]]:
-        """Return the floor of the best likelihood of held-out rows, and its diagnostics."""
-        plain = collapsed(samples, self.collapse, rows.inputs, self.ratio)
-        likelihoods = [
-            float(plain.with_floor(*floor).log_prob(rows.targets).mean()) for floor in floors
-        ]
-        best = max(range(len(floors)), key=lambda i: likelihoods[i])
-        outside = (plain.density(rows.targets) <= 0).double().mean()
-        details = {"epsilon": floors[best][0], "validation_zero_density": float(outside)}
-        if math.isfinite(likelihoods[best]):
-            details["validation_log_likelihood"] = likelihoods[best]
-        return floors[best], details
+
+@torch.no_grad()
+def _best_floor(
+    posterior: CollapsedPosterior, floors: list[tuple[float, float, float, float]], rows: Split
+) -> tuple[tuple[float, float, float, float], dict[str, float]]:
+    """Return the floor of the best likelihood of held-out rows, and its diagnostics."""
+    plain = posterior.without_floor(rows.inputs)
+    likelihoods = [
+        float(plain.with_floor(*floor).log_prob(rows.targets).mean()) for floor in floors
+    ]
+    best = max(range(len(floors)), key=lambda i: likelihoods[i])
+    outside = (plain.density(rows.targets) <= 0).double().mean()
+    details = {"epsilon": floors[best][0], "validation_zero_density": float(outside)}
+    if math.isfinite(likelihoods[best]):
+        details["validation_log_likelihood"] = likelihoods[best]
+    return floors[best], details
 
 
 def _twin(rng: torch.Generator) -> torch.Generator:

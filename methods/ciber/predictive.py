@@ -36,8 +36,8 @@ class _Collapsed(Packed):
     The density is (p + epsilon 1[low ≤ y ≤ high]) / (1 + epsilon (high - low)), a mixture with
     a uniform. Of infinite bounds it is the mean over draws of (p_s + epsilon) / (P_s + epsilon
     (high - low)), truncated to the targets that are scored and a margin around them, P_s being
-    the mass there: a row's density then depends on the other rows, and mean, variance and cdf
-    know no floor.
+    the mass there: a row's density then depends on the other rows, and the cdf has no floor.
+    Mean and variance never have one.
     """
 
     of_classes: ClassVar[bool] = False
@@ -91,28 +91,19 @@ class _Collapsed(Packed):
 
     @property
     def mean(self) -> Float64[Tensor, "points 1"]:
-        """The mean of the mixture, floor included."""
+        """The mean over draws, without floor."""
         return self._moments[0][:, None]
 
     @property
     def variance(self) -> Float64[Tensor, "points 1"]:
-        """The variance of the mixture, floor included."""
+        """The variance of the mixture of draws, without floor."""
         return self._moments[1][:, None]
 
     @cached_property
     def _moments(self) -> tuple[Tensor, Tensor]:
         components = self.components
-        component_means = components.mean.double()
-        mean = component_means.mean(0)
-        variance = components.variance.mean(0) + component_means.var(0, correction=0)
-        if self._truncates:
-            return mean, variance
-        epsilon, low, high, _ = self.floor[0].double().unbind(-1)
-        share = 1 - 1 / self._total
-        middle = torch.where(epsilon > 0, (low + high) / 2, mean)
-        spread = torch.where(epsilon > 0, (high - low).square() / 12, 0.0)
-        between = share * (1 - share) * (middle - mean).square()
-        return mean + share * (middle - mean), (1 - share) * variance + share * spread + between
+        means = components.mean.double()
+        return means.mean(0), components.variance.mean(0) + means.var(0, correction=0)
 
     @property
     def _truncates(self) -> bool:

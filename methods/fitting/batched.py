@@ -40,11 +40,16 @@ class Batched(ABC):
 class Stacked(Batched):
     """A method that trains networks of equal shape side by side, in its `fit_stack`."""
 
+    @property
+    def side_by_side(self) -> bool:
+        """False where each problem is a stack of its own."""
+        return True
+
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem, or the failure of its inference."""
-        return in_stacks(self.fit_stack, problems, rngs)
+        return in_stacks(self.fit_stack, problems, rngs, self.side_by_side)
 
     @abstractmethod
     def fit_stack(
@@ -133,16 +138,19 @@ def in_stacks(
     fit_stack: FitStack,
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
+    side_by_side: bool = True,
 ) -> list[Posterior | InferenceDiverged]:
     """Fit problems side by side where that is faster: MLPs all at once, convolutions one by one.
 
-    `fit_stack` returns one posterior per problem, or `InferenceDiverged` in its place. Raises
-    ValueError for problems that differ in more than their rows.
+    If not `side_by_side`, all are fitted one by one. `fit_stack` returns one posterior per problem,
+    or `InferenceDiverged` in its place. Raises ValueError for problems that differ in more than
+    their rows.
     """
     kinds = {(p.architecture, p.likelihood, p.prior, p.input_shape) for p in problems}
     if len(kinds) != 1:
         raise ValueError(f"needed problems that differ in their rows alone; got {kinds}")
-    size = 1 if convolves(problems[0].architecture) else len(problems)
+    alone = not side_by_side or convolves(problems[0].architecture)
+    size = 1 if alone else len(problems)
     fitted: list[Posterior | InferenceDiverged] = []
     for start in range(0, len(problems), size):
         stack = slice(start, start + size)

@@ -149,7 +149,7 @@ class Stack:
         step: Callable[[Tensor, Tensor], Float[Tensor, " members"]],
         optimiser: torch.optim.Optimizer | Moves | None = None,
         schedule: Schedule = "constant",
-        after_epoch: Callable[[int], None] | None = None,
+        after_epoch: Callable[[int], bool | None] | None = None,
         changing: Sequence[Part] | None = None,
         networks: int = 1,
     ) -> None:
@@ -159,10 +159,11 @@ class Stack:
         that are not done, the first of the stack. Each has the whole schedule.
 
         With an optimiser, its learning rates follow `schedule`, stepped once per epoch.
-        `after_epoch` gets the number of finished epochs. `changing` are the parts that `step` and
-        `after_epoch` change beside this stack and the optimiser's tensors; without it there are
-        checkpoints only for a run with an optimiser and no `after_epoch`. `networks` are those of a
-        member whose gradients a step takes at every row.
+        `after_epoch` gets the number of finished epochs, and ends the training of all members if it
+        returns True. `changing` are the parts that `step` and `after_epoch` change beside this
+        stack and the optimiser's tensors; without it there are checkpoints only for a run with an
+        optimiser and no `after_epoch`. `networks` are those of a member whose gradients a step
+        takes at every row.
         """
         own = [epochs] * len(self.rngs) if isinstance(epochs, int) else list(epochs)
         if own != sorted(own, reverse=True) or len(own) != len(self.rngs):
@@ -183,15 +184,16 @@ class Stack:
                 total += step(inputs, targets)
                 self.steps += 1
             work.count("gradient_rows", members * self.batches.rows * networks)
-            if after_epoch:
-                after_epoch(epoch + 1)
+            ends = after_epoch is not None and after_epoch(epoch + 1)
             progress.report(epoch + 1, own[0], float(total.mean()) / len(self.batches))
+            if ends:
+                break
 
     def _epochs(
         self,
         epochs: int,
         optimiser: torch.optim.Optimizer | Moves | None,
-        after_epoch: Callable[[int], None] | None,
+        after_epoch: Callable[[int], bool | None] | None,
         changing: Sequence[Part] | None,
     ) -> Iterable[int]:
         """Return the remaining epochs, with checkpoints where all changing parts are known."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Split
 from bnnbench.methods.base import Problem
 from bnnbench.methods.checkpoints.parts import Part
+from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import (
     LATER,
     require_between,
@@ -26,6 +27,7 @@ from bnnbench.methods.networks.initialisation import Initialisation
 from bnnbench.methods.trajectory.likelihood import row_losses
 from bnnbench.methods.trajectory.schedules import (
     Constant,
+    EarlyStop,
     HighThenLow,
     Plateau,
     PlateauFactors,
@@ -75,6 +77,11 @@ class Descent:
         )
 
     @property
+    def stops_early(self) -> bool:
+        """True if training may end before `epochs`."""
+        return isinstance(self.schedule, Plateau) and self.schedule.early_stop
+
+    @property
     def start_epoch(self) -> int:
         """Number of epochs before the first iterate that may be kept."""
         return round(self.start * self.epochs)
@@ -87,6 +94,17 @@ class Descent:
     def keeps(self, done: int) -> bool:
         """Return whether an iterate is kept after this many epochs."""
         return done > self.start_epoch and (done - self.start_epoch) % self.every == 0
+
+
+class Descending(Stacked):
+    """A method that starts with a descent; with early stops, each problem's is alone."""
+
+    training: Descent
+
+    @property
+    def side_by_side(self) -> bool:
+        """False where each problem is a stack of its own."""
+        return not self.training.stops_early
 
 
 def require_iterates(method: object, descent: Descent, least: int) -> None:
@@ -140,9 +158,12 @@ def follow(
 ) -> Stack:
     """Return the stack at the end of the descent; `visit` sees it at every iterate to be kept.
 
-    `changing` are the parts that `visit` changes; without it there are no checkpoints.
+    `changing` are the parts that `visit` changes; without it there are no checkpoints. Raises
+    ValueError for several problems of a descent that may stop early.
     """
     schedule, validation = descent.schedule, None
+    if descent.stops_early and len(problems) > 1:
+        raise ValueError(f"needed one problem, to stop early; got {len(problems)}")
     if isinstance(schedule, Plateau):
         parts = [
             held_out(problem.train, schedule.validation_share, rng)
@@ -159,6 +180,11 @@ def follow(
     )
     weights = stack.weights.requires_grad_()
     plateau = PlateauFactors(schedule, weights.detach()) if isinstance(schedule, Plateau) else None
+    stop = (
+        EarlyStop(plateau.rule.patience, descent.epochs)
+        if plateau and plateau.rule.early_stop
+        else None
+    )
     peaks = peak_rates(stack, descent)
     velocity = torch.zeros_like(weights, requires_grad=False)
 
@@ -185,14 +211,18 @@ def follow(
             weights.addcmul_(rates, velocity, value=-1)
         return loss.detach()
 
-    def after_epoch(done: int) -> None:
-        if plateau and validation:
-            plateau.update(validation_losses(stack, validation))
+    def after_epoch(done: int) -> bool:
         if descent.keeps(done):
             visit(stack)
+        if not (plateau and validation):
+            return False
+        losses = validation_losses(stack, validation)
+        plateau.update(losses)
+        return stop is not None and stop.ends(done, float(losses))
 
     if changing is not None:
-        changing = [velocity, *([plateau.changing] if plateau else []), *changing]
+        rules = [rule.changing for rule in (plateau, stop) if rule]
+        changing = [velocity, *rules, *changing]
     stack.run(descent.epochs, step, after_epoch=after_epoch, changing=changing)
     stack.weights = weights.detach()
     return stack

@@ -11,14 +11,13 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
-from bnnbench.methods.fitting.batched import Stacked
-from bnnbench.methods.trajectory.collector import Descent, follow
+from bnnbench.methods.trajectory.collector import Descending, Descent, follow
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.tuning.space import Space, compose
 
 
 @dataclass(frozen=True)
-class LastIterate(Stacked):
+class LastIterate(Descending):
     """The weights at the end of a descent; none of those on the way are kept."""
 
     prior_use: ClassVar[PriorUse] = "none"

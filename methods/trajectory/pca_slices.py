@@ -16,16 +16,15 @@ from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting import work
-from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.settings import require_count, require_positive
-from bnnbench.methods.trajectory.collector import Descent, require_iterates
+from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
 from bnnbench.methods.trajectory.elliptical_slice import elliptical_slices
 from bnnbench.methods.trajectory.subspace import Task, in_subspaces, temperature_of, total_loss
 from bnnbench.methods.tuning.space import Log, Space, compose
 
 
 @dataclass(frozen=True)
-class PcaSlices(Stacked):
+class PcaSlices(Descending):
     """`draws` states of one chain that starts at the average of the iterates."""
 
     prior_use: ClassVar[PriorUse] = "own"

@@ -19,19 +19,18 @@ from bnnbench.datasets.base import Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.fitting import work
-from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import Minibatches
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.mfvi import kl_to_prior
 from bnnbench.methods.networks.heteroscedastic import softplus
-from bnnbench.methods.trajectory.collector import Descent, require_iterates
+from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
 from bnnbench.methods.trajectory.subspace import Task, in_subspaces, losses, temperature_of
 from bnnbench.methods.tuning.space import Log, Space, compose
 
 
 @dataclass(frozen=True)
-class PcaVi(Stacked):
+class PcaVi(Descending):
     """`draws` weight vectors of the variational posterior, drawn once."""
 
     prior_use: ClassVar[PriorUse] = "own"

@@ -1,14 +1,22 @@
 """Schedules of the learning rate while iterates are made, epoch by epoch."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from bnnbench.methods.checkpoints.parts import Attributes, Part
-from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
+from bnnbench.methods.fitting.settings import (
+    LATER,
+    require_between,
+    require_count,
+    require_positive,
+)
+
+FEWEST_EPOCHS = 40
+"""Epochs before an early stop, if two thirds of all are fewer."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,8 @@ class Plateau:
     patience: int = 40
     validation_share: float = 1 / 9
     """Share of training rows held out for the losses; they are never trained on."""
+    early_stop: bool = field(default=False, metadata=LATER)
+    """End training by the rule of `EarlyStop`; each problem is then fitted alone."""
 
     def __post_init__(self) -> None:
         require_positive(self, "cut", "validation_share")
@@ -95,3 +105,27 @@ class PlateauFactors:
         tired = self._bad > self.rule.patience
         self.factors = torch.where(tired[:, None], self.factors * self.rule.cut, self.factors)
         self._bad = torch.where(tired, 0, self._bad)
+
+
+class EarlyStop:
+    """The end of a descent whose held-out loss has not improved, by the public code of CIBER.
+
+    It ends when the lowest loss so far is exactly `patience` epochs old, after more than two thirds
+    of the epochs and more than 40. A loss that gets too old before then ends nothing, until a lower
+    one starts the count anew. Weights stay those of the last epoch, not of the lowest loss.
+    """
+
+    def __init__(self, patience: int, epochs: int) -> None:
+        self.patience, self.least = patience, max(2 * epochs / 3, FEWEST_EPOCHS)
+        self._lowest, self._age = math.inf, 0
+
+    @property
+    def changing(self) -> Part:
+        """The parts that `ends` changes, for checkpoints."""
+        return Attributes(self, "_lowest", "_age")
+
+    def ends(self, done: int, loss: float) -> bool:
+        """Return whether to end after this many epochs, with the loss at the end of the latest."""
+        self._age = 0 if loss < self._lowest else self._age + 1
+        self._lowest = loss if not self._age else self._lowest
+        return done > self.least and self._age == self.patience

@@ -13,15 +13,14 @@ from typing import ClassVar
 import torch
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
-from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.trajectory.averages import averaged, posterior_of
-from bnnbench.methods.trajectory.collector import Descent, require_iterates
+from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.tuning.space import Space, compose
 
 
 @dataclass(frozen=True)
-class Swa(Stacked):
+class Swa(Descending):
     """A point estimate at the average of the iterates that the descent keeps."""
 
     prior_use: ClassVar[PriorUse] = "none"

@@ -20,17 +20,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
-from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.fitting.settings import require_between, require_count
 from bnnbench.methods.trajectory.averages import averaged, posterior_of
-from bnnbench.methods.trajectory.collector import Descent, require_iterates
+from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
 from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.tuning.space import Log, Space, compose
 
 
 @dataclass(frozen=True)
-class Swag(Stacked):
+class Swag(Descending):
     """`draws` weight vectors, drawn once; each has batch-norm statistics of its own."""
 
     prior_use: ClassVar[PriorUse] = "none"

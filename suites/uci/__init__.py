@@ -2,7 +2,7 @@
 
 from bnnbench.suites.uci.large import LARGE, PAPER_002_LARGE
 from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP
-from bnnbench.suites.uci.paper_002 import PAPER_002
+from bnnbench.suites.uci.paper_002 import PAPER_002, PAPER_002_REFERENCE
 from bnnbench.suites.uci.small_sets import PAPER, QUICK
 from bnnbench.suites.uci.tuned import TUNED, TUNED_NOISE, TUNED_QUICK
 
@@ -10,6 +10,7 @@ SUITES = {
     "quick": QUICK,
     "paper": PAPER,
     "paper_002": PAPER_002,
+    "paper_002_reference": PAPER_002_REFERENCE,
     "large": LARGE,
     "paper_002_large": PAPER_002_LARGE,
     "gap": GAP,

@@ -45,6 +45,8 @@ DESCENDING = {
     "PCA+VI (SI)": PcaVi(WIDER),
     "CIBER (last)": Ciber(WIDER),
     "CIBER (second)": Ciber(WIDER, collapse=SecondLayer()),
+    "CIBER (no box)": Ciber(WIDER, prediction="no_box"),
+    "Iterates": Ciber(WIDER, prediction="iterates"),
 }
 ON_KEGG = {
     label: replace(method, training=replace(KEGG, heteroscedastic=method.training.heteroscedastic))
@@ -93,6 +95,8 @@ PAPER_002_LARGE = replace(
         "PCA+VI (SI)": PcaVi(CONSTANT_LARGE, temperature=1e4),
         "CIBER (last)": Ciber(CONSTANT_LARGE),
         "CIBER (second)": Ciber(CONSTANT_LARGE, collapse=SecondLayer()),
+        "CIBER (no box)": Ciber(CONSTANT_LARGE, prediction="no_box"),
+        "Iterates": Ciber(CONSTANT_LARGE, prediction="iterates"),
         "NL": NeuralLinear(AdamW(1e-3, 1e-2, epochs=200, batch_size=200), noise_rate=5e-2),
         "DKL": DeepKernel(inducing=512, training=replace(PROCESSES, epochs=100)),
         "OrthVGP": OrthogonalGp(training=replace(PROCESSES, epochs=100)),

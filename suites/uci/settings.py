@@ -81,6 +81,9 @@ METHODS = {
     "PCA+ESS": PcaSlices(TRAJECTORY),
     "PCA+VI": PcaVi(TRAJECTORY),
     "CIBER (last)": Ciber(TRAJECTORY),
+    # The same descent without the box, and without CIBER.
+    "CIBER (no box)": Ciber(TRAJECTORY, prediction="no_box"),
+    "Iterates": Ciber(TRAJECTORY, prediction="iterates"),
     "SGLD": Sgld(learning_rate=3e-2, temperature=0.1, epochs=100, batch_size=32),
     **CURVATURES,
     "PBP": Pbp(epochs=40),

@@ -9,6 +9,7 @@ import torch
 
 from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.methods.base import Unsupported
+from bnnbench.methods.ciber.collapse import LastLayer, SecondLayer
 from bnnbench.methods.ciber.method import (
     CLEAN_LAST,
     CLEAN_SECOND,
@@ -18,6 +19,7 @@ from bnnbench.methods.ciber.method import (
     VARIANTS,
     Ciber,
 )
+from bnnbench.methods.ciber.posterior import Prediction
 from bnnbench.methods.fitting.validation_search import held_out
 from bnnbench.methods.networks.architectures import Linear, ReLU, Tanh
 from bnnbench.methods.trajectory import collector
@@ -141,6 +143,68 @@ def test_a_linear_network_may_be_collapsed():
     fitted = replace(CLEAN_LAST, training=replace(DESCENT, epochs=40)).fit(problem, stream(1))
     prediction = fitted.predict(problem.train.inputs, stream(2))
     assert float(prediction.log_prob(problem.train.targets).mean()) > -0.6
+
+
+def by_sample(fitted, inputs):
+    """Return mean and variance of every sample's noise, from plain networks."""
+    samples = fitted.samples
+    outputs = samples.network(samples.weights, inputs[None], buffers=samples.buffers)
+    return (part[..., 0].double() for part in outputs.chunk(2, -1))
+
+
+PREDICTING = replace(PAPER_LAST, training=DESCENT, samples=6)
+
+
+def test_iterates_predict_by_the_mixture_of_their_gaussians():
+    problem = regression()
+    inputs, targets = problem.train.inputs, problem.train.targets
+    fitted = replace(PREDICTING, prediction="iterates").fit(problem, stream(1))
+    means, variances = by_sample(fitted, inputs)
+    each = torch.distributions.Normal(means, variances.sqrt()).log_prob(targets[:, 0].double())
+    found: Any = fitted.predict(inputs, stream(2))
+    wanted = each.logsumexp(0) - math.log(6)
+    torch.testing.assert_close(found.log_prob(targets).double(), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("collapse", [LastLayer(), SecondLayer()])
+def test_without_a_box_every_sample_is_a_triangle_of_its_own(collapse):
+    problem = regression()
+    inputs, targets = problem.train.inputs, problem.train.targets
+    method = replace(PREDICTING, collapse=collapse, prediction="no_box", epsilons=(1e-3,))
+    fitted = method.fit(problem, stream(1))
+    means, variances = by_sample(fitted, inputs)
+    bases = method.ratio * variances.sqrt()
+    triangles = (1 - (targets[:, 0].double() - means).abs() / bases).clamp(min=0) / bases
+    _, low, high, _ = fitted.floor
+    wanted = ((triangles.mean(0) + 1e-3) / (1 + 1e-3 * (high - low))).log()
+    found: Any = fitted.predict(inputs, stream(2))
+    torch.testing.assert_close(found.log_prob(targets), wanted, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(found.mean[:, 0], means.mean(0), rtol=1e-5, atol=1e-5)
+
+
+def test_with_and_without_a_box_are_predictions_of_one_descent():
+    problem = regression(rows=60)
+    predictions: tuple[Prediction, ...] = ("box", "no_box", "iterates")
+    for method in (PREDICTING, replace(CLEAN_LAST, training=DESCENT)):
+        fits = [replace(method, prediction=p).fit(problem, stream(1)) for p in predictions]
+        for fitted in fits:
+            assert torch.equal(fitted.samples.weights, fits[0].samples.weights)
+        for of, fitted in zip(predictions, fits, strict=True):
+            shared = replace(method, prediction=of).from_fit(fits[0])
+            assert shared.diagnostics == fitted.diagnostics
+
+
+def test_classes_have_a_prediction_of_the_iterates_and_none_without_a_box():
+    problem = classification()
+    method = replace(PREDICTING, prediction="iterates")
+    fitted = method.fit(problem, stream(1))
+    found: Any = fitted.predict(problem.train.inputs, stream(2))
+    samples = fitted.samples
+    logits = samples.network(samples.weights, problem.train.inputs[None], buffers=samples.buffers)
+    wanted = logits.double().softmax(-1).mean(0)
+    torch.testing.assert_close(found.mixture_log_probs.exp().double(), wanted, rtol=0, atol=1e-6)
+    with pytest.raises(Unsupported, match=r"needed a regression.*iterates"):
+        replace(method, prediction="no_box").fit(problem, stream(1))
 
 
 def test_settings_without_meaning_are_refused():

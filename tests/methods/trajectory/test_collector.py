@@ -18,11 +18,13 @@ from bnnbench.methods.trajectory.collector import Descent, collect, follow, requ
 from bnnbench.methods.trajectory.schedules import (
     Constant,
     Cosine,
+    EarlyStop,
     HighThenLow,
     Plateau,
     PlateauFactors,
 )
 from bnnbench.methods.trajectory.sgld import Sgld
+from bnnbench.methods.trajectory.swag import Swag
 from tests.methods.problems import classification, regression, stream, streams
 
 WIDE = (Linear(7), ReLU(), Linear(2))
@@ -205,3 +207,46 @@ def test_a_rule_of_initial_weights_is_one_of_those_there_are():
     for method in (Descent, Sgld):
         with pytest.raises((ValueError, TypeCheckError), match="initialisation"):
             method(initialisation="zeros")
+
+
+def ages(losses: list[float]) -> list[int]:
+    """Return the number of epochs since the lowest loss, after each epoch."""
+    return [done - 1 - losses.index(min(losses[:done])) for done in range(1, len(losses) + 1)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_descent_ends_when_its_lowest_loss_has_the_age_of_the_patience(seed):
+    losses = torch.rand(120, generator=stream(seed), dtype=torch.float64).cumsum(0)
+    losses = (losses - 0.5 * torch.arange(120)).tolist()  # a random walk, with many new lows
+    patience = 4
+    rule = EarlyStop(patience, epochs=90)
+    found = [done for done, loss in enumerate(losses, 1) if rule.ends(done, loss)]
+    wanted = [done for done, age in enumerate(ages(losses), 1) if done > 60 and age == patience]
+    assert found == wanted
+
+
+def test_a_lowest_loss_that_was_too_old_before_two_thirds_ends_nothing():
+    rule = EarlyStop(patience=5, epochs=30)
+    before = [rule.ends(done, 0.0) for done in range(1, 101)]
+    assert not any(before)
+    after = [rule.ends(done, loss) for done, loss in zip(range(101, 111), [-1.0] * 10, strict=True)]
+    assert after.index(True) == 5
+
+
+def test_an_early_stop_ends_the_same_descent_sooner():
+    problems = [regression(seed) for seed in range(3)]
+    patient = replace(DESCENT, learning_rate=0.02, epochs=90, schedule=Plateau(0.99, 2))
+    stopping = replace(patient, schedule=Plateau(0.99, 2, early_stop=True))
+    lengths = []
+    for number, problem in enumerate(problems):
+        whole = collect([problem], streams(number), patient).samples
+        ended = collect([problem], streams(number), stopping)
+        lengths.append(ended.samples.shape[1])
+        assert torch.equal(ended.samples, whole[:, : lengths[-1]])
+        assert torch.equal(ended.stack.weights[0], whole[0, lengths[-1] - 1])
+    assert min(lengths) > 60
+    assert len(set(lengths)) > 1
+    swag = Swag(stopping).fit_many(problems, streams(0, 1, 2))
+    assert [p.diagnostics["iterates"] for p in swag if not isinstance(p, Exception)] == lengths
+    with pytest.raises(ValueError, match="one problem"):
+        collect(problems, streams(0, 1, 2), stopping)

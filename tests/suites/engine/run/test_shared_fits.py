@@ -23,8 +23,6 @@ from tests.methods.problems import stream
 from tests.suites.fakes import Line, Together
 
 SHARING = [name for name, path in METHODS.items() if hasattr(method_type(path), "from_fit")]
-OTHERS = ({"draws": 2}, {"draws": 7}, {"propagation": "ap1"})
-"""Other settings of predictions alone."""
 CASE = Case(Line(rows=60), (Linear(5), ReLU(), Linear(1)))
 IVON = Ivon(epochs=8, draws=4)
 EVALUATIONS = (Evaluation(Clean(), ("rmse", "log_likelihood")),)
@@ -35,16 +33,24 @@ def runs(method=IVON, label="IVON", seeds=2, **settings):
     return [replace(run, seed=seed) for seed in range(seeds)]
 
 
+OTHERS: dict[str, list[dict[str, object]]] = {
+    "ciber": [
+        {"prediction": "iterates"},
+        {"bounds": "minmax", "ratio": 2.45, "floor_range": "scored"},
+    ],
+    "moment_approximation": [{"propagation": "ap1"}],
+}
+"""Settings of predictions other than the number of draws."""
+
+
 @pytest.mark.parametrize("name", [name for name in SHARING if name not in MISSING])
 def test_the_posterior_of_a_shared_fit_predicts_as_one_of_its_own(name):
     first = small(method_type(METHODS[name])())
     for kind in covered(name):
         problem = PROBLEMS[kind](0)
         fitted = first.fit(problem, stream(1))
-        for change in OTHERS:
-            if not change.keys() <= {*first.of_predictions}:
-                continue
-            other = replace(first, **change)
+        for settings in OTHERS.get(name, [{"draws": 2}, {"draws": 7}]):
+            other = replace(first, **settings)
             own, shared = other.fit(problem, stream(1)), other.from_fit(fitted)
             inputs = problem.train.inputs
             one, two = (posterior.predict(inputs, stream(3)) for posterior in (own, shared))
@@ -52,14 +58,8 @@ def test_the_posterior_of_a_shared_fit_predicts_as_one_of_its_own(name):
             assert all(torch.equal(vars(one)[key], vars(two)[key]) for key in vars(one))
 
 
-def test_ivon_and_mfvi_share_their_fits():
-    assert {"ivon", "mfvi"} <= set(SHARING)
-
-
-@pytest.mark.parametrize("name", SHARING)
-def test_other_settings_of_every_method_that_shares_are_tried(name):
-    settings = {*method_type(METHODS[name]).of_predictions}
-    assert any(change.keys() <= settings for change in OTHERS)
+def test_ivon_mfvi_and_ciber_share_their_fits():
+    assert {"ivon", "mfvi", "ciber"} <= set(SHARING)
 
 
 def test_runs_of_one_fit_are_in_one_group_and_others_are_not():

@@ -1,0 +1,27 @@
+"""The fit of CIBER: iterates of a descent, before any box."""
+
+from dataclasses import dataclass
+
+from bnnbench.datasets.base import Split
+from bnnbench.methods.base import Problem
+from bnnbench.methods.ciber.boxes import Bounds, sides
+from bnnbench.methods.ciber.samples import Samples
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The last iterates as a posterior of equal weights, and rows that a floor depends on."""
+
+    iterates: NetworkPosterior
+    problem: Problem
+    """With all training rows, those of `validation` included."""
+    validation: Split | None
+    """Rows that were held out to choose among several floors."""
+
+    def samples(self, bounds: Bounds) -> Samples:
+        """Return the iterates with the box around them."""
+        own = self.iterates
+        box = sides(own.weights, bounds)
+        parts = own.network, own.likelihood, own.weights, own.buffers, own.noise_variance
+        return Samples(*parts, box)
