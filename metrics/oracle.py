@@ -51,9 +51,11 @@ def excess_risk(prediction: Any, law: Law) -> Points:
 
 
 def claimed_variance(prediction: Predictive, law: Law) -> Points:
-    """Return the epistemic variance that a prediction claims.
+    r"""Return the epistemic variance that a prediction claims, without the noise.
 
-    Of the function without noise, or the sum over classes of variances of their probabilities.
+    $$ \operatorname{Var}_q f(x_n) \quad\text{or, of classes,}\quad
+       \sum_k \operatorname{Var}_s p_{snk} $$
+
     Raises `CannotAnswer` for a prediction that does not tell noise and function apart.
     """
     if law.noise_std is None:
@@ -62,14 +64,19 @@ def claimed_variance(prediction: Predictive, law: Law) -> Points:
 
 
 def earned_variance(prediction: Predictive, law: Law) -> Points:
-    """Return the squared error of the predicted mean, or probabilities: what it should claim."""
+    r"""Return the squared error of the predicted mean, or probabilities: what it should claim.
+
+    $$ (\mu_n - f_n)^2 \quad\text{or, of classes,}\quad \sum_k (p_{nk} - f_{nk})^2 $$
+    """
     if law.noise_std is None:
         return (_probabilities(prediction) - law.truth).square().sum(1)
     return (function_values(prediction, law.noise_std).mean - law.truth[:, 0]).square()
 
 
 def epistemic_rank(prediction: Predictive, law: Law) -> Float64[Tensor, ""]:
-    """Return Spearman's correlation over points of claimed and exact standard deviations.
+    r"""Return Spearman's correlation over points of claimed and exact standard deviations.
+
+    $$ \operatorname{cor}_n(\operatorname{rank} s_{q,n}, \operatorname{rank} s_{p,n}) $$
 
     Raises `CannotAnswer` where all points are claimed to be equally uncertain.
     """

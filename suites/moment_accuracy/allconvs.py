@@ -17,7 +17,7 @@ from bnnbench.methods.networks.catalogue import allconv_001
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces
 from bnnbench.suites.moment_accuracy.lenets import PAPER
-from bnnbench.suites.moment_accuracy.settings import BRIEFLY, DEPARTURES, TRAINING, methods_of
+from bnnbench.suites.moment_accuracy.settings import BRIEFLY, DEPARTURES, METHODS
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
 
 NORMED = partial(allconv_001, norm=BatchNorm())
@@ -39,7 +39,7 @@ CIFAR10 = replace(
     PAPER,
     profile="cifar10",
     cases=ALLCONVS,
-    methods=methods_of(TRAINING),
+    methods=METHODS,
     probes=(MomentAccuracy(images=20, samples=1000, merge_first=False),),
     reproduces=(Reproduces("001", "3", DEPARTURES, whole=False),),
 )
@@ -51,7 +51,7 @@ CIFAR10_QUICK = replace(
     cases=tuple(
         replace(case, source=Limited(case.source, train=2000, test=1000)) for case in ALLCONVS
     ),
-    methods=methods_of(BRIEFLY),
+    methods={label: replace(method, training=BRIEFLY) for label, method in METHODS.items()},
     evaluations=(Evaluation(First(10), ("accuracy", "nll")),),
     probes=(MomentAccuracy(images=8, samples=1000, merge_first=False),),
 )

@@ -19,9 +19,9 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 from bnnbench.suites.moment_accuracy.settings import (
     BRIEFLY,
     DEPARTURES,
+    METHODS,
     TITLE,
     TRAINING,
-    methods_of,
 )
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
 
@@ -52,7 +52,7 @@ QUICK = Suite(
     cases=tuple(
         replace(case, source=Limited(case.source, train=10000, test=1000)) for case in LENETS
     ),
-    methods=methods_of(BRIEFLY),
+    methods={label: replace(method, training=BRIEFLY) for label, method in METHODS.items()},
     evaluations=(Evaluation(First(100), ("accuracy", "nll", "brier", "ece")),),
     probes=(MomentAccuracy(images=20, samples=4000),),
     reproduces=(Reproduces("001", "2", DEPARTURES, whole=False),),
@@ -62,7 +62,7 @@ PAPER = replace(
     QUICK,
     profile="paper",
     cases=LENETS,
-    methods=methods_of(FIVE_EPOCHS),
+    methods={label: replace(method, training=FIVE_EPOCHS) for label, method in METHODS.items()},
     probes=(MomentAccuracy(images=50, samples=4000),),
     reproduces=(Reproduces("001", "2", DEPARTURES),),
 )

@@ -14,18 +14,12 @@ TRAINING = MomentPropagation(
     learning_rate=1e-3, schedule="exponential", batch_size=128, epochs=20, dropout=0.0
 )
 PAPER_FORMULAS = Formulas(variance="paper", bernoulli="ap2b", sigmoid="paper")
-
-
-def methods_of(training: MomentPropagation) -> dict[str, Approximation]:
-    """Return the ways of propagation through networks trained alike."""
-    return {
-        "AP1": Approximation("ap1", training=training),
-        "AP2": Approximation("ap2", training=training),
-        "AP2 paper": Approximation("ap2", PAPER_FORMULAS, training=training),
-        "AP2 rank 64": Approximation("ap2", covariances=Covariances(rank=64), training=training),
-    }
-
-
+METHODS = {
+    "AP1": Approximation("ap1", training=TRAINING),
+    "AP2": Approximation("ap2", training=TRAINING),
+    "AP2 paper": Approximation("ap2", PAPER_FORMULAS, training=TRAINING),
+    "AP2 rank 64": Approximation("ap2", covariances=Covariances(rank=64), training=TRAINING),
+}
 BRIEFLY = replace(TRAINING, epochs=3)
 
 EXACT_FORMULAS = (
