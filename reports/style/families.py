@@ -17,6 +17,7 @@ FAMILIES = (
 METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("marginal", "adamw", "sgd", "backprop", "sgd_last_iterate"), POINT),
     "label_smoothing": POINT,
+    "map_estimate": POINT,
     **dict.fromkeys(("mc_dropout", "ensemble"), ENSEMBLE),
     **dict.fromkeys(("swa", "swag", "pca_slices", "pca_vi", "ciber", "ciber_of_hmc"), TRAJECTORY),
     **dict.fromkeys(("laplace", "laplace_diagonal", "neural_linear"), LAPLACE),
