@@ -48,7 +48,9 @@ def add_certified(suite: Suite, certified: Certified, store: Store) -> list[str]
             continue
         fold = reference.certificate["model"]["fold"]
         compared = [r for r in records if r.fold == fold and r.method in suite.methods]
-        _drop([r for r in records if r not in compared], store)
+        # Runs of methods that the command did not name keep scores against this same reference.
+        kept = [r for r in records if r.fold == fold and _is_against(r, reference)]
+        _drop([r for r in records if r not in compared and r not in kept], store)
         for record in compared:
             method = suite.method_for(case, record.method)
             identity = {
@@ -111,6 +113,10 @@ def _reference(certified: Certified, case: Case) -> Reference:
 def _is_of(record: Record, suite: Suite, case: Case) -> bool:
     alike = (record.profile, record.dataset) == (suite.profile, case.name)
     return alike and record.run.get("source") == describe(case.source)
+
+
+def _is_against(record: Record, reference: Reference) -> bool:
+    return (record.reference or {}).get("sha256") == reference.identity
 
 
 def _is_scored(record: Record) -> bool:

@@ -130,6 +130,14 @@ def test_a_method_with_its_own_noise_has_no_distance(small, store):
     assert not CERTIFIED.keys() & record.scores["clean"].keys()
 
 
+def test_a_command_for_one_method_leaves_the_scores_of_others(small, store):
+    carried_out(small, store)
+    before = of(store, "AdamW")
+    carried_out(replace(small, methods={"HMC": SUITE.methods["HMC"]}), store)
+    assert of(store, "AdamW") == before
+    assert CERTIFIED.keys() & before.scores["clean"].keys()
+
+
 def test_a_reference_that_is_refused_takes_its_scores_away(small, store, references):
     carried_out(small, store)
     path = references / "known" / "certificate.json"
