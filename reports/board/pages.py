@@ -21,13 +21,14 @@ SECTIONS = (
     ("Methods", "methods/index.html"),
     ("Data sets", "data/index.html"),
     ("Suites", "suites.html"),
+    ("Papers", "papers/index.html"),
     ("Compare", "compare.html"),
 )
 """Title and address of the site's sections."""
 
 SCRIPTS = (
     *("dom", "state", "numerics", "decision", "ranking", "advice"),
-    *("table", "chart", "heat", "runs", "search", "board", "compare", "start"),
+    *("table", "chart", "heat", "runs", "search", "board", "compare", "paper", "start"),
 )
 """The parts of the script, in order."""
 

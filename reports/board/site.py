@@ -8,9 +8,11 @@ from bnnbench.reports.board.data import board_data
 from bnnbench.reports.board.data_pages import data_index, data_page
 from bnnbench.reports.board.method_pages import method_page, methods_index
 from bnnbench.reports.board.pages import page, slugs
+from bnnbench.reports.board.paper_pages import paper_page, papers_index
 from bnnbench.reports.board.questions import QUESTIONS
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.tasks import Task, task_of
+from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
@@ -33,6 +35,9 @@ def pages_of(suites: Suites, front: object) -> dict[str, str]:
             by_set.setdefault(benchmark.dataset, {}).setdefault(suite, []).append(benchmark)
     of_sets = slugs(list(by_set))
     titles = {name: next(iter(found.values()))[0].title for name, found in by_set.items()}
+    papers: dict[str, list[PrintedTable]] = {}
+    for table in coverage(suites):
+        papers.setdefault(table.paper, []).append(table)
 
     def common(address: str) -> dict[str, Any]:
         root = "../" * address.count("/")
@@ -45,6 +50,7 @@ def pages_of(suites: Suites, front: object) -> dict[str, str]:
                     for n, slug in of_sets.items()
                 ),
                 *(["suite", labels.suite(s), f"{root}{s}/report.html"] for s in suites),
+                *(["paper", labels.paper(p), f"{root}papers/{p}.html"] for p in papers),
             ],
         }
 
@@ -72,6 +78,11 @@ def pages_of(suites: Suites, front: object) -> dict[str, str]:
     origins = {name: next(iter(found.values()))[0].origin for name, found in by_set.items()}
     listed = {name: (titles[name], of_sets[name], origins[name]) for name in by_set}
     files[address] = data_index(address, listed, common(address))
+    for paper, tables in papers.items():
+        address = f"papers/{paper}.html"
+        files[address] = paper_page(paper, address, tables, common(address))
+    address = "papers/index.html"
+    files[address] = papers_index(address, papers, common(address))
     return files
 
 

@@ -64,15 +64,16 @@ class Published:
 
 
 @functools.cache
+def every() -> tuple[Published, ...]:
+    """Return all printed scores."""
+    return tuple(_published(row) for path in sorted(FOLDER.glob("*.csv")) for row in _rows(path))
+
+
+@functools.cache
 def table(paper: str, number: str) -> tuple[Published, ...]:
     """Return the printed scores of one table of one paper; empty where there is none."""
     claim = paper, table_number(number)
-    return tuple(
-        _published(row)
-        for path in sorted(FOLDER.glob("*.csv"))
-        for row in _rows(path)
-        if (row["paper"], table_number(row["table"])) == claim
-    )
+    return tuple(row for row in every() if (row.paper, table_number(row.table)) == claim)
 
 
 def table_number(text: str) -> str:

@@ -8,6 +8,8 @@ A document asks for it in a comment, and the lines up to the end comment are rep
 `scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
 by the first metric; `methods=` names some. `differences`: paired differences of one method from
 others over folds, with 95 % intervals. `oracles`: scores over the law behind the targets.
+`printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `coverage`
+and `covered`: how many printed numbers agree, as a table and in words.
 `answers`: what the board says to each question, by one criterion. `column`: one column of a table
 of the report, with its decision (`one_column.py`). `methods`: a card for each method (`cards.py`).
 `metrics`: all metrics (`formulary.py`).
@@ -35,6 +37,7 @@ from tests.documents.cards import cards
 from tests.documents.finished_runs import BUNDLE, ROOT, suites, tasks
 from tests.documents.formulary import formulary
 from tests.documents.one_column import column_table, column_text
+from tests.documents.printed import coverage_table, coverage_text, printed_table
 
 DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
 BLOCK = re.compile(r"<!-- (?!end)(\w+) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
@@ -128,9 +131,12 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "oracles": oracles_table,
     "answers": answers_table,
     "column": column_table,
+    "printed": printed_table,
+    "coverage": coverage_table,
 }
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,
+    "covered": coverage_text,
     "methods": lambda options: cards(),
     "metrics": lambda options: formulary(),
 }

@@ -32,6 +32,7 @@ if (data) {
   for (const task of data.tasks ?? []) unpack(task, data);
   if (byId("board")) startBoard(data);
   if (byId("compare")) startCompare(data);
+  if (byId("paper")) startPaper(data);
 }
 
 // For other programs: the statistics of the page, by the same functions that draw it.

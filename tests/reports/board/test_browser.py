@@ -5,8 +5,10 @@ import math
 import pytest
 
 from bnnbench.reports.board.advice import advice
+from bnnbench.reports.board.paper_pages import paper_page
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.site import tasks_of
+from bnnbench.reports.papers.coverage import coverage
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.cli import main
@@ -14,7 +16,8 @@ from tests.reports.board.stores import BUNDLE, bundled, keep_troubled
 from tests.reports.browsing import CONTRAST, HOSTILE
 
 KINDS = ("index.html", "methods/adamw.html", "data/boston.html", "suites.html", "compare.html",
-         "methods/index.html", "data/index.html")  # fmt: skip
+         "methods/index.html", "data/index.html", "papers/003.html",
+         "papers/index.html")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +45,16 @@ def of_bundle(tmp_path_factory):
     page = board_page("index.html", tasks_of(bundled()), {"methodPages": [], "search": []})
     (folder / "index.html").write_text(page)
     return folder / "index.html"
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    """The page of paper 003 by docs/bundle."""
+    folder = tmp_path_factory.mktemp("papers")
+    tables = [table for table in coverage(bundled()) if table.paper == "003"]
+    text = paper_page("003", "papers/003.html", tables, {"suites": {}, "search": []})
+    (folder / "003.html").write_text(text)
+    return folder / "003.html"
 
 
 def answers(page, task, criterion, off, budget):
@@ -243,3 +256,25 @@ def test_hostile_methods_are_on_the_board_by_their_names(visit):
 def test_the_site_of_the_bundle_keeps_to_its_sizes(of_bundle):
     assert of_bundle.stat().st_size < 300_000
     assert BUNDLE.is_dir()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1400, "light")])
+def test_a_printed_number_opens_its_explanation_and_gives_the_focus_back(
+    browser, paper, width, scheme
+):
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(paper.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CONTRAST) >= 4.5
+    number = page.locator(".printed button").first
+    shown = number.locator("small").inner_text()
+    number.click()
+    dialog = page.locator("#number")
+    assert "Printed in table 2" in dialog.inner_text()
+    assert shown in dialog.inner_text()
+    assert "open=0" in page.url
+    page.keyboard.press("Escape")
+    page.wait_for_function("!document.getElementById('number').open")
+    assert page.evaluate("document.activeElement.dataset.open") == "0"
+    assert "open=" not in page.url
+    page.close()

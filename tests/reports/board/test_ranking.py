@@ -55,7 +55,6 @@ def test_five_methods_have_the_margins_and_errors_of_the_specification(tasks):
         (SMALL, "calibration", "Laplace last layer"),
         ("regression-3-000-to-57-000-rows-as-declared", "likelihood", "PCA+ESS (SI)"),
         ("regression-3-000-to-57-000-rows-as-declared", "error", "NL"),
-        ("classification-under-shift-60-000-digits-turned-as-declared", "accuracy", "Ensemble fVI"),
         ("classification-under-shift-3-000-photographs-corrupted-as-declared", "calibration",
          "Radial"),
         ("active-learning-20-rows-9-more-acquired-as-declared", "likelihood", "PBP-A"),

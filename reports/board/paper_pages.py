@@ -1,0 +1,204 @@
+"""The page of a source paper: each printed number beside ours, in the paper's own tables."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bnnbench.reports.board.pages import page
+from bnnbench.reports.board.printed_curves import Curve, curves
+from bnnbench.reports.papers.arranged import arranged
+from bnnbench.reports.papers.coverage import Printed, PrintedTable
+from bnnbench.reports.papers.published import Published
+from bnnbench.reports.papers.verdicts import FAR, KINDS, NEAR, Kind
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import typographic
+from bnnbench.reports.style.words import counted, joined
+
+HEADS: Mapping[Kind | None, str] = {
+    "agrees": "agree",
+    "differs": "differ",
+    "differs much": "differ much",
+    "not comparable": "cannot be compared",
+    None: "not run",
+}
+"""The kind of a verdict → what the counted numbers do; None is for numbers that were not run."""
+
+SPREADS = {
+    "standard_error": "standard error",
+    "std": "standard deviation",
+    "interval": "half of a 95 % interval",
+    "none": "",
+}
+
+
+@dataclass(frozen=True)
+class PaperCell:
+    """A printed number and ours."""
+
+    printed: str
+    ours: str
+    kind: str
+    """The verdict as a word for classes: "agrees", "differs", "much", "open"; "" if not run."""
+    sign: str
+    """▲ or ▼ where ours is higher or lower and the numbers differ, doubled if much."""
+    number: int | None
+    """Its place among the page's explanations; None if it was not run."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as the paper arranges it: conditions in rows, methods in columns."""
+
+    title: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[PaperCell | None]]]
+
+
+def paper_page(
+    paper: str, address: str, tables: Sequence[PrintedTable], common: dict[str, Any]
+) -> str:
+    """Return the page of a paper, from its printed tables."""
+    texts: list[list[str]] = []
+    grids = [_grid(table, texts) for table in tables if table.count(None) < len(table.numbers)]
+    return page(
+        *("paper.html", address, f"{labels.paper(paper)} · bnnbench", "Papers"),
+        common | {"numbers": texts},
+        heading=labels.paper(paper),
+        sentence=coverage_sentence(tables),
+        shares=[(head, count(tables, kind)) for kind, head in HEADS.items()],
+        grids=grids,
+        curves=_by_metric(curves([n for table in tables for n in table.numbers])),
+        tables=tables,
+        kinds=[*KINDS, None],
+        heads=list(HEADS.values()),
+        near=f"{NEAR:.0f}",
+        far=f"{FAR:.0f}",
+    )
+
+
+def papers_index(
+    address: str, papers: Mapping[str, Sequence[PrintedTable]], common: dict[str, Any]
+) -> str:
+    """Return the list of all papers with the counts of their printed numbers."""
+    rows = [
+        (paper, labels.paper(paper), [count(tables, kind) for kind in HEADS])
+        for paper, tables in papers.items()
+    ]
+    every = [table for tables in papers.values() for table in tables]
+    return page(
+        *("papers.html", address, "Papers · bnnbench", "Papers", common),
+        rows=rows,
+        totals=[count(every, kind) for kind in HEADS],
+        heads=list(HEADS.values()),
+        sentence=coverage_sentence(every),
+    )
+
+
+def count(tables: Iterable[PrintedTable], kind: Kind | None) -> int:
+    """Return the count of numbers with a verdict of a kind; None stands for those not run."""
+    return sum(table.count(kind) for table in tables)
+
+
+def coverage_sentence(tables: Sequence[PrintedTable]) -> str:
+    """Return how many printed numbers agree, and why others are not compared, in words."""
+    of = {kind: count(tables, kind) for kind in HEADS}
+    compared = of["agrees"] + of["differs"] + of["differs much"]
+    sentences = []
+    if compared:
+        differing = of["differs"] + of["differs much"]
+        sentences.append(
+            f"{of['agrees']} of the {counted(compared, 'printed number')} that can be compared "
+            f"{'agrees' if of['agrees'] == 1 else 'agree'} with ours within {NEAR:.0f} standard "
+            f"errors, {differing} {'differs' if differing == 1 else 'differ'}, "
+            f"{of['differs much'] or 'none'} by more than {FAR:.0f}."
+        )
+    if of["not comparable"]:
+        verb = "was" if of["not comparable"] == 1 else "were"
+        sentences.append(f"{of['not comparable']} {verb} run and cannot be compared.")
+    if of[None]:
+        reasons: dict[str, int] = {}
+        for printed in (n for table in tables for n in table.numbers if not n.judgement):
+            reasons[printed.reason] = reasons.get(printed.reason, 0) + 1
+        listed = joined([f"{reason} ({number})" for reason, number in reasons.items()])
+        verb = "has" if of[None] == 1 else "have"
+        sentences.append(f"{of[None]} {verb} none of ours beside it: {listed}.")
+    return " ".join(sentences)
+
+
+def number(published: Published, value: float, more: int = 0) -> str:
+    """Return a value with the paper's decimals, in percent where our tables have percent."""
+    percent = published.metric in labels.PERCENT
+    places = max(0, published.decimals - 2 * percent) + more
+    return typographic(f"{100 * value if percent else value:.{places}f}")
+
+
+def _grid(table: PrintedTable, texts: list[list[str]]) -> Grid:
+    """Return a table as the page shows it; explanations of its numbers are added to `texts`."""
+    found = arranged(table)
+    rows = [
+        (label, [_cell(cells[m], texts) if m in cells else None for m in found.methods])
+        for label, cells in found.rows.items()
+    ]
+    caption = labels.sentence(", ".join(found.constant))
+    return Grid(table.title, caption, list(found.methods.values()), rows)
+
+
+def _cell(printed: Printed, texts: list[list[str]]) -> PaperCell:
+    theirs = number(printed.published, printed.published.value)
+    judgement = printed.judgement
+    if judgement is None:
+        return PaperCell(theirs, "", "", "", None)
+    ours = judgement.comparison.mean
+    sign = "▲" if judgement.comparison.difference > 0 else "▼"
+    signs = {"differs": sign, "differs much": 2 * sign}
+    words = {"differs much": "much", "not comparable": "open"}
+    texts.append(_explanation(printed))
+    kind = words.get(judgement.kind, judgement.kind)
+    shown = number(printed.published, ours)
+    return PaperCell(theirs, shown, kind, signs.get(judgement.kind, ""), len(texts) - 1)
+
+
+def _explanation(printed: Printed) -> list[str]:
+    """Return heading, suite and sentences on a number that was run."""
+    judgement, published = printed.judgement, printed.published
+    assert judgement
+    comparison = judgement.comparison
+    spread = published.spread
+    kind = SPREADS.get(published.spread_kind, "of a kind that the paper does not say")
+    plus = "" if spread is None else f" ± {number(published, spread, 1)} ({kind})"
+    repeats = f", {counted(published.repeats, 'repeat')}" if published.repeats else ""
+    error = comparison.standard_error
+    of_ours = "" if error is None else f" ± {number(published, error, 1)} (standard error)"
+    sentences = [
+        f"Printed in table {published.table}: {number(published, published.value)}{plus}{repeats}.",
+        f"Ours: {number(published, comparison.mean, 1)}{of_ours}, "
+        f"{counted(comparison.runs, 'run')}, {counted(comparison.repeats, 'repeat')}.",
+        _verdict(judgement.kind, judgement.z),
+        *(f"{labels.sentence(reason)}." for reason in judgement.reasons),
+        *(f"Departure: {text}." for text in comparison.departures),
+    ]
+    condition = f", {comparison.condition_title}" if comparison.condition_title else ""
+    heading = (
+        f"{labels.sentence(labels.in_text(published.metric))} of {comparison.method} on "
+        f"{comparison.dataset}{condition}"
+    )
+    return [heading, printed.suite, *sentences]
+
+
+def _verdict(kind: Kind, z: float | None) -> str:
+    if z is None:
+        return "They cannot be compared."
+    deviates = typographic(f"{z:.1f}")
+    verb = {"agrees": "agree", "differs": "differ"}.get(kind, "differ much")
+    return (
+        f"They {verb}: the difference has {deviates} standard errors (up to {NEAR:.0f} agree, "
+        f"beyond {FAR:.0f} differ much)."
+    )
+
+
+def _by_metric(found: Sequence[Curve]) -> Mapping[str, Sequence[Curve]]:
+    by_metric: dict[str, list[Curve]] = {}
+    for curve in found:
+        by_metric.setdefault(curve.title, []).append(curve)
+    return by_metric

@@ -1,0 +1,52 @@
+"""A printed table as rows of conditions and columns of methods."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bnnbench.reports.papers.coverage import Printed, PrintedTable
+from bnnbench.reports.papers.published import Published
+from bnnbench.reports.style import labels
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Rows and columns of a printed table."""
+
+    constant: Sequence[str]
+    """What all its numbers have in common: data set, condition, metric."""
+    methods: Mapping[str, str]
+    """The paper's name of a method → the name of ours, or the paper's where none was run."""
+    rows: Mapping[str, Mapping[str, Printed]]
+    """What sets a row apart → the paper's name of a method → the number."""
+
+
+def arranged(table: PrintedTable) -> Arranged:
+    """Return a table's rows and columns, in the order of the paper."""
+    parts = [_parts(printed.published) for printed in table.numbers]
+    varying = {name for name in parts[0] if len({part[name] for part in parts}) > 1}
+    methods: dict[str, str] = {}
+    rows: dict[str, dict[str, Printed]] = {}
+    for printed, part in zip(table.numbers, parts, strict=True):
+        method = printed.published.method
+        methods.setdefault(method, method)
+        if printed.judgement:
+            methods[method] = printed.judgement.comparison.method
+        row = ", ".join(text for name, text in part.items() if name in varying and text)
+        rows.setdefault(row, {})[method] = printed
+    shared = (name for name in parts[0] if name not in varying and name != "model")
+    return Arranged([parts[0][name] for name in shared if parts[0][name]], methods, rows)
+
+
+def _parts(published: Published) -> dict[str, str]:
+    """Return what sets a number apart in its table, but for the method: name → text."""
+    condition = [
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in published.protocol.items()
+        if name not in ("strategy", "epochs")
+    ]
+    return {
+        "dataset": published.dataset.replace("_", " "),
+        "model": published.model.replace("_", " "),
+        "condition": ", ".join(condition),
+        "metric": labels.in_text(published.metric),
+    }

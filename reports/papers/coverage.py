@@ -1,0 +1,146 @@
+"""Every printed number of the source papers: the verdict on it, or why there is none."""
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bnnbench.reports.papers.published import Published, every, table_number
+from bnnbench.reports.papers.reproduction import reproductions
+from bnnbench.reports.papers.verdicts import Judgement, Kind, judge
+from bnnbench.reports.read.benchmarks import Benchmark
+
+REASONS = (
+    "needs a GPU",
+    "needs data that is not here",
+    "method not implemented",
+    "a time on another machine",
+    "stands in running text, without a protocol",
+    "not run yet",
+)
+"""Why a printed number has none of ours beside it."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A printed number with the verdict on ours, or with the reason why there is none of ours."""
+
+    published: Published
+    suite: str
+    """The suite of our runs, "" where there are none."""
+    judgement: Judgement | None
+    reason: str
+    """One of `REASONS`; "" where there is a verdict."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of the verdict; None for a number that was not run."""
+        return self.judgement.kind if self.judgement else None
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A table of a paper, or a place in its text."""
+
+    paper: str
+    number: str
+    """"2", or "sec 5.1"."""
+    numbers: Sequence[Printed]
+
+    @property
+    def title(self) -> str:
+        """The table's name in running text."""
+        return f"Table {self.number}" if self.number.isdigit() else self.number
+
+    def count(self, kind: Kind | None) -> int:
+        """Return the count of numbers with a verdict of a kind; None stands for none at all."""
+        return sum(printed.kind == kind for printed in self.numbers)
+
+    @property
+    def reasons(self) -> Mapping[str, int]:
+        """Each reason why numbers were not run, or cannot be compared, with its count."""
+        found: dict[str, int] = {}
+        for printed in self.numbers:
+            if printed.judgement is None:
+                text = printed.reason
+            elif printed.kind == "not comparable":
+                text = printed.judgement.reasons[0]
+            else:
+                continue
+            found[text] = found.get(text, 0) + 1
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
+    """Return all printed tables, in the order of papers and tables, from suite → its benchmarks.
+
+    A number may stand beside several of ours, by the profiles of one paper. A comparison that can
+    be made counts before one that cannot, then the one of most repeats, then the one that speaks
+    most against us.
+    """
+    found: dict[Published, list[Printed]] = {}
+    for suite, benchmarks in suites.items():
+        for reproduction in reproductions(benchmarks):
+            for comparison in reproduction.comparisons:
+                printed = Printed(comparison.published, suite, judge(comparison), "")
+                found.setdefault(comparison.published, []).append(printed)
+    tables: dict[tuple[str, str], list[Printed]] = {}
+    for published in every():
+        judged = found.get(published)
+        printed = (
+            max(judged, key=_weight) if judged else Printed(published, "", None, reason(published))
+        )
+        place = published.paper, table_number(published.table)
+        tables.setdefault(place, []).append(printed)
+    ordered = sorted(tables, key=lambda place: (place[0], not place[1].isdigit(), _natural(place)))
+    return [PrintedTable(*place, tables[place]) for place in ordered]
+
+
+def reason(published: Published) -> str:
+    """Return why a printed number was not run. Raises LookupError for one without a reason."""
+    for entry in entries():
+        if fits(entry, published):
+            return str(entry["reason"])
+    raise LookupError(
+        f"no entry of not_run.toml fits {published.method} in table {published.table} of paper "
+        f"{published.paper}"
+    )
+
+
+@functools.cache
+def entries() -> Sequence[Mapping[str, object]]:
+    """Return the declared reasons, in their order."""
+    text = (Path(__file__).parent / "not_run.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["numbers"]
+
+
+def fits(entry: Mapping[str, object], published: Published) -> bool:
+    """Return whether a declared reason fits a printed number."""
+    tables = entry.get("tables")
+    own = {
+        "methods": published.method,
+        "metrics": published.metric,
+        "datasets": published.dataset,
+    }
+    return (
+        not isinstance(tables, Mapping)
+        or table_number(published.table) in tables.get(published.paper, ())
+    ) and all(value in _listed(entry, name) for name, value in own.items() if name in entry)
+
+
+def _listed(entry: Mapping[str, object], name: str) -> Sequence[object]:
+    values = entry[name]
+    assert isinstance(values, list)
+    return values
+
+
+def _weight(printed: Printed) -> tuple[bool, int, float]:
+    judgement = printed.judgement
+    assert judgement
+    comparable = judgement.kind != "not comparable"
+    return comparable, judgement.comparison.repeats, abs(judgement.z or 0.0)
+
+
+def _natural(place: tuple[str, str]) -> tuple[int, str]:
+    return len(place[1]), place[1]

@@ -1,0 +1,91 @@
+"""Printed numbers of the papers beside ours, for documents."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from bnnbench.reports.board.paper_pages import HEADS, coverage_sentence, number
+from bnnbench.reports.papers.arranged import arranged
+from bnnbench.reports.papers.coverage import Printed, PrintedTable, coverage
+from bnnbench.reports.papers.published import Published
+from bnnbench.reports.style import labels
+from tests.documents.finished_runs import suites
+
+
+def coverage_text(options: Mapping[str, str]) -> str:
+    """Return how many numbers of a paper, or of all, agree, and why others are not compared."""
+    return coverage_sentence(_tables(options))
+
+
+def coverage_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each paper, or for each table of one paper."""
+    tables = _tables(options)
+    one = "paper" in options
+    groups: dict[str, list[PrintedTable]] = {}
+    for table in tables:
+        groups.setdefault(table.title if one else labels.paper(table.paper), []).append(table)
+    yield ("table" if one else "paper", "printed", *HEADS.values())
+    yield ("---", *("---:" for _ in (None, *HEADS)))
+    for name, group in [*groups.items(), ("all", tables)]:
+        counts = [sum(table.count(kind) for table in group) for kind in HEADS]
+        yield name, str(sum(counts)), *(str(count or "") for count in counts)
+
+
+def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and the rows of printed tables that have the same columns.
+
+    `methods` and `metrics` choose numbers, `rows` rows, with semicolons between them; with `errors`
+    standard errors and the paper's spreads stand beside the numbers.
+    """
+    found = [arranged(table) for table in _tables(options)]
+    methods = found[0].methods
+    if any(list(other.methods) != list(methods) for other in found):
+        raise ValueError(f"the tables {options['tables']} have different columns")
+    rows = {name: cells for table in found for name, cells in table.rows.items()}
+    wanted = options["rows"].split(";") if "rows" in options else list(rows)
+    yield ("", *methods.values())
+    yield ("---", *("---:" for _ in methods))
+    for name in wanted:
+        cells = (rows[name].get(method) for method in methods)
+        yield name, *(_cell(cell, "errors" in options) for cell in cells)
+
+
+def _cell(printed: Printed | None, errors: bool) -> str:
+    if printed is None:
+        return ""
+    published = printed.published
+    theirs = number(published, published.value)
+    if errors and published.spread is not None:
+        theirs += f" ± {number(published, published.spread)}"
+    if printed.judgement is None:
+        return f"({theirs})"
+    comparison = printed.judgement.comparison
+    ours = number(published, comparison.mean)
+    if errors and comparison.standard_error is not None:
+        ours += f" ± {number(published, comparison.standard_error)}"
+    sign = "▲" if comparison.difference > 0 else "▼"
+    mark = {"differs": f" {sign}", "differs much": f" {2 * sign}", "not comparable": " ?"}
+    return f"{ours} ({theirs}){mark.get(printed.judgement.kind, '')}"
+
+
+def _tables(options: Mapping[str, str]) -> list[PrintedTable]:
+    """Return the printed tables that a comment names. Raises ValueError where there is none."""
+    tables = [
+        replace(table, numbers=numbers)
+        for table in coverage(suites())
+        if _chosen(options, "paper", table.paper)
+        and _chosen(options, "tables", table.number)
+        and (numbers := [n for n in table.numbers if _fits(options, n.published)])
+    ]
+    if not tables:
+        raise ValueError(f"no printed table for {dict(options)}")
+    return tables
+
+
+def _fits(options: Mapping[str, str], published: Published) -> bool:
+    return _chosen(options, "methods", published.method) and _chosen(
+        options, "metrics", published.metric
+    )
+
+
+def _chosen(options: Mapping[str, str], name: str, value: str) -> bool:
+    return name not in options or value in options[name].split(",")

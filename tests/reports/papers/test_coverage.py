@@ -1,0 +1,108 @@
+"""Every printed number has a verdict or a reason, each once, and pages show what was counted."""
+
+import csv
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from bnnbench.reports.board.paper_pages import HEADS, paper_page, papers_index
+from bnnbench.reports.papers.arranged import arranged
+from bnnbench.reports.papers.coverage import (
+    REASONS,
+    PrintedTable,
+    coverage,
+    entries,
+    fits,
+    reason,
+)
+from bnnbench.reports.papers.published import FOLDER, every
+from tests.documents.finished_runs import suites
+
+COMMON = {"suites": {}, "search": []}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """The coverage of the papers by the finished runs."""
+    return coverage(suites())
+
+
+def test_each_line_of_the_published_files_is_counted_once(tables):
+    lines = Counter()
+    for path in FOLDER.glob("*.csv"):
+        with path.open(encoding="utf-8") as file:
+            lines.update(row["paper"] for row in csv.DictReader(file) if row["value"])
+    counted = Counter()
+    for table in tables:
+        counted[table.paper] += len(table.numbers)
+        assert sum(table.count(kind) for kind in HEADS) == len(table.numbers)
+    assert counted == lines
+
+
+def test_a_number_has_a_verdict_or_a_listed_reason(tables):
+    for table in tables:
+        for printed in table.numbers:
+            assert (printed.judgement is None) == (printed.reason in REASONS)
+            assert bool(printed.suite) == (printed.judgement is not None)
+
+
+def test_without_runs_every_number_has_a_reason():
+    for table in coverage({}):
+        assert table.count(None) == len(table.numbers)
+        assert all(reason(printed.published) == printed.reason for printed in table.numbers)
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: str(entry["reason"]))
+def test_a_declared_reason_is_one_of_the_list_and_fits_some_number(entry):
+    assert entry["reason"] in REASONS
+    assert any(fits(entry, published) for published in every())
+
+
+def test_rows_and_columns_hold_all_numbers_of_a_table_in_one_cell_each(tables):
+    for table in tables:
+        found = arranged(table)
+        cells = [printed for row in found.rows.values() for printed in row.values()]
+        numbers = {id(printed) for printed in table.numbers}
+        assert len(cells) == len(numbers), f"{table.paper} {table.title}"
+        assert {id(printed) for printed in cells} == numbers
+
+
+def test_a_page_shows_each_verdict_of_the_judge(tables):
+    of_paper = [table for table in tables if table.paper == "003"]
+    text = paper_page("003", "papers/003.html", of_paper, COMMON)
+    explained = data_of(text)["numbers"]
+    run = [n for table in of_paper for n in table.numbers if n.judgement]
+    assert len(explained) == len(run) == text.count("<button data-open=")
+    marks = Counter(re.findall(r"[▲▼]+(?=<small>)", text))
+    differing = Counter(
+        ("▲" if n.judgement.comparison.difference > 0 else "▼") * (1 + (n.kind == "differs much"))
+        for n in run
+        if n.kind in ("differs", "differs much")
+    )
+    assert marks == differing
+    verbs = Counter(
+        kind
+        for _, _, *sentences in explained
+        for kind, start in (("agrees", "They agree:"), ("differs", "They differ:"))
+        if any(sentence.startswith(start) for sentence in sentences)
+    )
+    assert verbs == Counter(n.kind for n in run if n.kind in ("agrees", "differs"))
+
+
+def test_the_list_of_papers_adds_up(tables):
+    papers: dict[str, list[PrintedTable]] = {}
+    for table in tables:
+        papers.setdefault(table.paper, []).append(table)
+    text = papers_index("papers/index.html", papers, COMMON)
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", text)
+    numbers = [[int(n or 0) for n in re.findall(r'class="number">(\d*)<', row)] for row in rows]
+    assert len(numbers) == len(papers) + 1
+    assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
+    assert numbers[-1][0] == len(every()) == sum(numbers[-1][1:])
+
+
+def data_of(text):
+    """Return the data of a page."""
+    return json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text)[1])
