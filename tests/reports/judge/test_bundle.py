@@ -44,7 +44,6 @@ def cells(found, names):
         ("cifar10", "quick", CLASSES, (3, 1, 0, 11, 41, 4)),
         ("cifar10", "quick", ("accuracy",), (1, 0, 0, 0, 13, 1)),
         ("rotated_mnist", "quick", CLASSES, (0, 4, 0, 32, 16, 4)),
-        ("rotated_mnist", "paper", CLASSES, (3, 1, 2, 2, 40, 4)),
         ("cifar10_shift", "quick", CLASSES, (0, 4, 0, 48, 12, 4)),
     ],
 )
