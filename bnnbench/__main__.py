@@ -13,10 +13,22 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "site": ("bnnbench.reports.board.command", "build the board and its pages from a bundle"),
     "try": ("bnnbench.reports.board.trial", "one method of yours beside all finished runs"),
     "own": ("bnnbench.suites.own.__main__", "every method on data of your own"),
-    "bundle": ("bnnbench.suites.engine.command.bundle", "keep finished runs as one small file"),
-    "submit": ("bnnbench.suites.engine.command.submit", "a method's runs as one file for others"),
-    "admit": ("bnnbench.suites.engine.command.admit", "check such a file, and add it to a bundle"),
-    "score": ("bnnbench.suites.engine.command.score", "score predictions of another program"),
+    "bundle": (
+        "bnnbench.suites.engine.command.stored_runs.bundle",
+        "keep finished runs as one small file",
+    ),
+    "submit": (
+        "bnnbench.suites.engine.command.stored_runs.submit",
+        "a method's runs as one file for others",
+    ),
+    "admit": (
+        "bnnbench.suites.engine.command.stored_runs.admit",
+        "check such a file, and add it to a bundle",
+    ),
+    "score": (
+        "bnnbench.suites.engine.command.stored_runs.score",
+        "score predictions of another program",
+    ),
     "data": ("bnnbench.datasets.__main__", "list, download and describe data sets"),
     "corruptions": ("bnnbench.datasets.corruptions.__main__", "make CIFAR-10-C and CIFAR-100-C"),
     "references": (
@@ -27,8 +39,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "bnnbench.suites.oracles.__main__",
         "make, verify and list problems whose law is known",
     ),
-    "store": ("bnnbench.suites.engine.command.stores", "check, clean, list and merge results"),
-    "reproduce": ("bnnbench.suites.engine.command.reproduce", "repeat a run and compare"),
+    "store": (
+        "bnnbench.suites.engine.command.stored_runs.stores",
+        "check, clean, list and merge results",
+    ),
+    "reproduce": (
+        "bnnbench.suites.engine.command.stored_runs.reproduce",
+        "repeat a run and compare",
+    ),
 }
 """Command → the module whose `main(arguments)` carries it out, and its summary."""
 

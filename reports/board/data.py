@@ -6,8 +6,12 @@ from typing import Any
 from bnnbench.reports.board.pages import slugs
 from bnnbench.reports.board.shapes import OUTLINES
 from bnnbench.reports.board.tasks import Ended, Task
-from bnnbench.reports.judge.moderation import FEW_RUNS, FEWEST_METHODS, winsorised_moments
 from bnnbench.reports.judge.participants import FEWEST, Run
+from bnnbench.reports.judge.statistics.moderation import (
+    FEW_RUNS,
+    FEWEST_METHODS,
+    winsorised_moments,
+)
 
 KEY_DIGITS = 8
 """Characters of a run's key on a page; `bnnbench reproduce` finds the run by them."""

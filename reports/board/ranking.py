@@ -14,9 +14,9 @@ from bnnbench.metrics.statistics import Samples, replicates
 from bnnbench.reports.board.tasks import ByRun, Column, Scale, Task
 from bnnbench.reports.judge.decision import Decision, Standing
 from bnnbench.reports.judge.elimination import one_sided
-from bnnbench.reports.judge.moderation import LEVEL
 from bnnbench.reports.judge.participants import Exclusion
-from bnnbench.reports.judge.pooled import Fits, Standings, decide_over
+from bnnbench.reports.judge.statistics.moderation import LEVEL
+from bnnbench.reports.judge.statistics.pooled import Fits, Standings, decide_over
 
 PLAIN = ("AdamW", "MAP", "SGD", "AdamW (tempered)")
 """The plain network, by whose time of a fit budgets are stated: the first of these that was run."""

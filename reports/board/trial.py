@@ -14,9 +14,9 @@ from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.parser import Parser
 from bnnbench.reports.judge.columns import samples_of, score_under
 from bnnbench.reports.judge.comparisons import contest_of
-from bnnbench.reports.judge.costs import costs
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.judge.pairs import against
+from bnnbench.reports.judge.summaries.costs import costs
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.bundles import holds_bundle, read_bundle

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bnnbench.reports.figures.canvas import INK, Drawing, dots, drawing, svg
-from bnnbench.reports.figures.fits import DEVIATIONS, Band
+from bnnbench.reports.figures.of_suites.fits import DEVIATIONS, Band
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.curves import Curve
 

@@ -7,7 +7,7 @@ that twenty names read as a list, and the bars are beside the rows.
 from collections.abc import Mapping, Sequence
 
 from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
-from bnnbench.reports.judge.ranks import Ranks
+from bnnbench.reports.judge.statistics.ranks import Ranks
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 

@@ -8,8 +8,8 @@ from bnnbench.metrics.statistics import Samples, mean, replicates
 from bnnbench.reports.judge.comparisons import decision_on
 from bnnbench.reports.judge.contest import Points
 from bnnbench.reports.judge.decision import NOT_COMPARED, Standing
-from bnnbench.reports.judge.intervals import standard_error, t_interval
 from bnnbench.reports.judge.overlap import holdout_ratio
+from bnnbench.reports.judge.statistics.intervals import standard_error, t_interval
 from bnnbench.reports.judge.table import Cell, Column, Entry
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import unconverged

@@ -16,7 +16,7 @@ from bnnbench.reports.judge.participants import (
     candidates,
     participants,
 )
-from bnnbench.reports.judge.planning import Plan, plan
+from bnnbench.reports.judge.summaries.planning import Plan, plan
 
 State = Literal["", "best", "leads", "equal", "worse", "undecided", "not eligible"]
 """A method's state in a column; "" where nothing was tested."""

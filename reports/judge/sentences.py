@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bnnbench.reports.judge.decision import Decision
 from bnnbench.reports.judge.participants import FEWEST
-from bnnbench.reports.judge.planning import MOST_RUNS, Plan
+from bnnbench.reports.judge.summaries.planning import MOST_RUNS, Plan
 from bnnbench.reports.judge.table import Cell, Column
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import amount, number

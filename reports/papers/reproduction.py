@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnnbench.metrics.statistics import mean, replicates, summary
-from bnnbench.reports.judge.intervals import standard_error
+from bnnbench.reports.judge.statistics.intervals import standard_error
 from bnnbench.reports.papers.protocols import Protocol, declared, has_network, ours
 from bnnbench.reports.papers.published import Published, table, table_number
 from bnnbench.reports.read.benchmarks import Benchmark

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bnnbench.datasets.reading.foreign_text import shortened
-from bnnbench.suites.engine.store.earlier_conditions import with_condition_traits
-from bnnbench.suites.engine.store.earlier_schemas import (
+from bnnbench.suites.engine.store.earlier.conditions import with_condition_traits
+from bnnbench.suites.engine.store.earlier.schemas import (
     with_arm,
     with_declared_constants,
     with_registered_names,

@@ -22,8 +22,8 @@ from bnnbench.metrics.functions.values import Truth, function_values
 from bnnbench.reports.read.agreements import UNREADABLE
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.suites.engine.run.score import score
-from bnnbench.suites.engine.store.certified import CONDITION, truth_of
 from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.rescoring.certified import CONDITION, truth_of
 from bnnbench.suites.engine.store.store import Store
 
 RELATIONS = ("matched", "same family, other prior", "no posterior")

@@ -10,26 +10,26 @@ from collections.abc import Iterator
 from bnnbench.reports.sections.base import Material, Section
 
 SECTIONS = (
-    "layers",
-    "sizes",
-    "few_samples",
+    "of_suites.layers",
+    "of_suites.sizes",
+    "of_suites.few_samples",
     "overviews",
     "ranking",
-    "learning",
-    "steps",
-    "networks",
-    "coverage",
+    "of_suites.learning",
+    "of_suites.steps",
+    "of_suites.networks",
+    "of_suites.coverage",
     "predictions",
-    "distances",
-    "truth",
-    "oracles",
+    "of_suites.distances",
+    "of_suites.truth",
+    "of_suites.oracles",
     "agreement",
     "tuning",
     "literature",
     "costs",
     "work",
 )
-"""Modules in this folder, in the order of a page."""
+"""Modules in this folder and those below, in the order of a page."""
 
 
 def sections_of(material: Material) -> Iterator[Section]:

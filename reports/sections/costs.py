@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bnnbench.reports.figures import cost
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.cost import Point
-from bnnbench.reports.judge.costs import load_in_words
+from bnnbench.reports.judge.summaries.costs import load_in_words
 from bnnbench.reports.judge.table import Cell, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant

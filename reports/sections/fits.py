@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from bnnbench.methods.predictions.base import HasMoments
-from bnnbench.reports.figures import fits
 from bnnbench.reports.figures.canvas import Drawing
-from bnnbench.reports.figures.fits import Band
+from bnnbench.reports.figures.of_suites import fits
+from bnnbench.reports.figures.of_suites.fits import Band
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.points import UNREADABLE, points_of
 from bnnbench.reports.style.palette import Style

@@ -9,10 +9,10 @@ from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.evidence import Evidence, gather
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.load import Damage
-from bnnbench.reports.sections import networks
 from bnnbench.reports.sections.base import Gallery, Material, Section, figures, where_of
 from bnnbench.reports.sections.fits import panels
-from bnnbench.reports.sections.regions import region_drawings
+from bnnbench.reports.sections.of_suites import networks
+from bnnbench.reports.sections.of_suites.regions import region_drawings
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 from bnnbench.reports.style.words import counted

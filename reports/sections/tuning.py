@@ -6,9 +6,9 @@
 from collections.abc import Iterator, Mapping
 
 from bnnbench.methods.tuning.space import last_part
-from bnnbench.reports.figures import trials
 from bnnbench.reports.figures.canvas import Drawing
-from bnnbench.reports.judge.tuning import NARROW, Tuning, budgets_of, tunings
+from bnnbench.reports.figures.of_suites import trials
+from bnnbench.reports.judge.summaries.tuning import NARROW, Tuning, budgets_of, tunings
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section, figures
 from bnnbench.reports.style import labels

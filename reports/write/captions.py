@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from bnnbench.reports.judge.contest import Question
 from bnnbench.reports.judge.decision import State
 from bnnbench.reports.judge.participants import LEGEND
-from bnnbench.reports.judge.planning import MOST_RUNS
 from bnnbench.reports.judge.sentences import (
     left_out,
     margin_text,
@@ -14,6 +13,7 @@ from bnnbench.reports.judge.sentences import (
     runs_needed,
     sentence,
 )
+from bnnbench.reports.judge.summaries.planning import MOST_RUNS
 from bnnbench.reports.judge.table import Cell, Column, Table
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import number

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from bnnbench.reports.judge.tuning import Choice, choices
+from bnnbench.reports.judge.summaries.tuning import Choice, choices
 from bnnbench.reports.read.load import Results
 from bnnbench.suites.engine.store.tables import csv_text
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from bnnbench.methods.base import Method, Problem
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.check.problems import stream
+from bnnbench.suites.engine.run.guards.soundness import ANSWERS
 from bnnbench.suites.engine.run.packing import vars_of
-from bnnbench.suites.engine.run.soundness import ANSWERS
 
 Arrays = Mapping[str, Tensor]
 

@@ -26,8 +26,8 @@ from bnnbench.suites.check.fits import (
     require_identical,
 )
 from bnnbench.suites.check.problems import stream
+from bnnbench.suites.engine.run.guards.soundness import check, check_fields, check_finite
 from bnnbench.suites.engine.run.packing import pack, stored_form, unpack, vars_of
-from bnnbench.suites.engine.run.soundness import check, check_fields, check_finite
 
 RNG = "draw all random numbers with the generator `rng` that fit and predict are given"
 

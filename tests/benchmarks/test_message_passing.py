@@ -14,7 +14,7 @@ from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.network import MessageAccuracy
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential, Schedule, Sequential
 from bnnbench.methods.networks.catalogue import cnn_000
-from bnnbench.suites.engine.run import memory
+from bnnbench.suites.engine.run.measuring import memory
 from tests.methods.message_passing.peaks import growth
 from tests.methods.problems import stream
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.engine.store.tables import write_tables

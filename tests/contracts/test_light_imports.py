@@ -32,7 +32,7 @@ LIGHT = (
     "bnnbench.reports.write.content",
     "bnnbench.suites.engine.store.store",
     "bnnbench.suites.engine.command.means",
-    "bnnbench.suites.engine.command.score",
+    "bnnbench.suites.engine.command.stored_runs.score",
     "bnnbench.suites.engine.elsewhere.scoring",
 )
 

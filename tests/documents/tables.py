@@ -31,7 +31,7 @@ from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.site import usual
 from bnnbench.reports.read.frames import costs, results
 from bnnbench.reports.read.oracles import oracle_comparison
-from bnnbench.reports.sections.oracles import HEADINGS, row
+from bnnbench.reports.sections.of_suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
 from tests.documents.cards import cards
 from tests.documents.finished_runs import BUNDLE, ROOT, suites, tasks

@@ -23,8 +23,8 @@ import pandas as pd
 
 from bnnbench.reports.read.frames import costs, results
 from bnnbench.reports.write.cli import main as report
-from bnnbench.suites.engine.command import stores as commands
-from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.command.planning.plan import plan
+from bnnbench.suites.engine.command.stored_runs import stores as commands
 from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.store.claims import Claims
 from bnnbench.suites.engine.store.record import Record, from_json, to_json

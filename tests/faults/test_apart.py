@@ -18,8 +18,8 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import Lost, executor
 from bnnbench.suites.engine.executors.worker import Worker
-from bnnbench.suites.engine.run.apart import Keeper, answered, read_only
 from bnnbench.suites.engine.run.execute import Task
+from bnnbench.suites.engine.run.guards.apart import Keeper, answered, read_only
 from bnnbench.suites.engine.run.packing import unpack
 from tests.faults.foreign import Foreign
 from tests.suites.engine.test_executors import Witness

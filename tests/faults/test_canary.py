@@ -11,8 +11,8 @@ import torch
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.metrics import METRICS
 from bnnbench.suites.engine.declare.grid import Evaluation
-from bnnbench.suites.engine.run import canary
 from bnnbench.suites.engine.run.execute import Task
+from bnnbench.suites.engine.run.guards import canary
 from tests.faults.test_apart import EXECUTORS, PLAIN, record, results, task
 from tests.suites.fakes import Mean
 

@@ -17,7 +17,7 @@ import bnnbench
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.cli import main as report
-from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.store import cleaning
 from bnnbench.suites.engine.store.checkpoints import discard
 from bnnbench.suites.engine.store.store import Damaged, Store
@@ -97,7 +97,7 @@ import sys
 from pathlib import Path
 import bnnbench
 from bnnbench.reports.write.cli import main
-from bnnbench.suites.engine.command.stores import command
+from bnnbench.suites.engine.command.stored_runs.stores import command
 for results in sys.argv[1:]:
     print("results", results, flush=True)
     print([command([tool, results]) for tool in ("verify", "gc", "list")])

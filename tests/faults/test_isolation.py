@@ -22,8 +22,8 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive, Gauss
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
+from bnnbench.suites.engine.run.guards.surroundings import restored
 from bnnbench.suites.engine.run.streams import stream
-from bnnbench.suites.engine.run.surroundings import restored
 from tests.suites.engine.run.test_execute import outcomes
 from tests.suites.fakes import Mean
 
@@ -231,7 +231,7 @@ def test_global_draws_do_not_depend_on_earlier_runs():
 
 CLOSES = """
 import os, sys
-from bnnbench.suites.engine.run.surroundings import restored
+from bnnbench.suites.engine.run.guards.surroundings import restored
 with restored(0) as changed:
     {deed}
 print("still here", changed)

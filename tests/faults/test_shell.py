@@ -11,9 +11,9 @@ from rich.console import Console
 
 from bnnbench.datasets.reading.foreign_text import FORMULA, cell, legible
 from bnnbench.reports.write.cli import main
-from bnnbench.suites.engine.command import stores
 from bnnbench.suites.engine.command.cli import _say
 from bnnbench.suites.engine.command.display import Lines, Live
+from bnnbench.suites.engine.command.stored_runs import stores
 from bnnbench.suites.engine.command.summary import print_failures, print_tables
 from bnnbench.suites.engine.run.execute import Outcome, Task
 from bnnbench.suites.engine.store.tables import write_tables

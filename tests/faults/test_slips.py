@@ -7,7 +7,7 @@ import pytest
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.reports.write.cli import main as report
-from bnnbench.suites.engine.command.share import TRIES
+from bnnbench.suites.engine.command.planning.share import TRIES
 from bnnbench.suites.engine.declare.grid import Evaluation
 from bnnbench.suites.engine.store.store import Store
 from tests.faults.slips import POSTERIORS, SOUND, Slip, Sometimes, around

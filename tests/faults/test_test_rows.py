@@ -16,8 +16,8 @@ from bnnbench.reports.read.load import read
 from bnnbench.reports.write.content import content
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
-from bnnbench.suites.engine.run.company import TRANSDUCTIVE, UNREPEATABLE
 from bnnbench.suites.engine.run.execute import Task, execute
+from bnnbench.suites.engine.run.guards.company import TRANSDUCTIVE, UNREPEATABLE
 from tests.reports import synthetic
 
 

@@ -12,8 +12,8 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive, Gauss
 from bnnbench.metrics import METRICS, REGRESSION, value
 from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.run.packing import Predictions, pack
-from bnnbench.suites.engine.store.earlier_conditions import with_condition_traits
-from bnnbench.suites.engine.store.earlier_schemas import (
+from bnnbench.suites.engine.store.earlier.conditions import with_condition_traits
+from bnnbench.suites.engine.store.earlier.schemas import (
     with_arm,
     with_declared_constants,
     with_whole_claims,

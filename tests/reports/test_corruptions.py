@@ -13,7 +13,7 @@ from bnnbench.reports.papers.published import FOLDER
 from bnnbench.reports.papers.reproduction import comparisons
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
-from bnnbench.reports.sections.sizes import part_tables, sized_families
+from bnnbench.reports.sections.of_suites.sizes import part_tables, sized_families
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.page import render
 from bnnbench.suites.engine.command.means import with_means

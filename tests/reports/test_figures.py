@@ -13,8 +13,8 @@ from bnnbench.metrics.selective import aurc
 from bnnbench.reports.figures import cost, distances, ticks
 from bnnbench.reports.figures.canvas import drawing
 from bnnbench.reports.figures.cost import Point, front
-from bnnbench.reports.figures.distances import Distance
 from bnnbench.reports.figures.evidence import COVERAGES, Evidence, risk
+from bnnbench.reports.figures.of_suites.distances import Distance
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.store.record import Cost

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.suites.engine.command import stores as commands
+from bnnbench.suites.engine.command.stored_runs import stores as commands
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute

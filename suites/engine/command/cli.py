@@ -21,12 +21,12 @@ from bnnbench.suites import Entry
 from bnnbench.suites.engine.command.arguments import Options, parse
 from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.command.display import display
-from bnnbench.suites.engine.command.dry_run import dry_run
 from bnnbench.suites.engine.command.interrupts import Terminated, ending_cleanly
 from bnnbench.suites.engine.command.misuse import UsageError
-from bnnbench.suites.engine.command.plan import Plan, plan
-from bnnbench.suites.engine.command.selection import selected
-from bnnbench.suites.engine.command.share import Share
+from bnnbench.suites.engine.command.planning.dry_run import dry_run
+from bnnbench.suites.engine.command.planning.plan import Plan, plan
+from bnnbench.suites.engine.command.planning.selection import selected
+from bnnbench.suites.engine.command.planning.share import Share
 from bnnbench.suites.engine.command.sources import (
     Provided,
     left_out,
@@ -47,9 +47,9 @@ from bnnbench.suites.engine.executors.base import (
 from bnnbench.suites.engine.run.execute import lost
 from bnnbench.suites.engine.store.claims import Claims
 from bnnbench.suites.engine.store.curves import keep_curves
-from bnnbench.suites.engine.store.distances import add_distances
 from bnnbench.suites.engine.store.planes import keep_planes
 from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.rescoring.distances import add_distances
 from bnnbench.suites.engine.store.store import Damaged, Store, Unwritable
 from bnnbench.suites.engine.store.tables import write_tables
 

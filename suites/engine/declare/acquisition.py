@@ -15,7 +15,7 @@ from bnnbench.datasets.errors import PoolTooSmall
 from bnnbench.methods.base import InferenceDiverged, Posterior
 from bnnbench.methods.predictions.predictive import Predictive, RealPredictive
 from bnnbench.metrics.uncertainty import entropy, mutual_information
-from bnnbench.suites.engine.run.soundness import check
+from bnnbench.suites.engine.run.guards.soundness import check
 from bnnbench.suites.engine.run.streams import stream
 
 CANDIDATES_AT_ONCE = 2000

@@ -20,11 +20,11 @@ from bnnbench.suites.engine.elsewhere.predictives import predictive_of
 from bnnbench.suites.engine.elsewhere.reading import HandedIn
 from bnnbench.suites.engine.elsewhere.rows import check_rows
 from bnnbench.suites.engine.elsewhere.scoring import OF_KIND
-from bnnbench.suites.engine.run.fingerprint import fingerprint, fingerprint_of_data
+from bnnbench.suites.engine.run.guards.soundness import check, check_finite, check_scores
+from bnnbench.suites.engine.run.measuring.fingerprint import fingerprint, fingerprint_of_data
+from bnnbench.suites.engine.run.measuring.provenance import Code, provenance
 from bnnbench.suites.engine.run.packing import pack, stored_form, vars_of
-from bnnbench.suites.engine.run.provenance import Code, provenance
 from bnnbench.suites.engine.run.score import check_kind, rescaled, score
-from bnnbench.suites.engine.run.soundness import check, check_finite, check_scores
 from bnnbench.suites.engine.store.record import Record
 
 NOT_HANDED_IN = "no predictions of its inputs were handed in"

@@ -10,8 +10,8 @@ import threadpoolctl
 import torch
 
 from bnnbench.suites.engine.executors import EXECUTORS, Settings
-from bnnbench.suites.engine.run import memory
 from bnnbench.suites.engine.run.execute import Outcome, Task
+from bnnbench.suites.engine.run.measuring import memory
 
 PAUSE_SECONDS = 0.5
 """Pause before asking again for a task, where other drivers hold all that remain."""

@@ -17,8 +17,8 @@ from bnnbench.suites.engine.executors.base import prepare_process
 from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.environment import adopt
 from bnnbench.suites.engine.executors.keeper import keeper_behind
-from bnnbench.suites.engine.run import canary
 from bnnbench.suites.engine.run.execute import execute
+from bnnbench.suites.engine.run.guards import canary
 
 SECONDS_BETWEEN_REPORTS = 0.1
 

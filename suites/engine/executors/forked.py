@@ -2,6 +2,6 @@
 
 import torch
 
-from bnnbench.suites.engine.run.provenance import Code, provenance
+from bnnbench.suites.engine.run.measuring.provenance import Code, provenance
 
 provenance(torch.device("cpu"), None, Code())

@@ -10,7 +10,7 @@ from bnnbench.datasets.base import Dataset
 from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.context import started
 from bnnbench.suites.engine.executors.environment import adopt
-from bnnbench.suites.engine.run.apart import Keeper, Request, answered
+from bnnbench.suites.engine.run.guards.apart import Keeper, Request, answered
 
 
 class KeeperProcess:

@@ -13,8 +13,8 @@ from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher, prepare_process
 from bnnbench.suites.engine.executors.turns import Ending, Turn, Turns
 from bnnbench.suites.engine.executors.worker import Worker
-from bnnbench.suites.engine.run import canary
 from bnnbench.suites.engine.run.execute import Task, execute
+from bnnbench.suites.engine.run.guards import canary
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from bnnbench.suites.engine.executors.base import Lost
 from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.keeper import KeeperProcess
 from bnnbench.suites.engine.executors.process import Process
-from bnnbench.suites.engine.run import memory
 from bnnbench.suites.engine.run.execute import Task
+from bnnbench.suites.engine.run.measuring import memory
 
 Message = tuple[str, Any]
 """"progress" with done, total, loss; else the ending of the task, see `turns.Ending`."""

@@ -14,8 +14,8 @@ from bnnbench.datasets.reading.foreign_text import shortened
 from bnnbench.methods.base import InferenceDiverged, Posterior
 from bnnbench.methods.predictions.base import Predictive
 from bnnbench.suites.engine.declare.grid import Run
-from bnnbench.suites.engine.run.apart import Keeper
-from bnnbench.suites.engine.run.data_guard import sound
+from bnnbench.suites.engine.run.guards.apart import Keeper
+from bnnbench.suites.engine.run.guards.data_guard import sound
 from bnnbench.suites.engine.store.record import Status
 
 LONGEST_ERROR = 20_000

@@ -15,20 +15,20 @@ from bnnbench.metrics import ATTACKED
 from bnnbench.suites.engine.declare.attacks import Attack
 from bnnbench.suites.engine.declare.grid import Evaluation
 from bnnbench.suites.engine.declare.probe import checked
-from bnnbench.suites.engine.run.apart import read_only
 from bnnbench.suites.engine.run.attempt import Attempt, blaming, message, reload_changed_data
-from bnnbench.suites.engine.run.company import unsteadiness
-from bnnbench.suites.engine.run.data_guard import CHANGED, DataChanged, sound, unchanged
-from bnnbench.suites.engine.run.fingerprint import fingerprint
-from bnnbench.suites.engine.run.packing import stored_form, vars_of
-from bnnbench.suites.engine.run.score import check_kind, on_scale, score
-from bnnbench.suites.engine.run.soundness import (
+from bnnbench.suites.engine.run.guards.apart import read_only
+from bnnbench.suites.engine.run.guards.company import unsteadiness
+from bnnbench.suites.engine.run.guards.data_guard import CHANGED, DataChanged, sound, unchanged
+from bnnbench.suites.engine.run.guards.soundness import (
     check,
     check_fields,
     check_finite,
     check_scores,
 )
-from bnnbench.suites.engine.run.stopwatch import stopwatch
+from bnnbench.suites.engine.run.measuring.fingerprint import fingerprint
+from bnnbench.suites.engine.run.measuring.stopwatch import stopwatch
+from bnnbench.suites.engine.run.packing import stored_form, vars_of
+from bnnbench.suites.engine.run.score import check_kind, on_scale, score
 from bnnbench.suites.engine.run.streams import stream
 
 

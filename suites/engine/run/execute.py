@@ -14,14 +14,14 @@ from bnnbench.methods.fitting.progress import Listener, listening, part_of
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
-from bnnbench.suites.engine.run import canary, surroundings
-from bnnbench.suites.engine.run.apart import Keeper
 from bnnbench.suites.engine.run.attempt import Attempt, blaming, unfinished
 from bnnbench.suites.engine.run.evaluation import evaluate, probe
-from bnnbench.suites.engine.run.fingerprint import fingerprint_of_data
 from bnnbench.suites.engine.run.fitting import fit, grow
+from bnnbench.suites.engine.run.guards import canary, surroundings
+from bnnbench.suites.engine.run.guards.apart import Keeper
+from bnnbench.suites.engine.run.measuring.fingerprint import fingerprint_of_data
+from bnnbench.suites.engine.run.measuring.provenance import Code, of_modules, provenance
 from bnnbench.suites.engine.run.packing import pack
-from bnnbench.suites.engine.run.provenance import Code, of_modules, provenance
 from bnnbench.suites.engine.run.trials import score_trials
 from bnnbench.suites.engine.store.record import Cost, Record, to_json
 

@@ -13,15 +13,15 @@ from bnnbench.methods.fitting import work
 from bnnbench.methods.networks.own_network import own_network
 from bnnbench.suites.engine.declare.acquisition import acquire, choices
 from bnnbench.suites.engine.declare.grid import Run
-from bnnbench.suites.engine.run import memory
 from bnnbench.suites.engine.run.attempt import Attempt, blaming, reload_changed_data
-from bnnbench.suites.engine.run.data_guard import unchanged
-from bnnbench.suites.engine.run.fingerprint import fingerprint
+from bnnbench.suites.engine.run.guards.data_guard import unchanged
+from bnnbench.suites.engine.run.measuring import memory
+from bnnbench.suites.engine.run.measuring.fingerprint import fingerprint
+from bnnbench.suites.engine.run.measuring.stopwatch import stopwatch
+from bnnbench.suites.engine.run.measuring.warming import warm_up
 from bnnbench.suites.engine.run.packing import stored_of_earlier_rounds
 from bnnbench.suites.engine.run.shared_fits import divided, take_over
-from bnnbench.suites.engine.run.stopwatch import stopwatch
 from bnnbench.suites.engine.run.streams import stream
-from bnnbench.suites.engine.run.warming import warm_up
 from bnnbench.suites.engine.store import checkpoints
 
 

@@ -7,7 +7,7 @@ import torch
 from bnnbench.methods.tuning.posterior import TunedPosterior
 from bnnbench.suites.engine.declare.grid import Evaluation
 from bnnbench.suites.engine.run.attempt import Attempt, blaming
-from bnnbench.suites.engine.run.data_guard import unchanged
+from bnnbench.suites.engine.run.guards.data_guard import unchanged
 from bnnbench.suites.engine.run.score import score
 from bnnbench.suites.engine.run.streams import stream
 

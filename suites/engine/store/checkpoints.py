@@ -16,7 +16,7 @@ from bnnbench.methods.checkpoints.checkpoint import CheckpointFolder
 from bnnbench.methods.checkpoints.files import Damaged, Ledger, remove
 from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.declare.grid import Run
-from bnnbench.suites.engine.run.fingerprint import fingerprint
+from bnnbench.suites.engine.run.measuring.fingerprint import fingerprint
 
 FOLDER = "checkpoints"
 

@@ -16,8 +16,8 @@ from bnnbench.methods.checkpoints.files import Ledger, is_own
 from bnnbench.suites.engine.run.packing import NotImported, unpack
 from bnnbench.suites.engine.store.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.suites.engine.store.claims import DRIVER_NAME, Claims
-from bnnbench.suites.engine.store.false_scores import false_scores
 from bnnbench.suites.engine.store.record import UNKNOWN, FromTheFuture, LaterSchema, Record, newest
+from bnnbench.suites.engine.store.rescoring.false_scores import false_scores
 from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Damaged, Store
 
 Kind = Literal[

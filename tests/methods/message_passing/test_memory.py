@@ -3,7 +3,7 @@
 import pytest
 
 from bnnbench.methods.message_passing.schedule import Coupled, GroupSequential
-from bnnbench.suites.engine.run import memory
+from bnnbench.suites.engine.run.measuring import memory
 from tests.methods.message_passing.peaks import growth
 
 

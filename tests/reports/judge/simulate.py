@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from bnnbench.reports.judge.crossed import Crossed, over_points
 from bnnbench.reports.judge.elimination import Errors, eliminated, worse_p
-from bnnbench.reports.judge.intervals import t_interval
-from bnnbench.reports.judge.moderation import differences, level
+from bnnbench.reports.judge.statistics.crossed import Crossed, over_points
+from bnnbench.reports.judge.statistics.intervals import t_interval
+from bnnbench.reports.judge.statistics.moderation import differences, level
 
 FAR = 1e3
 """A distance from the best that every test finds, in standard deviations."""

@@ -12,8 +12,8 @@ from bnnbench.reports.judge.elimination import (
     witnesses,
     worse_p,
 )
-from bnnbench.reports.judge.moderation import differences
-from bnnbench.reports.judge.shaffer import attainable, multipliers, shaffer
+from bnnbench.reports.judge.statistics.moderation import differences
+from bnnbench.reports.judge.statistics.shaffer import attainable, multipliers, shaffer
 from tests.reports.judge.vectors import SET_A, SET_B
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.cubic import Cubic, CubicGap
-from bnnbench.reports.figures.fits import Band, draw, limits
+from bnnbench.reports.figures.of_suites.fits import Band, draw, limits
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.fits import panels

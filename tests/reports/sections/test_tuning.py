@@ -3,7 +3,7 @@
 import pytest
 
 from bnnbench.reports.write.cli import main
-from tests.reports.judge.test_tuning import a_run
+from tests.reports.judge.summaries.test_tuning import a_run
 from tests.reports.synthetic import keep
 
 INSIDE = [[-9.0, -8.0]] * 5 + [[-2.0, -5.0]] + [[-9.0, -8.0]] * 4

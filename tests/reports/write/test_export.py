@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from bnnbench.reports.write.cli import main
-from tests.reports.judge.test_tuning import a_run
+from tests.reports.judge.summaries.test_tuning import a_run
 from tests.reports.synthetic import keep, record, runs_of
 
 

@@ -9,7 +9,7 @@ from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites import Entry
 from bnnbench.suites.engine.command.arguments import parse
 from bnnbench.suites.engine.command.misuse import UsageError
-from bnnbench.suites.engine.command.selection import selected
+from bnnbench.suites.engine.command.planning.selection import selected
 from bnnbench.suites.engine.store.store import Store
 from tests.methods.tuning.fakes import Parabola
 from tests.suites import fakes

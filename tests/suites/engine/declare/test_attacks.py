@@ -19,7 +19,7 @@ from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.architectures import Flatten, Linear
 from bnnbench.methods.networks.torch_network import TorchNetwork
-from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.declare import attacks
 from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd, loss_and_gradient
 from bnnbench.suites.engine.declare.case import Case

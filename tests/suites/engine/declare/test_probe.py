@@ -8,7 +8,7 @@ import torch
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.traits import Traits, from_data
 from bnnbench.methods.base import InferenceDiverged
-from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.declare.probe import Measured

@@ -9,7 +9,7 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, NotDifferentiable, Problem
 from bnnbench.methods.networks.architectures import Linear
-from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.declare import surrogate as transfer
 from bnnbench.suites.engine.declare.attacks import Fgsm, Pgd
 from bnnbench.suites.engine.declare.case import Case

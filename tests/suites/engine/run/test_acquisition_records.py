@@ -13,7 +13,7 @@ from bnnbench.methods.fitting.progress import report
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.architectures import Flatten
 from bnnbench.methods.networks.catalogue import mlp
-from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.declare.acquisition import Acquisition
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation

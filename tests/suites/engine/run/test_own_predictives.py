@@ -24,7 +24,7 @@ from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite
 from bnnbench.suites.engine.run.execute import Task, execute
 from bnnbench.suites.engine.run.packing import unpack
-from bnnbench.suites.engine.store.rescore import rescore
+from bnnbench.suites.engine.store.rescoring.rescore import rescore
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Coins, Line, Mean
 

@@ -6,7 +6,7 @@ import pytest
 
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.reports.read.frames import results
-from bnnbench.suites.engine.command.bundle import Refused, check, main
+from bnnbench.suites.engine.command.stored_runs.bundle import Refused, check, main
 from bnnbench.suites.engine.store import bundles
 from bnnbench.suites.engine.store.store import Damaged, Store
 from tests.reports.synthetic import keep, record

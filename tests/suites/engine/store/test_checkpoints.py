@@ -13,7 +13,7 @@ import pytest
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.checkpoints.files import LEDGER, Ledger
 from bnnbench.methods.networks.architectures import Linear, ReLU
-from bnnbench.suites.engine.command.plan import plan
+from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.run.execute import Outcome, Task, execute
 from bnnbench.suites.engine.store import checkpoints

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.reports.read.load import read as read_results
-from bnnbench.suites.engine.command import stores as commands
+from bnnbench.suites.engine.command.stored_runs import stores as commands
 from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.run.packing import pack, unpack, vars_of
 from bnnbench.suites.engine.store import clock as clocks

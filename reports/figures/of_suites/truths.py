@@ -1,0 +1,157 @@
+"""Methods beside a certified posterior: ranks, bias and width, densities and pairs of values."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, dots, drawing, svg
+from bnnbench.reports.figures.ticks import logarithmic
+from bnnbench.reports.judge.statistics.rank_bars import Agreement, Place
+from bnnbench.reports.read.truths import Rows
+from bnnbench.reports.style.palette import Style
+
+GRID = 200
+"""Places at which a density is drawn."""
+CLOUD = 100
+"""Most draws of one method in a cloud."""
+
+Styles = Mapping[str, Style]
+
+
+def ranks(found: Agreement, styles: Styles, identifier: str, where: str) -> Drawing:
+    """Return the rank by KL from the truth against that by log loss on the test rows."""
+    with drawing(2.3) as figure:
+        axes = figure.subplots()
+        most = len(found.first)
+        axes.plot([1, most], [1, most], color=FAINT, linewidth=1, zorder=0)
+        for method, x in found.first.items():
+            y, style = found.second[method], styles[method]
+            axes.errorbar(x.rank, y.rank, _bar(y), _bar(x), elinewidth=0.7, alpha=0.9,
+                          color=style.colour, marker=style.marker, markersize=5)  # fmt: skip
+        axes.set(xlabel="rank by log loss", ylabel="rank by KL from the truth")
+        rho = found.rho
+        words = f"Spearman's ρ {rho.rank:.2f} ({rho.low:.2f} to {rho.high:.2f})"
+        listed = "; ".join(
+            f"{m} {x.rank:g} and {found.second[m].rank:g}" for m, x in found.first.items()
+        )
+        description = f"Ranks by log loss and by KL from the truth on {where}: {listed}. {words}."
+        return Drawing(svg(figure, identifier, description), where, words)
+
+
+def bias_and_width(
+    places: Mapping[str, tuple[float, float]], styles: Styles, identifier: str, where: str
+) -> Drawing:
+    """Return mean error against std ratio, both in standard deviations of the truth."""
+    shown = {m: place for m, place in places.items() if all(0 < v < np.inf for v in place)}
+    with drawing(2.1, left=0.52) as figure:
+        axes = figure.subplots()
+        axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
+        axes.axvline(1, color=INK, linewidth=0.9, dashes=(3, 2))
+        for method, (ratio, error) in shown.items():
+            style = styles[method]
+            axes.plot(ratio, error, style.marker, color=style.colour, markersize=5.5)
+        axes.set(xlabel="std ratio, overconfident below 1", ylabel="mean error")
+        logarithmic(axes, [ratio for ratio, _ in shown.values()])
+        axes.margins(0.12)
+        listed = "; ".join(f"{m} {ratio:.2g}, {error:.2g}" for m, (ratio, error) in shown.items())
+        description = f"Std ratio and mean error on {where}: {listed}."
+        return Drawing(svg(figure, identifier, description), where)
+
+
+def density(
+    functions: Float[ndarray, "draws rows"],
+    rows: Mapping[str, Rows],
+    row: int,
+    styles: Styles,
+    identifier: str,
+    where: str,
+) -> Drawing:
+    """Return the density of the function at a test row: of the truth as an area, of methods.
+
+    Draws are smoothed by Silverman's rule; a single function is a line.
+    """
+    truth = functions[:, row]
+    spread = truth.std()
+    x = np.linspace(truth.mean() - 4 * spread, truth.mean() + 4 * spread, GRID)
+    exact = _smoothed(truth, np.zeros_like(truth), x)
+    with drawing(1.6, left=0.2) as figure:
+        axes = figure.subplots()
+        axes.fill_between(x, exact, color=INK, alpha=0.25, linewidth=0)
+        top = 1.6 * exact.max()
+        for method, values in rows.items():
+            means, variances = values.means[:, row], values.variances[:, row]
+            if len(means) == 1 and not variances.any():
+                axes.axvline(means[0], color=styles[method].colour, linewidth=1.1)
+            else:
+                axes.plot(x, _smoothed(means, variances, x), color=styles[method].colour,
+                          linewidth=1.3)  # fmt: skip
+        axes.set(xlabel="function value", xlim=(x[0], x[-1]), ylim=(0, top), yticks=[])
+        axes.locator_params(axis="x", nbins=4)
+        stated = [f"truth {truth.mean():.3g} ± {spread:.2g}"]
+        stated += [
+            f"{m} {v.means[:, row].mean():.3g} ± {_std(v, row):.2g}" for m, v in rows.items()
+        ]
+        heading = f"{where}, test row {row}"
+        description = f"Densities of the function, {heading}: {'; '.join(stated)}."
+        return Drawing(svg(figure, identifier, description), heading)
+
+
+def cloud(
+    truth: Float[ndarray, "draws rows"],
+    rows: Mapping[str, Rows],
+    pair: Sequence[int],
+    styles: Styles,
+    identifier: str,
+    where: str,
+) -> Drawing:
+    """Return draws of the function at two test rows together, of the truth and of methods."""
+    i, j = pair
+    with drawing(2.1, left=0.52) as figure:
+        axes = figure.subplots()
+        for method, values in rows.items():
+            drawn = values.means[:CLOUD]
+            axes.plot(drawn[:, i], drawn[:, j], "o", color=styles[method].colour, markersize=2,
+                      markeredgewidth=0, alpha=0.7)  # fmt: skip
+        axes.autoscale(False)
+        (x0, x1), (y0, y1) = (_range(truth[:, k]) for k in pair)
+        axes.set(xlim=(x0, x1), ylim=(y0, y1), xlabel=f"row {i}", ylabel=f"row {j}")
+        dots(axes, truth[::4, i], truth[::4, j], 1.2, alpha=0.35, zorder=1)
+        axes.locator_params(nbins=4)
+        exact = np.corrcoef(truth[:, i], truth[:, j])[0, 1]
+        stated = [f"truth {exact:.2f}"]
+        stated += [
+            f"{m} {np.corrcoef(v.means[:, i], v.means[:, j])[0, 1]:.2f}" for m, v in rows.items()
+        ]
+        heading = f"{where}, test rows {i} and {j}"
+        description = f"Function values together, {heading}; correlations: {', '.join(stated)}."
+        return Drawing(svg(figure, identifier, description), heading, "; ".join(stated))
+
+
+def _bar(place: Place) -> list[list[float]]:
+    return [[max(0.0, place.rank - place.low)], [max(0.0, place.high - place.rank)]]
+
+
+def _std(values: Rows, row: int) -> float:
+    means, variances = values.means[:, row], values.variances[:, row]
+    return float((means.var() + variances.mean()) ** 0.5)
+
+
+def _range(values: Float[ndarray, " draws"]) -> tuple[float, float]:
+    low, high = np.percentile(values, (0.5, 99.5))
+    return float(low - 0.4 * (high - low)), float(high + 0.4 * (high - low))
+
+
+def _smoothed(
+    means: Float[ndarray, " components"],
+    variances: Float[ndarray, " components"],
+    x: Float[ndarray, " places"],
+) -> Float[ndarray, " places"]:
+    """Return the density of a mixture of Gaussians, draws widened by Silverman's rule."""
+    if not variances.any():
+        width = 1.06 * max(means.std(), 1e-12) * len(means) ** -0.2
+        variances = np.full_like(means, width**2)
+    stds = np.sqrt(variances)[:, None]
+    z = (x - means[:, None]) / stds
+    return np.mean(np.exp(-z * z / 2) / (stds * np.sqrt(2 * np.pi)), 0)

@@ -1,0 +1,1 @@
+"""Statistical procedures: variances, intervals, ranks, corrections for many comparisons."""

@@ -1,0 +1,164 @@
+"""The decision on methods over several data sets at once.
+
+The question is which methods are best on these data sets, each with its weight: other splits or
+seeds are new, the data sets are given. Test conditions of the same fits, such as the angles of
+turned digits, are averaged before anything is compared, as they are not independent.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from bnnbench.metrics.statistics import Samples, replicates
+from bnnbench.reports.judge.contest import Tested
+from bnnbench.reports.judge.decision import NOT_COMPARED, Decision, Standing, standings_of
+from bnnbench.reports.judge.elimination import Errors
+from bnnbench.reports.judge.participants import (
+    FEWEST,
+    Exclusion,
+    Participants,
+    Run,
+    participants,
+)
+from bnnbench.reports.judge.statistics.moderation import differences, level
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The scores of fits on one data set, averaged over the conditions that count."""
+
+    samples: Mapping[str, Samples]
+    """method → run → score; lower is better"""
+    asked: Set[Run]
+    """The runs that were asked of any method."""
+    by_fold: bool
+    overlap: float
+    """The ratio of test to training rows, by which splits are correlated."""
+    weight: float
+    """The share of this data set; the shares of all sum to 1."""
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The standing of every method over several data sets, and the errors of all differences."""
+
+    decision: Decision
+    names: tuple[str, ...] = ()
+    """The first method of every candidate, in the order of `errors`."""
+    errors: Errors | None = None
+    """The weighted mean difference of each candidate from each other; None if nothing was
+    tested."""
+    means: Mapping[str, float] = field(default_factory=dict)
+    """method → weighted mean of its scores over the common runs; lower is better"""
+
+
+def decide_over(
+    sets: Sequence[Fits], barred: Mapping[str, Exclusion], margin: float | None
+) -> Standings:
+    r"""Return the decision on the methods that every data set has.
+
+    With weight w, variance V of one run's difference and n replicates of each data set g,
+
+    $$ d = \sum_g w_g \bar d_g, \quad \mathrm{se}^2 = \sum_g w_g^2 V_g (1/n_g + r_g), $$
+
+    and Satterthwaite's degrees of freedom; V and its freedom are those of a single table
+    (`moderation.differences`), and so are elimination and practical equality.
+    """
+    methods = [m for m in sets[0].samples if all(m in fits.samples for fits in sets)]
+    chosen, left_out = _participants(sets, methods, barred)
+    standings = {m: NOT_COMPARED for m in methods}
+    standings |= {m: Standing("not eligible", why) for m, why in left_out.items()}
+    names = chosen[0].methods
+    if not names:
+        return Standings(Decision(standings))
+    scores = [_scores(fits, of.methods, of.common) for fits, of in zip(sets, chosen, strict=True)]
+    groups = _candidates(names, sets, chosen)
+    rows = [names.index(group[0]) for group in groups]
+    weights = [fits.weight for fits in sets]
+    means = np.sum([w * of.mean(1) for w, of in zip(weights, scores, strict=True)], axis=0)
+    leading = [k for k, row in enumerate(rows) if means[row] == means[rows].min()]
+    counts = [of.shape[1] for of in scores]
+    common = {
+        "leaders": tuple(name for k in leading for name in groups[k]),
+        "candidates": groups,
+        "runs": min(len(of.common) for of in chosen),
+        "replicates": min(counts),
+    }
+    firsts = tuple(group[0] for group in groups)
+    by_name = {name: float(mean) for name, mean in zip(names, means, strict=True)}
+    if len(groups) == 1 or min(counts) < FEWEST:
+        untested = "" if len(groups) == 1 else f"fewer than {FEWEST} replicates"
+        return Standings(Decision(standings, untested=untested, **common), firsts, means=by_name)
+    errors = _pooled(sets, [of[rows] for of in scores])
+    at = min(level(len(groups), n) for n in counts)
+    tested = Tested(errors, "new splits" if sets[0].by_fold else "new seeds", at)
+    found = standings_of(tested, leading, margin, firsts)
+    standings |= {
+        name: standing for group, standing in zip(groups, found, strict=True) for name in group
+    }
+    decision = Decision(standings, question=tested.question, level=at, margin=margin, **common)
+    return Standings(decision, firsts, errors, by_name)
+
+
+def _participants(
+    sets: Sequence[Fits], methods: Sequence[str], barred: Mapping[str, Exclusion]
+) -> tuple[list[Participants], dict[str, Exclusion]]:
+    """Return who is compared on every data set, the same methods on each, and who is left out."""
+    left_out = {m: barred[m] for m in methods if m in barred}
+    while True:
+        chosen = [
+            participants(
+                {m: fits.samples[m] for m in methods if m not in left_out},
+                {},
+                fits.asked,
+                fits.by_fold,
+            )
+            for fits in sets
+        ]
+        new = {m: why for of in chosen for m, why in of.left_out.items()}
+        if not new:
+            return chosen, left_out
+        left_out |= new
+
+
+def _scores(
+    fits: Fits, methods: Sequence[str], common: Sequence[Run]
+) -> Float[ndarray, "methods replicates"]:
+    """Return the scores on the common runs; seeds of a fold are averaged."""
+    return np.array(
+        [replicates({run: fits.samples[m][run] for run in common}, fits.by_fold) for m in methods]
+    )
+
+
+def _candidates(
+    methods: Sequence[str], sets: Sequence[Fits], chosen: Sequence[Participants]
+) -> tuple[tuple[str, ...], ...]:
+    """Return the methods in groups of equal scores on every common run of every data set."""
+    alike: dict[tuple[float, ...], list[str]] = {}
+    for name in methods:
+        values = tuple(
+            fits.samples[name][run]
+            for fits, of in zip(sets, chosen, strict=True)
+            for run in of.common
+        )
+        alike.setdefault(values, []).append(name)
+    return tuple(map(tuple, alike.values()))
+
+
+def _pooled(sets: Sequence[Fits], scores: Sequence[Float[ndarray, "methods replicates"]]) -> Errors:
+    """Return the weighted mean differences of all pairs, with their squared errors and freedom."""
+    count = len(scores[0])
+    mean, error, parts = (np.zeros((count, count)) for _ in range(3))
+    for fits, of in zip(sets, scores, strict=True):
+        found = differences(of)
+        overlap = fits.overlap if fits.by_fold else 0.0
+        squared = fits.weight**2 * found.variance * (1 / of.shape[1] + overlap)
+        mean += fits.weight * found.mean
+        error += squared
+        parts += squared**2 / found.freedom
+    freedom = np.ones_like(error)
+    np.divide(error**2, parts, out=freedom, where=parts > 0)
+    return Errors(mean, error, freedom)

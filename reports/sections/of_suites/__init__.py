@@ -1,0 +1,1 @@
+"""Sections that one kind of suite has."""

@@ -1,0 +1,82 @@
+"""The gallery of decision regions over a plane, one panel for each method."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnnbench.methods.predictions.base import HasProbabilities
+from bnnbench.reports.figures.canvas import Drawing
+from bnnbench.reports.figures.of_suites import regions
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.merge import store_of
+from bnnbench.reports.sections.fits import UNREADABLE, first_runs
+from bnnbench.suites.engine.store.planes import PlanePoints, plane_points
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Store
+
+NAME = "plane"
+"""The condition `bnnbench.datasets.conditions.plane.Plane`."""
+
+
+@dataclass(frozen=True)
+class Regions:
+    """One fold's predictions over the plane, a drawing for each method."""
+
+    drawings: tuple[Drawing, ...]
+    fold: int
+
+    @property
+    def explanation(self) -> str:
+        """The text above the figures."""
+        return (
+            f"Fold {self.fold}, seed 0. Blue circles are training points of class 0, orange "
+            "triangles those of class 1. The background has the colour of the class that the "
+            "method finds more likely; the stronger the colour, the more confident the method. On "
+            "the line both classes are equally likely. Far from all points, a strong colour is "
+            "confidence without data."
+        )
+
+
+def region_drawings(store: Store, benchmark: Benchmark, name: str, where: str) -> Regions | None:
+    """Return the regions of the first fold; None where there is no plane with two classes."""
+    fold, begun = first_runs(benchmark)
+    drawings = []
+    for k, (method, record) in enumerate(begun.items()):
+        if record.status != "completed" or NAME not in record.condition_origins:
+            continue
+        run_store = store_of(store, record.key)
+        points, probability = _points(run_store, record), _probability(run_store, record)
+        if points is None or probability is None:
+            continue
+        if len(probability) != len(points.first) * len(points.second):
+            continue  # predictions on another grid; the page names damaged runs elsewhere
+        drawings.append(
+            regions.draw(
+                *(method, points, probability, f"{name}-plane-{k}", where, _caption(record))
+            )
+        )
+    return Regions(tuple(drawings), fold) if drawings else None
+
+
+def _points(store: Store, record: Record) -> PlanePoints | None:
+    try:
+        return plane_points(store, record)
+    except UNREADABLE:
+        return None
+
+
+def _probability(store: Store, record: Record) -> np.ndarray | None:
+    """Return the probability of class 1 at each point; None if unreadable or not of two classes."""
+    try:
+        prediction = store.predictions(record.key)[NAME][0]
+    except UNREADABLE:
+        return None
+    if not isinstance(prediction, HasProbabilities):
+        return None
+    probabilities = prediction.mixture_log_probs.double().exp().numpy()
+    return probabilities[:, 1] if probabilities.shape[1] == len(regions.CLASSES) else None
+
+
+def _caption(record: Record) -> str:
+    auroc = record.scores.get(NAME, {}).get("auroc_ood")
+    return "" if auroc is None else f"AUROC of far points {auroc:.3f}"

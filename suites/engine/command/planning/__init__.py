@@ -1,0 +1,1 @@
+"""The plan of a command: which runs, at what cost, by whom."""

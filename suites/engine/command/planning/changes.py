@@ -1,0 +1,71 @@
+"""Changes since runs were recorded: in their data, their method's file, this project."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bnnbench.methods.source_code import PROJECT, digest_of, modules_of
+from bnnbench.suites.engine.command.counts import counted
+from bnnbench.suites.engine.declare.grid import Run
+from bnnbench.suites.engine.run.measuring.fingerprint import fingerprint_of_data
+from bnnbench.suites.engine.store.record import Record
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Keys of finished runs whose data or code has changed since they were recorded."""
+
+    data: Mapping[str, str]
+    """Key → name of the data set."""
+    methods: Mapping[str, str]
+    """Key → module of a stranger's method."""
+    other_code: set[str]
+    """Keys of runs by methods of this project whose code has changed."""
+
+    @property
+    def outdated(self) -> set[str]:
+        """Keys of the runs whose results no longer count."""
+        return {*self.data, *self.methods}
+
+    def sentences(self, refit: str) -> tuple[str, ...]:
+        """Return a message for each kind of change."""
+        lines = [
+            f"the data of {name} has changed: {counted(count, verb='is')} fitted again"
+            for name, count in Counter(self.data.values()).items()
+        ]
+        lines += [
+            f"{module} has changed: {counted(count, verb='is')} fitted again"
+            for module, count in Counter(self.methods.values()).items()
+        ]
+        if self.other_code and refit == "missing":
+            count = len(self.other_code)
+            runs = counted(count)
+            lines.append(f"recorded with other code: {runs}; --refit changed repeats them")
+        return tuple(lines)
+
+
+def changes_since(finished: Mapping[str, Record], runs: Mapping[str, Run]) -> Changes:
+    """Return which finished runs were carried out on other data or with other code.
+
+    Loads each fold that has a finished run. Generated data is left out: it is a function of its
+    source's code, and its last digits depend on the processor.
+    """
+    today: dict[object, str] = {}
+    data: dict[str, str] = {}
+    methods: dict[str, str] = {}
+    other_code: set[str] = set()
+    for key, record in finished.items():
+        run = runs[key]
+        source_and_fold = run.source, run.fold
+        if record.data_sha256 and run.source.origin != "generated":
+            if source_and_fold not in today:
+                today[source_and_fold] = fingerprint_of_data(run.source.load(run.fold))
+            if today[source_and_fold] != record.data_sha256:
+                data[key] = run.case.name
+        modules = modules_of(run.method)
+        if record.code_sha256 and record.code_sha256 != digest_of(*modules):
+            if strangers := [name for name in modules if name.partition(".")[0] != PROJECT]:
+                methods[key] = ", ".join(strangers)
+            else:
+                other_code.add(key)
+    return Changes(data, methods, other_code - data.keys())

@@ -1,0 +1,89 @@
+"""`--dry-run`: the planned runs, their time and their memory."""
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.suites.engine.command.counts import counted
+from bnnbench.suites.engine.command.planning.budget import (
+    Budget,
+    Cost,
+    Experience,
+    budget,
+    in_words,
+)
+from bnnbench.suites.engine.command.planning.plan import Plan
+from bnnbench.suites.engine.executors import Settings
+from bnnbench.suites.engine.run.measuring import memory
+from bnnbench.suites.engine.store.store import Store
+
+
+def dry_run(
+    planned: Plan, store: Store, rows: Mapping[str, int], settings: Settings, console: Console
+) -> None:
+    """Print the runs of a plan by data set and method, with their estimated cost.
+
+    `rows` has the number of training rows of each case whose data is here.
+    """
+    experience = Experience(store.records())
+    todo = [run for task in planned.tasks for run in task.runs]
+    costs = {run.key: experience.cost(run, rows.get(run.case.name)) for run in todo}
+    table = Table(box=None, pad_edge=False)
+    for column in ("data set", "method"):
+        table.add_column(column)
+    for column in ("to do", "finished", "time", "memory"):
+        table.add_column(column, justify="right")
+    places = dict.fromkeys((run.case.name, run.label) for run in planned.runs)
+    for case, label in places:
+        runs = [r for r in planned.runs if (r.case.name, r.label) == (case, label)]
+        unfinished = [run for run in runs if run.key in costs]
+        estimates = [costs[run.key] for run in unfinished]
+        cells = (
+            case,
+            label,
+            str(len(unfinished)),
+            str(len(runs) - len(unfinished)),
+            *_estimates(estimates),
+        )
+        table.add_row(*(Text(legible(cell)) for cell in cells))
+    console.print(table)
+    _conclude(budget(planned.tasks, costs, settings.workers), len(todo), settings, console)
+
+
+def _estimates(costs: list[Cost | None]) -> tuple[str, str]:
+    """Return the total time of runs and the memory of the largest, with ~ where scaled."""
+    if not costs:
+        return "", ""
+    known = [cost for cost in costs if cost]
+    if len(known) < len(costs):
+        return "unknown", "unknown"
+    rough = "~" if any(cost.basis == "scaled" for cost in known) else ""
+    seconds, most = sum(cost.seconds for cost in known), max(cost.bytes for cost in known)
+    return rough + in_words(seconds), rough + memory.in_words(most)
+
+
+def _conclude(estimate: Budget, runs: int, settings: Settings, console: Console) -> None:
+    workers = counted(settings.workers, "worker")
+    lines = []
+    if estimate.unknown < runs:
+        more = (
+            f", and {counted(estimate.unknown)} whose time is unknown" if estimate.unknown else ""
+        )
+        lines.append(f"Estimated time with {workers}: {in_words(estimate.seconds)}{more}")
+    elif runs:
+        lines.append(
+            "Estimated time: unknown, because the store has no earlier run of these methods"
+        )
+    if estimate.largest:
+        base = memory.high_water_mark("self")
+        lines.append(
+            f"Largest memory need: {memory.in_words(estimate.bytes + base)} "
+            f"({estimate.largest.name}); {workers}: up to "
+            f"{memory.in_words(settings.workers * (estimate.bytes + base))}"
+        )
+    lines.append("Nothing was run or written (--dry-run).")
+    for line in lines:
+        console.print(legible(line), markup=False, highlight=False, soft_wrap=True)

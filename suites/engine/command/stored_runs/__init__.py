@@ -1,0 +1,1 @@
+"""Commands on finished runs: bundle, reproduce, score, submit, admit, store."""

@@ -1,0 +1,1 @@
+"""Guards of a run: nothing that a method does reaches data, other runs or scores."""

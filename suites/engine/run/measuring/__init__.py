@@ -1,0 +1,1 @@
+"""Measurements around a fit: time, memory, energy, checksums, provenance."""

@@ -1,0 +1,1 @@
+"""Records of earlier schemas, for reports."""

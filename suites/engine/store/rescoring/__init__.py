@@ -1,0 +1,1 @@
+"""Scores computed again, or for the first time, from stored predictions."""

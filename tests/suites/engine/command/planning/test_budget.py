@@ -1,0 +1,135 @@
+"""What a plan may take, from what was."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.suites.engine.command.planning import budget as module
+from bnnbench.suites.engine.command.planning.budget import Cost, Experience, budget
+from bnnbench.suites.engine.declare.case import Case
+from bnnbench.suites.engine.declare.grid import Evaluation, Run
+from bnnbench.suites.engine.run.execute import Task, execute
+from bnnbench.suites.engine.store.record import Cost as Taken
+from bnnbench.suites.engine.store.store import Store
+from tests.suites import fakes
+from tests.suites.commands import FAST, WITH_OPTIONAL, call
+from tests.suites.fakes import Line, Mean, Slow
+from tests.suites.miniature import QUICK
+
+EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)
+RUN = Run("miniature", "quick", "label", Case(Line(), ()), Slow(0.0, epochs=10), fold=0, seed=0)
+
+
+def record(run=RUN, seconds=2.0, peak=100.0, rows=16, **changes):
+    (outcome,) = execute(Task((run,), EVALUATIONS))
+    return replace(
+        outcome.record,
+        cost=Taken(0.75 * seconds, 0.25 * seconds, peak),
+        facts={"train_rows": rows},
+        **changes,
+    )
+
+
+def test_the_same_method_on_the_same_data_takes_the_median_of_what_it_took():
+    records = [record(seconds=s, peak=p) for s, p in ((1.0, 10.0), (2.0, 30.0), (9.0, 20.0))]
+    found = Experience(records).cost(replace(RUN, fold=3, seed=7, profile="paper"), 16)
+    assert found == Cost(2.0, 30.0, "same")
+
+
+def test_on_other_data_time_grows_with_the_rows():
+    found = Experience([record()]).cost(replace(RUN, case=Case(Line("long", rows=60), ())), 40)
+    assert found == Cost(5.0, 100.0, "scaled")
+
+
+def test_in_other_settings_time_grows_with_the_epochs():
+    found = Experience([record()]).cost(replace(RUN, method=Slow(0.0, epochs=30)), 16)
+    assert found == Cost(6.0, 100.0, "scaled")
+
+
+def test_the_same_settings_tell_more_than_others():
+    slow = replace(RUN, method=Slow(0.0, epochs=20))
+    experience = Experience([record(), record(slow, seconds=40.0)])
+    found = experience.cost(replace(slow, case=Case(Line("other"), ())), 16)
+    assert found.seconds == pytest.approx(40.0)
+
+
+@pytest.mark.parametrize("epochs", [{"training": {"epochs": 7}}, {"a": 1, "epochs": 7}])
+def test_epochs_are_found_in_what_a_method_is_made_of(epochs):
+    assert module._epochs(epochs) == 7
+    assert module._epochs({"epochs": None}) == 1
+
+
+def test_nothing_is_known_of_other_methods_failures_and_unknown_rows():
+    experience = Experience([record(), record(status="failed")])
+    assert experience.cost(replace(RUN, method=Mean()), 16) is None
+    assert experience.cost(replace(RUN, case=Case(Line("elsewhere"), ())), None) is None
+    failed = record(status="failed")
+    assert Experience([failed]).cost(RUN, 16) is None
+
+
+def test_workers_share_tasks_as_they_become_free():
+    runs = [replace(RUN, fold=fold) for fold in range(4)]
+    tasks = [Task((run,), EVALUATIONS) for run in runs[:3]] + [Task((runs[3],), EVALUATIONS)]
+    seconds = dict(zip((run.key for run in runs), (3.0, 1.0, 1.0, 4.0), strict=True))
+    costs = {key: Cost(s, 10 * s, "same") for key, s in seconds.items()}
+    assert budget(tasks, costs, workers=1).seconds == 9.0
+    found = budget(tasks, costs, workers=2)
+    assert found.seconds == 6.0  # 3 | 1 1 4
+    assert (found.bytes, found.largest) == (40.0, tasks[3])
+    assert found.unknown == 0
+
+
+def test_runs_fitted_together_need_the_memory_of_all():
+    runs = (RUN, replace(RUN, fold=1), replace(RUN, fold=2))
+    costs = {run.key: Cost(1.0, 10.0, "same") for run in runs[:2]} | {runs[2].key: None}
+    found = budget([Task(runs, EVALUATIONS)], costs, workers=3)
+    assert (found.seconds, found.bytes, found.unknown) == (2.0, 20.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.04, "0.0 s"), (61, "61 s"), (600, "10 min"), (9000, "2.5 h"), (4e5, "4.6 days")],
+)
+def test_durations_are_told_in_a_unit_that_people_use(seconds, words):
+    assert module.in_words(seconds) == words
+
+
+def test_a_dry_run_tells_what_is_to_do_and_touches_nothing(tmp_path):
+    first = call(tmp_path, "--dry-run")
+    assert first.code == 0
+    assert "4 runs: 4 to do" in first.output
+    assert "Estimated time: unknown" in first.output
+    assert list(tmp_path.iterdir()) == []
+    call(tmp_path, "--folds", "1")
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+    answer = call(tmp_path, "--dry-run", suite=replace(FAST, methods=QUICK.methods, folds=3))
+    assert "9 runs: 2 finished earlier, 7 to do" in answer.output
+    lines = [line.split() for line in answer.output.splitlines() if line.startswith("line  ")]
+    assert [line[:4] for line in lines] == [
+        ["line", "Mean", "2", "1"],
+        ["line", "Slow", "3", "0"],
+        ["line", "Together", "2", "1"],
+    ]
+    assert lines[1][4:] == ["unknown", "unknown"]
+    assert "and 3 runs whose time is unknown" in answer.output
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before
+
+
+def test_a_dry_run_downloads_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(fakes.Elsewhere, "fetch", lambda _: pytest.fail("a download"))
+    suite = replace(WITH_OPTIONAL, optional=())
+    answer = call(tmp_path, "--dry-run", suite=suite)
+    assert answer.code == 0
+    assert "elsewhere: missing; the command would download it" in answer.output
+    assert "4 runs: 4 to do" in answer.output
+
+
+def test_an_estimate_is_near_what_a_run_takes(tmp_path):
+    suite = replace(FAST, methods={"Slow": Slow(0.2)})
+    call(tmp_path, "--folds", "1", suite=suite)
+    (took,) = (r.cost.fit_seconds for r in Store(tmp_path / "miniature").records())
+    answer = call(tmp_path, "--dry-run", suite=replace(suite, folds=4))
+    (line,) = (x for x in answer.output.splitlines() if x.startswith("Estimated time"))
+    assert math.isclose(float(line.split()[-2]), 3 * took, rel_tol=0.1, abs_tol=0.1)
