@@ -7,10 +7,18 @@ from collections.abc import Iterator, Mapping
 
 from bnnbench.methods.tuning.space import last_part
 from bnnbench.reports.figures.canvas import Drawing
-from bnnbench.reports.figures.of_suites import trials
+from bnnbench.reports.figures.of_suites import sensitivity, trials
+from bnnbench.reports.judge.summaries.sensitivity import sensitivities
 from bnnbench.reports.judge.summaries.tuning import NARROW, Tuning, budgets_of, tunings
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.sections.base import Choice, Listing, Material, Section, figures
+from bnnbench.reports.sections.base import (
+    Choice,
+    Gallery,
+    Listing,
+    Material,
+    Section,
+    figures,
+)
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
@@ -31,10 +39,17 @@ NOTE = (
     "charged to the method."
 )
 
+SENSITIVITY = (
+    "Held-out log likelihood of each trial, less the best of its fold, over the places of a "
+    "setting in its space; the lower half of the trials is not shown. Line: the best trial "
+    "nearby, averaged over folds. A line that falls towards both ends speaks for the bounds of "
+    "the space, a level one for a setting that does not matter."
+)
+
 
 def sections(material: Material) -> Iterator[Section]:
     """Yield a section on the data sets on which settings were searched for."""
-    choices, drawings, narrow = [], [], {}
+    choices, drawings, over_settings, narrow = [], [], [], {}
     for benchmark, name, where in material.figure_places("tuning"):
         found = tunings(benchmark, material.methods)
         if not found:
@@ -50,7 +65,10 @@ def sections(material: Material) -> Iterator[Section]:
         if league := equal_seconds(found, where):
             choices.append(Choice(by="set", name=f"{where}, equal seconds", listing=league))
         drawings += tuning_drawings(found, material.styles, name, where)
-        for one in found:
+        for number, one in enumerate(found):
+            if by_setting := sensitivities(one):
+                style, mark = material.styles[one.method], f"{name}-sensitivity-{number}"
+                over_settings.append(sensitivity.draw(one.method, by_setting, style, mark, where))
             if one.is_narrow:
                 narrow.setdefault(one.method, []).append(where)
     about = (
@@ -58,12 +76,15 @@ def sections(material: Material) -> Iterator[Section]:
         "all training rows; bands are 90 % intervals over folds. It can get worse with n, where "
         "the held-out rows are too few."
     )
+    galleries = figures("Best of n trials", about, drawings)
+    if over_settings:
+        galleries += (Gallery("Sensitivity", SENSITIVITY, tuple(over_settings)),)
     if choices:
         yield Section(
             "Tuning",
             " ".join([NOTE, *_narrow_sentences(narrow)]),
             choices=tuple(choices),
-            galleries=figures("Best of n trials", about, drawings),
+            galleries=galleries,
         )
 
 

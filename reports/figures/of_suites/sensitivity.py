@@ -1,0 +1,60 @@
+"""Held-out scores of a search's trials against each setting, side by side."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bnnbench.reports.figures.canvas import Drawing, dots, drawing, svg
+from bnnbench.reports.judge.summaries.sensitivity import LENGTH, Sensitivity
+from bnnbench.reports.style.palette import Style
+
+PANEL, LEFT, HEIGHT = 1.3, 0.5, 1.6
+"""Sizes in inches."""
+
+DEEPEST = 0.5
+"""The vertical axis reaches down to this quantile of the finite deficits of a figure."""
+
+
+def draw(
+    method: str, found: Sequence[Sensitivity], style: Style, identifier: str, where: str
+) -> Drawing:
+    """Return a row of panels, one for each setting, with a common vertical axis.
+
+    Dots are the trials of all folds, the line is the best trial nearby, averaged over folds.
+    """
+    finite = np.concatenate([one.deficits[np.isfinite(one.deficits)] for one in found])
+    lowest = min(float(np.quantile(finite, DEEPEST)), -1e-3)
+    with drawing(HEIGHT, LEFT, LEFT + PANEL * len(found), top=0.24) as figure:
+        row = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
+        figure.subplots_adjust(wspace=0.12)
+        for axes, one in zip(row, found, strict=True):
+            shown = np.isfinite(one.deficits) & (one.deficits >= lowest)
+            dots(axes, one.places[shown], one.deficits[shown], 1.6, alpha=0.5, zorder=1)
+            x, y = line(one)
+            axes.plot(x, y, color=style.colour, linewidth=1.3, zorder=2)
+            axes.set(xlim=(-0.04, 1.04), ylim=(1.06 * lowest, -0.06 * lowest), xticks=[0, 1])
+            axes.set_xticklabels(one.ends, fontsize=7)
+            axes.set_title(one.setting.replace("_", " "), fontsize=7.5)
+            axes.locator_params(axis="y", nbins=4)
+        row[0].set_ylabel("nats less than best")
+        listed = "; ".join(f"{one.setting.replace('_', ' ')} {_words(one)}" for one in found)
+        description = f"{method} on {where}, held-out scores over each setting: {listed}."
+        return Drawing(svg(figure, identifier, description), f"{method}, {where}")
+
+
+def line(one: Sensitivity) -> tuple[np.ndarray, np.ndarray]:
+    """Return abscissae and ordinates of the line: steps over a law, points over lengths."""
+    if one.setting == LENGTH:
+        means = one.deficits.mean(0)
+        return one.places[0], np.where(np.isfinite(means), means, np.nan)
+    heights = one.envelope()
+    edges = np.linspace(0, 1, len(heights) + 1)
+    return np.repeat(edges, 2)[1:-1], np.repeat(heights, 2)
+
+
+def _words(one: Sensitivity) -> str:
+    heights = line(one)[1]
+    if not np.isfinite(heights).any():
+        return "diverged in some fold everywhere"
+    first, last = (f"{h:.2g}" if np.isfinite(h) else "diverged" for h in (heights[0], heights[-1]))
+    return f"from {first} at {one.ends[0]} to {last} at {one.ends[1]}"

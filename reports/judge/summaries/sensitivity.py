@@ -1,0 +1,79 @@
+"""How much each searched setting matters: held-out scores of all trials against its values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+
+from bnnbench.methods.tuning.search import Search
+from bnnbench.methods.tuning.space import last_part
+from bnnbench.reports.judge.summaries.tuning import Tuning
+
+LENGTH = "length"
+"""The name of the number of epochs, passes or rounds, as a setting."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The scores of a method's trials over one setting."""
+
+    setting: str
+    """The last part of its path, or `LENGTH`."""
+    ends: tuple[str, str]
+    """The values that were tried at the lowest and at the highest place; twice the same text for
+    a single value."""
+    places: Float64[np.ndarray, "folds trials"]
+    """Where the trial's value lies in its law, from 0 to 1."""
+    deficits: Float64[np.ndarray, "folds trials"]
+    """Held-out log likelihood less the fold's best, in nats; minus infinity for a trial that
+    diverged."""
+
+    def envelope(self) -> Float64[np.ndarray, " cells"]:
+        """Return the best deficit in each equal part of the places, averaged over folds.
+
+        There are half as many parts as trials, so that each holds two: trials lie evenly in every
+        setting. NaN where all trials of a part diverged in some fold.
+        """
+        cells = max(1, self.places.shape[1] // 2)
+        part = np.minimum((self.places * cells).astype(int), cells - 1)
+        best = np.full((len(self.places), cells), -np.inf)
+        for fold, parts in enumerate(part):
+            np.maximum.at(best[fold], parts, self.deficits[fold])
+        means = best.mean(0)
+        return np.where(np.isfinite(means), means, np.nan)
+
+
+def sensitivities(tuning: Tuning) -> list[Sensitivity]:
+    """Return the sensitivity to each setting of a method, in the order of its space, length last.
+
+    A trial counts at its best length. Over the length a trial is the best of all settings with
+    that length. Searches of halved trials are left out: their scores have unequal lengths.
+    """
+    by_fold = {c.record.fold: c.search for c in tuning.choices if not c.is_halved}
+    searches = list(by_fold.values())
+    if not searches or tuning.trials < 2:
+        return []
+    found = [_over(path, searches) for path in searches[0].places[0]]
+    return [*found, _over_length(searches)] if len(searches[0].lengths) > 1 else found
+
+
+def _over(path: str, searches: Sequence[Search]) -> Sensitivity:
+    places = np.array([[trial[path] for trial in search.places] for search in searches])
+    order = np.argsort(places[0])
+    values = [searches[0].settings[int(trial)][path] for trial in (order[0], order[-1])]
+    deficits = np.array([search.scores.max(1) - search.scores.max() for search in searches])
+    return Sensitivity(last_part(path), (_text(values[0]), _text(values[1])), places, deficits)
+
+
+def _over_length(searches: Sequence[Search]) -> Sensitivity:
+    lengths = searches[0].lengths
+    places = np.tile(np.linspace(0, 1, len(lengths)), (len(searches), 1))
+    deficits = np.array([search.scores.max(0) - search.scores.max() for search in searches])
+    return Sensitivity(LENGTH, (str(lengths[0]), str(lengths[-1])), places, deficits)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
+        return _text(value[0])
+    return f"{value:.2g}" if isinstance(value, float) else str(value)
