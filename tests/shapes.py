@@ -4,7 +4,9 @@ That one binds arguments by `inspect` in every call, and checks each argument tw
 call, and again beside what the function returned. Here beartype wraps the function itself, within
 the context that gives an axis of one name one length; a function whose annotations say nothing of
 axes needs no context. In each test the first calls of a function are checked, and not the thousands
-that follow in a loop: `begin` starts a test.
+that follow in a loop: `begin` starts a test. A function within a function is made anew whenever
+the outer one is called, and beartype takes a millisecond to wrap it: likewise the first ones of a
+test are wrapped.
 """
 
 import dataclasses
@@ -12,8 +14,10 @@ import functools
 import inspect
 import re
 import typing
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
+from types import CodeType
 from typing import Any
 
 import jaxtyping
@@ -29,7 +33,12 @@ BY_JAXTYPING = jaxtyping.jaxtyped
 CALLS = 30
 """The calls of a function that are checked in each test."""
 
+MADE = 3
+"""How many times an inner function is checked among those that each test makes anew."""
+
 _test = 0
+_made: Counter[CodeType] = Counter()
+_made_in = 0
 
 
 def begin() -> None:
@@ -52,11 +61,25 @@ def jaxtyped(*target: Any, **options: Any) -> Any:
 def checked(target: Any) -> Any:
     """Return the function with checks, or the class, with checks of a dataclass's fields."""
     if not inspect.isclass(target):
-        return _checked(target)
+        return _checked(target) if _is_due(target) else target
     made = target.__dict__.get("__init__")
     if dataclasses.is_dataclass(target) and made and not hasattr(made, "__wrapped__"):
         target.__init__ = _checked(made)
     return target
+
+
+def _is_due(function: Callable[..., Any]) -> bool:
+    """Return whether a function says what it takes, and, if it is an inner one, is a first one."""
+    if not function.__annotations__:
+        return False
+    if "<locals>" not in function.__qualname__:
+        return True
+    global _made_in
+    if _made_in != _test:
+        _made_in = _test
+        _made.clear()
+    _made[function.__code__] += 1
+    return _made[function.__code__] <= MADE
 
 
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:

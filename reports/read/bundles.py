@@ -25,6 +25,7 @@ RULES = {"A": "variance", "R": "random"}
 """Name of an arm of active learning → its rule, where the name is not that of the rule."""
 
 CASE = ["profile", "dataset", "method", "fold", "seed"]
+SCORE = ["condition", "metric", "value", "origin"]
 
 
 def bundle_folders(path: Path) -> list[Path]:
@@ -90,21 +91,22 @@ def _of_tables(folder: Path) -> Iterable[Record]:
         described = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, EOFError) as error:
         raise Damaged(folder / TABLE, error) from error
-    by_run = {name: rows for name, rows in scores.groupby(CASE)}
+    by_run: dict[tuple, list[tuple]] = defaultdict(list)
+    cases, values = (zip(*map(scores.get, names), strict=True) for names in (CASE, SCORE))
+    for case, score in zip(cases, values, strict=True):
+        by_run[case].append(score)
     for run in runs.to_dict("records"):
-        name = tuple(run[column] for column in CASE)
-        yield _record(run, by_run.get(name), described)
+        yield _record(run, by_run[tuple(run[column] for column in CASE)], described)
 
 
 def _record(
-    run: Mapping[str, object], scores: pd.DataFrame | None, described: Mapping[str, Mapping]
+    run: Mapping[str, object], scores: Iterable[tuple], described: Mapping[str, Mapping]
 ) -> Record:
     by_condition: dict[str, dict[str, float]] = defaultdict(dict)
     origins: dict[str, str] = {}
-    for row in [] if scores is None else scores.to_dict("records"):
-        condition = str(row["condition"])
-        by_condition[condition][str(row["metric"])] = float(row["value"])
-        origins[condition] = str(row["origin"])
+    for condition, metric, value, origin in scores:
+        by_condition[str(condition)][str(metric)] = float(value)
+        origins[str(condition)] = str(origin)
     label, profile, dataset = (str(run[name]) for name in ("method", "profile", "dataset"))
     case = described["cases"][profile][dataset]
     settings: dict[str, object] = {"type": described["methods"].get(label, "")}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bnnbench.reports.board.site import tasks_of
 from bnnbench.reports.board.tasks import Task
+from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.bundles import read_bundle
 
@@ -23,3 +24,9 @@ def suites() -> Mapping[str, Sequence[Benchmark]]:
 def tasks() -> Sequence[Task]:
     """Return what the board can answer, in its order."""
     return tasks_of(suites())
+
+
+@functools.cache
+def printed_tables() -> Sequence[PrintedTable]:
+    """Return the printed tables of all papers beside our runs."""
+    return coverage(suites())

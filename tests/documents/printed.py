@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from bnnbench.reports.board.paper_pages import HEADS, coverage_sentence, number
 from bnnbench.reports.papers.arranged import arranged
-from bnnbench.reports.papers.coverage import Printed, PrintedTable, coverage
+from bnnbench.reports.papers.coverage import Printed, PrintedTable
 from bnnbench.reports.papers.published import Published
 from bnnbench.reports.style import labels
-from tests.documents.finished_runs import suites
+from tests.documents.finished_runs import printed_tables
 
 
 def coverage_text(options: Mapping[str, str]) -> str:
@@ -71,7 +71,7 @@ def _tables(options: Mapping[str, str]) -> list[PrintedTable]:
     """Return the printed tables that a comment names. Raises ValueError where there is none."""
     tables = [
         replace(table, numbers=numbers)
-        for table in coverage(suites())
+        for table in printed_tables()
         if _chosen(options, "paper", table.paper)
         and _chosen(options, "tables", table.number)
         and (numbers := [n for n in table.numbers if _fits(options, n.published)])

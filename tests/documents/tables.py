@@ -15,6 +15,7 @@ of the report, with its decision (`one_column.py`). `methods`: a card for each m
 `metrics`: all metrics (`formulary.py`).
 """
 
+import functools
 import math
 import re
 import shlex
@@ -52,6 +53,11 @@ def rewritten(text: str) -> str:
 
 def _block(match: re.Match[str]) -> str:
     kind, words, _ = match.groups()
+    return _made(kind, words)
+
+
+@functools.cache
+def _made(kind: str, words: str) -> str:
     options = dict(word.split("=", 1) for word in shlex.split(words))
     if kind in TABLES:
         text = "".join(f"| {' | '.join(cells)} |\n" for cells in TABLES[kind](options))
@@ -142,8 +148,18 @@ TEXTS: Mapping[str, Callable[[Options], str]] = {
 }
 
 
+@functools.cache
+def _results(bundle: str) -> pd.DataFrame:
+    return results(BUNDLE / bundle)
+
+
+@functools.cache
+def _costs_of_runs(bundle: str) -> pd.DataFrame:
+    return costs(BUNDLE / bundle)
+
+
 def _selected(options: Options) -> pd.DataFrame:
-    table = results(BUNDLE / options["bundle"])
+    table = _results(options["bundle"])
     for name in ("profile", "dataset", "condition"):
         if name in options:
             table = table[table[name] == options[name]]
@@ -156,7 +172,7 @@ def _selected(options: Options) -> pd.DataFrame:
 
 def _costs(options: Options) -> pd.Series:
     """Return method → mean processor seconds of a fit, with its search; NaN if not recorded."""
-    table = costs(BUNDLE / options["bundle"])
+    table = _costs_of_runs(options["bundle"])
     for name in ("profile", "dataset"):
         if name in options:
             table = table[table[name] == options[name]]
