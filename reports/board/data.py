@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bnnbench.reports.board.pages import slugs
+from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.board.shapes import OUTLINES
 from bnnbench.reports.board.tasks import Ended, Task
 from bnnbench.reports.judge.participants import FEWEST, Run
@@ -17,16 +18,19 @@ KEY_DIGITS = 8
 """Characters of a run's key on a page; `bnnbench reproduce` finds the run by them."""
 
 
-def board_data(tasks: Sequence[Task]) -> dict[str, Any]:
-    """Return the data of the board: its tasks, and constants of the statistics."""
+def board_data(tasks: Sequence[Task], runs: RunPages) -> dict[str, Any]:
+    """Return the data of the board: its tasks, and constants of the statistics.
+
+    `runs` has the addresses of pages of runs.
+    """
     return {
-        "tasks": [task_data(task) for task in tasks],
+        "tasks": [task_data(task, runs) for task in tasks],
         "moments": moments(tasks),
         "outlines": OUTLINES,
     }
 
 
-def task_data(task: Task) -> dict[str, Any]:
+def task_data(task: Task, run_pages: RunPages) -> dict[str, Any]:
     """Return a task as plain data."""
     question = task.question
     runs = {column: _all_runs(by_method) for column, by_method in task.keys.items()}
@@ -61,6 +65,8 @@ def task_data(task: Task) -> dict[str, Any]:
                 "suite": column.suite,
                 "profile": column.profile,
                 "origin": column.origin,
+                "page": run_pages.get((column.suite, column.benchmark), ""),
+                "repeatable": column.repeatable,
             }
             for column, slug in zip(task.columns, of_columns.values(), strict=True)
         ],

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bnnbench.reports.board.pages import page
+from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -47,6 +48,8 @@ class Place:
 
     heading: str
     suite: str
+    runs: str
+    """The address of the page of its runs."""
     tables: Sequence[Ranked]
 
 
@@ -55,6 +58,7 @@ def data_page(
     address: str,
     benchmarks: Mapping[str, Sequence[Benchmark]],
     pages: Mapping[str, str],
+    run_pages: RunPages,
     common: dict[str, Any],
 ) -> str:
     """Return the page of a data set, from suite → its benchmarks on it.
@@ -71,7 +75,7 @@ def data_page(
         facts=_longest(facts),
         origins=list(facts),
         places=[
-            Place(_heading(suite, b), suite, tables)
+            Place(_heading(suite, b), suite, run_pages[suite, b.identity], tables)
             for suite, of in benchmarks.items()
             for b in sorted(of, key=lambda b: -len(b.runs))
             if (tables := _tables(b))

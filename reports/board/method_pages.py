@@ -7,6 +7,7 @@ from typing import Any
 from bnnbench.reports.board.about import About, about
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.ranking import mean_seconds
+from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.board.tasks import Column, Scale, Task
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
@@ -48,7 +49,8 @@ class Use:
     suite: str
     profile: str
     settings: str
-    datasets: Sequence[str]
+    datasets: Sequence[tuple[str, str]]
+    """Title of a data set, and the page of its runs."""
     completed: int
     attempted: int
     seconds: str
@@ -59,6 +61,7 @@ def method_page(
     address: str,
     suites: Mapping[str, Sequence[Benchmark]],
     tasks: Sequence[Task],
+    run_pages: RunPages,
     common: dict[str, Any],
 ) -> str:
     """Return the page of a method."""
@@ -69,12 +72,13 @@ def method_page(
     return page(
         *("method.html", address, f"{method} · bnnbench", "Methods", common),
         method=method,
+        slug=address.rpartition("/")[2].removesuffix(".html"),
         family=family_of(description),
         about=known,
         around=around(known),
         chapters=[chapter for task in own_tasks if (chapter := chapter_of(task, method)).strips],
         places=[text for task in own_tasks if (text := place_text(task, method))],
-        uses=uses_of(method, suites),
+        uses=uses_of(method, suites, run_pages),
         width=WIDTH,
     )
 
@@ -167,7 +171,9 @@ def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | N
     return Strip(column.title, text, others, x(values[method]))
 
 
-def uses_of(method: str, suites: Mapping[str, Sequence[Benchmark]]) -> list[Use]:
+def uses_of(
+    method: str, suites: Mapping[str, Sequence[Benchmark]], run_pages: RunPages
+) -> list[Use]:
     """Return the runs of a method, profile by profile."""
     found: list[Use] = []
     for suite, benchmarks in suites.items():
@@ -184,7 +190,7 @@ def uses_of(method: str, suites: Mapping[str, Sequence[Benchmark]]) -> list[Use]
                     suite,
                     profile,
                     call(description) if has_settings else "",
-                    [b.title for b in within],
+                    [(b.title, run_pages[suite, b.identity]) for b in within],
                     sum(run.status == "completed" for run in runs),
                     len(runs),
                     duration(sum(times) / len(times)) if times else "",

@@ -1,6 +1,7 @@
 """Pages of the site: templates, filled, each a file that needs no other."""
 
 import base64
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -26,11 +27,15 @@ SECTIONS = (
 )
 """Title and address of the site's sections."""
 
-SCRIPTS = (
-    *("dom", "state", "numerics", "decision", "ranking", "advice"),
-    *("table", "chart", "heat", "runs", "search", "board", "compare", "paper", "start"),
-)
-"""The parts of the script, in order."""
+COMMON = ("dom", "state", "search")
+JUDGING = ("numerics", "decision", "ranking", "advice", "table")
+SCRIPTS = {
+    "board.html": (*JUDGING, "chart", "heat", "command_line", "runs", "board"),
+    "compare.html": (*JUDGING, "compare"),
+    "paper.html": ("paper",),
+    "runs.html": ("command_line", "run"),
+}
+"""Template → the parts of its script between the common ones and the start."""
 
 LIMIT = 300_000
 """The largest size of a page."""
@@ -47,26 +52,23 @@ def page(
 
     `data` is what the script reads. Raises `PageTooLarge`.
     """
-    script = "(() => {\n" + _texts(f"{name}.js" for name in SCRIPTS) + "})();\n"
+    parts = (*COMMON, *SCRIPTS.get(template, ()), "start")
+    script = "(() => {\n" + _texts(f"{name}.js" for name in parts) + "})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"outline": lambda family: OUTLINES.get(family, OUTLINES[OTHER])}
-    text = environment.get_template(template).render(
-        **values,
-        title=title,
-        section=section,
-        sections=SECTIONS,
-        root="../" * address.count("/"),
-        style=Markup(_texts(["board.css"])),
-        script=Markup(script),
-        digest=digest,
-        data=Markup(embedded(data)),
+    text = (
+        _environment()
+        .get_template(template)
+        .render(
+            **values,
+            title=title,
+            section=section,
+            sections=SECTIONS,
+            root="../" * address.count("/"),
+            style=Markup(_texts(["board.css"])),
+            script=Markup(script),
+            digest=digest,
+            data=Markup(embedded(data)),
+        )
     )
     if len(text.encode()) > LIMIT:
         sizes = {name: len(embedded(part)) for name, part in data.items()}
@@ -95,6 +97,19 @@ def slugs(names: Sequence[str]) -> dict[str, str]:
             chosen = f"{plain}-{number}"
         found[name] = chosen
     return found
+
+
+@functools.cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"outline": lambda family: OUTLINES.get(family, OUTLINES[OTHER])}
+    return environment
 
 
 def _texts(names: Iterable[str]) -> str:

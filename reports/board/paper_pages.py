@@ -6,6 +6,7 @@ from typing import Any
 
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.printed_curves import Curve, curves
+from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
 from bnnbench.reports.papers.published import Published
@@ -56,11 +57,17 @@ class Grid:
 
 
 def paper_page(
-    paper: str, address: str, tables: Sequence[PrintedTable], common: dict[str, Any]
+    paper: str,
+    address: str,
+    tables: Sequence[PrintedTable],
+    runs: RunPages,
+    common: dict[str, Any],
 ) -> str:
     """Return the page of a paper, from its printed tables."""
     texts: list[list[str]] = []
-    grids = [_grid(table, texts) for table in tables if table.count(None) < len(table.numbers)]
+    grids = [
+        _grid(table, texts, runs) for table in tables if table.count(None) < len(table.numbers)
+    ]
     return page(
         *("paper.html", address, f"{labels.paper(paper)} · bnnbench", "Papers"),
         common | {"numbers": texts},
@@ -133,18 +140,18 @@ def number(published: Published, value: float, more: int = 0) -> str:
     return typographic(f"{100 * value if percent else value:.{places}f}")
 
 
-def _grid(table: PrintedTable, texts: list[list[str]]) -> Grid:
+def _grid(table: PrintedTable, texts: list[list[str]], runs: RunPages) -> Grid:
     """Return a table as the page shows it; explanations of its numbers are added to `texts`."""
     found = arranged(table)
     rows = [
-        (label, [_cell(cells[m], texts) if m in cells else None for m in found.methods])
+        (label, [_cell(cells[m], texts, runs) if m in cells else None for m in found.methods])
         for label, cells in found.rows.items()
     ]
     caption = labels.sentence(", ".join(found.constant))
     return Grid(table.title, caption, list(found.methods.values()), rows)
 
 
-def _cell(printed: Printed, texts: list[list[str]]) -> PaperCell:
+def _cell(printed: Printed, texts: list[list[str]], runs: RunPages) -> PaperCell:
     theirs = number(printed.published, printed.published.value)
     judgement = printed.judgement
     if judgement is None:
@@ -153,14 +160,14 @@ def _cell(printed: Printed, texts: list[list[str]]) -> PaperCell:
     sign = "▲" if judgement.comparison.difference > 0 else "▼"
     signs = {"differs": sign, "differs much": 2 * sign}
     words = {"differs much": "much", "not comparable": "open"}
-    texts.append(_explanation(printed))
+    texts.append(_explanation(printed, runs))
     kind = words.get(judgement.kind, judgement.kind)
     shown = number(printed.published, ours)
     return PaperCell(theirs, shown, kind, signs.get(judgement.kind, ""), len(texts) - 1)
 
 
-def _explanation(printed: Printed) -> list[str]:
-    """Return heading, suite and sentences on a number that was run."""
+def _explanation(printed: Printed, runs: RunPages) -> list[str]:
+    """Return heading, method, page of its runs, and sentences on a number that was run."""
     judgement, published = printed.judgement, printed.published
     assert judgement
     comparison = judgement.comparison
@@ -183,7 +190,8 @@ def _explanation(printed: Printed) -> list[str]:
         f"{labels.sentence(labels.in_text(published.metric))} of {comparison.method} on "
         f"{comparison.dataset}{condition}"
     )
-    return [heading, printed.suite, *sentences]
+    page_of_runs = runs.get((printed.suite, comparison.benchmark), "")
+    return [heading, comparison.method, page_of_runs, *sentences]
 
 
 def _verdict(kind: Kind, z: float | None) -> str:

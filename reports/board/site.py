@@ -11,6 +11,7 @@ from bnnbench.reports.board.pages import page, slugs
 from bnnbench.reports.board.paper_pages import paper_page, papers_index
 from bnnbench.reports.board.questions import QUESTIONS
 from bnnbench.reports.board.ranking import ranked
+from bnnbench.reports.board.run_pages import NO_PAGES, RunPages, run_addresses, run_pages
 from bnnbench.reports.board.tasks import Task, task_of
 from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -28,6 +29,7 @@ def pages_of(suites: Suites, front: object) -> dict[str, str]:
     Without runs that answer a question of the board, the site begins with the list.
     """
     tasks = tasks_of(suites)
+    runs = run_addresses(suites)
     of_methods = slugs(list(dict.fromkeys(m for bs in suites.values() for b in bs for m in b.runs)))
     by_set: dict[str, dict[str, list[Benchmark]]] = {}
     for suite, benchmarks in suites.items():
@@ -56,13 +58,13 @@ def pages_of(suites: Suites, front: object) -> dict[str, str]:
 
     files = {"suites.html": suites_page("suites.html", front, common("suites.html"))}
     if tasks:
-        files["index.html"] = board_page("index.html", tasks, common("index.html"))
+        files["index.html"] = board_page("index.html", tasks, runs, common("index.html"))
         files["compare.html"] = compare_page("compare.html", tasks, common("compare.html"))
     else:
         files["index.html"] = suites_page("index.html", front, common("index.html"))
     for method, slug in of_methods.items():
         address = f"methods/{slug}.html"
-        files[address] = method_page(method, address, suites, tasks, common(address))
+        files[address] = method_page(method, address, suites, tasks, runs, common(address))
     families = {
         m: family_of(runs[0].run.get("method"))
         for bs in suites.values()
@@ -73,16 +75,20 @@ def pages_of(suites: Suites, front: object) -> dict[str, str]:
     files[address] = methods_index(address, families, of_methods, common(address))
     for name, found in by_set.items():
         address = f"data/{of_sets[name]}.html"
-        files[address] = data_page(name, address, found, of_methods, common(address))
+        files[address] = data_page(name, address, found, of_methods, runs, common(address))
     address = "data/index.html"
     origins = {name: next(iter(found.values()))[0].origin for name, found in by_set.items()}
     listed = {name: (titles[name], of_sets[name], origins[name]) for name in by_set}
     files[address] = data_index(address, listed, common(address))
     for paper, tables in papers.items():
         address = f"papers/{paper}.html"
-        files[address] = paper_page(paper, address, tables, common(address))
+        files[address] = paper_page(paper, address, tables, runs, common(address))
     address = "papers/index.html"
     files[address] = papers_index(address, papers, common(address))
+    for suite, benchmarks in suites.items():
+        for benchmark in benchmarks:
+            address = runs[suite, benchmark.identity]
+            files |= run_pages(suite, benchmark, address, common(address))
     return files
 
 
@@ -106,13 +112,13 @@ def usual(tasks: Sequence[Task]) -> Task:
     return max(alike, key=lambda task: len(task.columns))
 
 
-def board_page(address: str, tasks: Sequence[Task], common: dict[str, Any]) -> str:
+def board_page(address: str, tasks: Sequence[Task], runs: RunPages, common: dict[str, Any]) -> str:
     """Return the first page."""
     task = usual(tasks)
     ranking = ranked(task, task.scales[0].name)
     title = "bnnbench: which method first?"
     return page(
-        *("board.html", address, title, "Board", board_data(tasks) | common),
+        *("board.html", address, title, "Board", board_data(tasks, runs) | common),
         ranking=ranking,
         advice=advice(ranking),
     )
@@ -120,7 +126,7 @@ def board_page(address: str, tasks: Sequence[Task], common: dict[str, Any]) -> s
 
 def compare_page(address: str, tasks: Sequence[Task], common: dict[str, Any]) -> str:
     """Return the page that compares any two methods."""
-    data = board_data(tasks)
+    data = board_data(tasks, NO_PAGES)
     for task in data["tasks"]:
         task["keys"] = {
             column: {m: [key and "" for key in keys] for m, keys in by_method.items()}

@@ -66,8 +66,11 @@ class Column:
     """Training rows of a fit; 0 where unknown."""
     suite: str
     profile: str
-    dataset: str
     origin: str
+    benchmark: tuple[str, str, str, str]
+    """The identity of the benchmark behind it."""
+    repeatable: bool
+    """True if its records have what `bnnbench reproduce` needs."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +172,9 @@ def _columns(
                 rows if isinstance(rows, int) else 0,
                 place.suite,
                 place.profile,
-                benchmark.dataset,
                 benchmark.origin,
+                benchmark.identity,
+                all("source" in record.run for record in benchmark.records),
             )
             yield column, benchmark, conditions
 

@@ -6,7 +6,7 @@ differences. It is never set beside results on stand-in data.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class Comparison:
     """The condition in running text; "" for the test split as it is."""
     protocol: Protocol | None = None
     """The protocol of our runs."""
+    benchmark: tuple[str, ...] = ()
+    """The identity of the benchmark of our runs, () where unknown."""
 
     @property
     def difference(self) -> float:
@@ -135,7 +137,8 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
         for printed in cells:
             for method, runs in benchmark.runs.items():
                 if method.casefold() == printed.method and printed.model in columns[method]:
-                    yield from _compared(printed, method, runs, departures)
+                    for found in _compared(printed, method, runs, departures):
+                        yield replace(found, benchmark=benchmark.identity)
 
 
 def _columns(models: set[str], runs: Sequence[Record]) -> set[str]:

@@ -10,6 +10,7 @@ from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.metrics.base import Margins
 from bnnbench.parser import Parser
 from bnnbench.reports.board import site as board
+from bnnbench.reports.board.run_pages import RunPages, run_addresses
 from bnnbench.reports.read.bundles import holds_bundle, read_bundle
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
@@ -72,11 +73,14 @@ def main(arguments: Sequence[str]) -> int:
             return _error("a bundle's pages are a site; give its folder by --out FOLDER")
     except ValueError as error:
         return _error(str(error))
+    found = [_content(sources, margins(options.margin)) for sources in suites.values()]
+    of_suites = {report.suite: report.benchmarks for _, report in found if report}
+    runs = run_addresses(of_suites) if options.out else {}
     codes, reports = [], []
-    for name, sources in suites.items():
-        code, report = _report(name, sources, options.out, margins(options.margin))
-        codes.append(code)
-        if report:
+    for code, report in found:
+        written = _write(report, options.out, runs) if report else code
+        codes.append(written if written == 2 else (code or written) and DAMAGED)
+        if report and written != 2:
             reports.append(report)
     if options.out and reports:
         names = store_names(options.results)
@@ -85,9 +89,9 @@ def main(arguments: Sequence[str]) -> int:
         )
         codes += [_damaged(reason) for reason in timed.damage]
         front = site.Front(tuple(map(site.entry, reports)), tuple(timed.links))
-        suites = {report.suite: report.benchmarks for report in reports}
+        of_suites = {report.suite: report.benchmarks for report in reports}
         try:
-            files = dict(timed.pages) | board.pages_of(suites, front)
+            files = dict(timed.pages) | board.pages_of(of_suites, front)
             for address, text in files.items():
                 (options.out / address).parent.mkdir(parents=True, exist_ok=True)
                 write_whole(options.out / address, text.encode())
@@ -115,12 +119,8 @@ def _suites(results: Sequence[Path]) -> dict[str, dict[str, Path | Results]]:
     return dict(sorted(by_suite.items()))
 
 
-def _report(
-    suite: str,
-    sources: Sources,
-    out: Path | None,
-    margins: Margins,
-) -> tuple[int, Content | None]:
+def _content(sources: Sources, margins: Margins) -> tuple[int, Content | None]:
+    """Return an exit code, and what the report of a suite shows; None where no store is legible."""
     results_by_store: dict[str, Results] = {}
     code = 0
     for name, source in sources.items():
@@ -130,25 +130,33 @@ def _report(
             code = _error(str(error))
     if not results_by_store:
         return code, None
-    report = content(merged(results_by_store), margins)
+    return code, content(merged(results_by_store), margins)
+
+
+def _write(report: Content, out: Path | None, runs: RunPages) -> int:
+    """Write a suite's report, beside its runs or into a site, and return the exit code."""
+    folder = out / report.suite if out else report.results.store.folder
     try:
-        damage = write(report, out / suite if out else report.results.store.folder, bool(out))
+        damage = write(report, folder, runs if out else None)
     except OSError as error:
-        return _error(f"cannot write the report: {error}; choose another folder by --out"), None
+        return _error(f"cannot write the report: {error}; choose another folder by --out")
     for reason in damage[:MOST_DAMAGE]:
         print(f"damaged: {legible(reason)}", file=sys.stderr)
     if more := damage[MOST_DAMAGE:]:
         print(f"damaged: {len(more)} more; damage.csv lists them all", file=sys.stderr)
-    return DAMAGED if damage or code else 0, report
+    return DAMAGED if damage else 0
 
 
-def write(report: Content, folder: Path, in_site: bool = False) -> list[str]:
+def write(report: Content, folder: Path, runs: RunPages | None = None) -> list[str]:
     """Write all files of one suite's report, and return the damage to its results.
 
-    In a site the pages link to the front page, and large files are compressed.
+    In a site, which has pages of `runs`, the pages link to these and to the front page, and large
+    files are compressed.
     """
+    in_site = runs is not None
     records = report.results.records
-    files = {name: text.encode() for name, text in pages(report, site.HOME * in_site).items()}
+    texts = pages(report, site.HOME * in_site, runs or {})
+    files = {name: text.encode() for name, text in texts.items()}
     metrics = csv_text(METRIC_COLUMNS, metric_rows(records)).encode()
     files |= {
         "tables.md": markdown(report.tables).encode(),

@@ -1,15 +1,14 @@
 """The drilldown from a cell of a page to its runs, as compact data for the page's script."""
 
 import json
-import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from bnnbench.methods.fitting.work import UNITS
+from bnnbench.reports.board.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.facts import provenance_entries
+from bnnbench.reports.read.run_columns import column_of, run_columns
 from bnnbench.reports.style import labels
 from bnnbench.reports.write.content import Content
 from bnnbench.suites.engine.store.record import COSTS, Record
@@ -17,15 +16,14 @@ from bnnbench.suites.engine.store.record import COSTS, Record
 MOST_DRILLDOWN = 1_400_000
 """The largest number of bytes of the drilldown of a page."""
 
-DIGITS = 6
-LONGEST_ERROR = 600
-
 Plain = dict[str, Any]
 MethodRuns = tuple[Plain, Sequence[Record], Sequence[tuple[str, str]], str]
 """A method's data on the page, its runs, the scores to add, and the main condition."""
 
 
-def drilldown(content: Content, most_bytes: int = MOST_DRILLDOWN) -> Plain:
+def drilldown(
+    content: Content, most_bytes: int = MOST_DRILLDOWN, run_pages: RunPages = NO_PAGES
+) -> Plain:
     """Return the data shown on a click: runs, scores, diagnostics, settings, provenance.
 
     A column that is equal for all runs of a method is stored as one value. Data beyond
@@ -58,11 +56,13 @@ def drilldown(content: Content, most_bytes: int = MOST_DRILLDOWN) -> Plain:
             "origin": benchmark.origin,
             "methods": {},
         }
+        if page := run_pages.get((content.suite, benchmark.identity)):
+            entry["page"] = f"../{page}"
         data["benchmarks"].append(entry)
         for method, runs in benchmark.runs.items():
-            columns = _runs(runs, origins)
+            columns = run_columns(runs, origins)
             if stores:
-                columns["store"] = _column([stores.index(places[r.key]) for r in runs])
+                columns["store"] = column_of([stores.index(places[r.key]) for r in runs])
             left -= (cost := size(columns))
             if left < 0:
                 data["whole"], left = False, left + cost
@@ -108,28 +108,6 @@ def _names(
     }
 
 
-def _runs(runs: Sequence[Record], origins: dict[str, int]) -> Plain:
-    """Return the columns of a method's runs; new provenances are added to `origins`."""
-    provenances = [
-        json.dumps(provenance_entries(r), ensure_ascii=False, sort_keys=True) for r in runs
-    ]
-    columns: Plain = {
-        "key": [r.key for r in runs],
-        "fold": _column([r.fold for r in runs]),
-        "seed": _column([r.seed for r in runs]),
-        "status": _column([r.status for r in runs]),
-        "finished": _column([str(r.provenance.get("finished", ""))[:19] for r in runs]),
-        "origin": _column([origins.setdefault(text, len(origins)) for text in provenances]),
-    }
-    for name in COSTS:
-        values = [r.cost and r.cost.of(name) for r in runs]
-        if name not in UNITS or any(values):
-            columns[name] = _column(values)
-    if errors := {i: r.error[-LONGEST_ERROR:] for i, r in enumerate(runs) if r.error}:
-        columns["errors"] = errors
-    return columns
-
-
 def _numbers(
     runs_of: Sequence[MethodRuns],
 ) -> Iterator[tuple[Plain, tuple[str, ...], object]]:
@@ -139,25 +117,8 @@ def _numbers(
             for condition, metric in scores:
                 if (condition == main) is first:
                     values = [r.scores.get(condition, {}).get(metric) for r in runs]
-                    yield columns, ("scores", condition, metric), _column(values)
+                    yield columns, ("scores", condition, metric), column_of(values)
         for columns, runs, _, _ in runs_of if first else ():
             for name in sorted({n for r in runs for n in r.diagnostics}):
                 values = [r.diagnostics.get(name) for r in runs]
-                yield columns, ("diagnostics", name), _column(values)
-
-
-def _column(values: Sequence[object]) -> object:
-    """Return the values as a list, or a single value if all are equal."""
-    plain = [_plain(value) for value in values]
-    return plain[0] if all(value == plain[0] for value in plain) else plain
-
-
-def _plain(value: object) -> object:
-    """Return a value that JSON can hold: numbers with six digits, non-finite ones by name."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return value
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 10**DIGITS):
-        return int(value)
-    return float(f"{value:.{DIGITS}g}")
+                yield columns, ("diagnostics", name), column_of(values)

@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bnnbench.datasets.names import title_of
+from bnnbench.reports.board.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.judge.participants import LEGEND
 from bnnbench.reports.sections.base import Gallery
 from bnnbench.reports.style import labels
@@ -58,11 +59,11 @@ Links = list[tuple[str, str]]
 """Address and title of other pages of a suite."""
 
 
-def pages(content: Content, home: str = "") -> dict[str, str]:
+def pages(content: Content, home: str = "", runs: RunPages = NO_PAGES) -> dict[str, str]:
     """Return name → page of a suite: report.html, and further pages if it would be too large.
 
     Tables of single corruptions and sizes move to another file first, then the figures. `home`
-    is the address of the front page, if there is one.
+    is the address of the front page, if there is one; `runs` has those of the pages of runs.
     """
     apart: dict[str, Links] = {"details": [], "figures": []}
     chunks = _chunks(content)
@@ -85,7 +86,7 @@ def pages(content: Content, home: str = "") -> dict[str, str]:
     for (name, title), chunk in zip(apart["figures"], chunks, strict=False):
         values = {"content": content, "page": "report.html", "title": title, "chunk": chunk}
         files[name] = _page("figures.html", **values)
-    return {name: _filled(text, content) for name, text in files.items()}
+    return {name: _filled(text, content, runs) for name, text in files.items()}
 
 
 def render(content: Content) -> str:
@@ -109,12 +110,12 @@ def _is_large(page: str) -> bool:
     return len(page.encode()) > MOST_BYTES - LEAST_DRILLDOWN
 
 
-def _filled(page: str, content: Content) -> str:
+def _filled(page: str, content: Content, runs: RunPages) -> str:
     """Return the page with its drilldown, as far as there is room."""
     if 'class="results' not in page:
         return page.replace(DRILLDOWN, "null")
     room = min(MOST_DRILLDOWN, MOST_BYTES - len(page.encode()))
-    return page.replace(DRILLDOWN, embedded(drilldown(content, max(room, 0))))
+    return page.replace(DRILLDOWN, embedded(drilldown(content, max(room, 0), runs)))
 
 
 def _chunks(content: Content) -> list[list[tuple[Part, list[Gallery]]]]:

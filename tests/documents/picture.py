@@ -14,7 +14,7 @@ PICTURE = ROOT / "docs" / "pictures" / "board.png"
 
 def main() -> None:
     """Draw the first screen of the board of docs/bundle."""
-    page = board_page("index.html", tasks(), {"methodPages": [], "search": []})
+    page = board_page("index.html", tasks(), {}, {"methodPages": [], "search": []})
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "index.html"
         path.write_text(page, encoding="utf-8")

@@ -1,14 +1,5 @@
 // Every data set: means with intervals, shaded by the distance from the column's best.
 
-const T_975 = new Map();
-
-function halfWidth(values, overlap) {
-  if (values.length < 2) return null;
-  const freedom = values.length - 1;
-  if (!T_975.has(freedom)) T_975.set(freedom, quantileOfT(0.025, freedom));
-  return T_975.get(freedom) * Math.sqrt(variance(values) * (1 / values.length + overlap));
-}
-
 function cellOf(task, scale, column, method) {
   const samples = entriesOf(entriesOf(task.scores[scale.name][column.id]).get(method));
   const asked = entriesOf(entriesOf(task.keys[column.id]).get(method));

@@ -106,3 +106,13 @@ function inverseTrigamma(value) {
   }
   return x;
 }
+
+const T_975 = new Map();
+
+// Half of a 95 % interval of a mean; null for a single value.
+function halfWidth(values, overlap) {
+  if (values.length < 2) return null;
+  const freedom = values.length - 1;
+  if (!T_975.has(freedom)) T_975.set(freedom, quantileOfT(0.025, freedom));
+  return T_975.get(freedom) * Math.sqrt(variance(values) * (1 / values.length + overlap));
+}

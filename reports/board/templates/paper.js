@@ -9,12 +9,12 @@ function startPaper(data) {
       if (dialog.open) dialog.close();
       return;
     }
-    const [heading, suite, ...sentences] = found;
+    const [heading, method, page, ...sentences] = found;
     dialog.replaceChildren(
       el("button", { class: "close", onclick: () => dialog.close() }, "Close"),
       el("h2", { id: "number-title" }, heading),
       ...sentences.map((text) => el("p", {}, text)),
-      el("p", {}, el("a", { href: `${ROOT}${suite}/report.html` }, `Runs of the suite ${suite}`)));
+      el("p", {}, el("a", { href: `${ROOT}${page}#method=${slugOfMethod(method)}` }, `Runs of ${method}`)));
     if (!dialog.open) dialog.showModal();
   };
   for (const name of ["statechange", "hashchange", "popstate"]) window.addEventListener(name, show);

@@ -34,15 +34,8 @@ function openRuns(ranking, open, run) {
 }
 
 function chosenRun(key, column) {
-  const command = `bnnbench reproduce ${key}`;
-  const copy = el("button", {
-    class: "close",
-    onclick: async () => {
-      await navigator.clipboard?.writeText(command);
-      copy.textContent = "Copied";
-    },
-  }, "Copy");
-  return el("div", {}, copy, el("pre", {}, command),
-    el("p", {}, el("a", { href: `${column.suite}/report.html` }, "Settings, diagnostics and data"),
-      ` are on the page of the suite ${column.suite}.`));
+  return el("div", {},
+    column.repeatable ? commandLine(`bnnbench reproduce ${key}`)
+      : el("p", { class: "note" }, "This run was kept without what would repeat it: it can be looked at, not reproduced."),
+    el("p", {}, el("a", { href: `${ROOT}${column.page}#run=${key}` }, "Settings, diagnostics and data")));
 }

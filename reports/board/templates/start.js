@@ -33,6 +33,7 @@ if (data) {
   if (byId("board")) startBoard(data);
   if (byId("compare")) startCompare(data);
   if (byId("paper")) startPaper(data);
+  if (byId("run-page")) startRuns(data);
 }
 
 // For other programs: the statistics of the page, by the same functions that draw it.

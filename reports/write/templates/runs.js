@@ -40,6 +40,8 @@ const oneRun = (runs, i, entry) => {
     .map(([name, value]) => [name, short(value)]));
   const parts = [make("h3", {}, `Fold ${at(runs.fold, i)}, seed ${at(runs.seed, i)}: ${at(runs.status, i)}`),
     make("p", { class: "command" }, make("code", {}, command), " ", button)];
+  if (entry.place.page) parts.push(make("p", {},
+    make("a", { href: `${entry.place.page}#run=${key.slice(0, 8)}` }, "This run on a page of its own")));
   if (runs.errors?.[i]) parts.push(make("pre", { tabindex: "0" }, runs.errors[i]));
   parts.push(facts(entries));
   if (Object.keys(diagnostics).length) parts.push(make("h4", {}, "Diagnostics"), facts(diagnostics));

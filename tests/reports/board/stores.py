@@ -12,6 +12,7 @@ from tests.reports.browsing import HOSTILE
 from tests.reports.synthetic import keep, record
 
 BUNDLE = Path(__file__).parents[3] / "docs" / "bundle"
+ERROR = "the loss became NaN\nin <b>epoch</b> 3 of </pre>40"
 USUAL = ("AdamW", "SGD", "Ensemble", "IVON", "MFVI", "SWAG", "PBP", "VSD")
 
 
@@ -39,7 +40,7 @@ def regressions(rng: np.random.Generator) -> list[Record]:
                         scores={} if diverged else {"clean": scores},
                         suite="uci",
                         status="diverged" if diverged else "completed",
-                        error="diverged" if diverged else None,
+                        error=ERROR if diverged else None,
                         cost=Cost(seconds, 0.1, 1e6, fit_cpu_seconds=seconds),
                         target={"name": "price", "unit": "$", "mean": 0.0, "std": 1.0},
                     )
@@ -83,8 +84,26 @@ def photographs(rng: np.random.Generator) -> list[Record]:
             }
             outside = {"auroc_ood": 0.7 + 0.02 * noise[2]}
             conditions = {"clean": scores, "ood_svhn_first1083": outside, "ood_cifar100": outside}
-            runs.append(record(method, seed=seed, scores=conditions))
+            settings = {"type": "ivon", "learning_rate": 0.3} if method == "IVON" else None
+            runs.append(record(method, seed=seed, scores=conditions, settings=settings))
     return runs
+
+
+def many_conditions() -> Benchmark:
+    """Return runs with more scores than a page has room for."""
+    rng = np.random.default_rng(0)
+    metrics = ("nll", "accuracy", "ece", "brier", "mce")
+    runs = [
+        record(
+            *(method, "large"),
+            seed=seed,
+            scores={f"shift {k}": {m: rng.standard_normal() for m in metrics} for k in range(120)},
+        )
+        for method in ("AdamW", "SGD", "IVON")
+        for seed in range(20)
+    ]
+    (found,) = benchmarks(runs)
+    return found
 
 
 def keep_troubled(results: Path) -> None:

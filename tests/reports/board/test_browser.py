@@ -7,17 +7,21 @@ import pytest
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.paper_pages import paper_page
 from bnnbench.reports.board.ranking import ranked
+from bnnbench.reports.board.run_pages import run_pages
 from bnnbench.reports.board.site import tasks_of
 from bnnbench.reports.papers.coverage import coverage
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.cli import main
-from tests.reports.board.stores import BUNDLE, bundled, keep_troubled
+from tests.reports.board.stores import BUNDLE, ERROR, bundled, keep_troubled, many_conditions
 from tests.reports.browsing import CONTRAST, HOSTILE
 
 KINDS = ("index.html", "methods/adamw.html", "data/boston.html", "suites.html", "compare.html",
          "methods/index.html", "data/index.html", "papers/003.html",
-         "papers/index.html")  # fmt: skip
+         "papers/index.html", "runs/uci-quick-energy.html")  # fmt: skip
+
+
+COMMON = {"methodPages": [], "search": []}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,7 @@ def of_bundle(tmp_path_factory):
     from bnnbench.reports.board.site import board_page
 
     folder = tmp_path_factory.mktemp("bundle")
-    page = board_page("index.html", tasks_of(bundled()), {"methodPages": [], "search": []})
+    page = board_page("index.html", tasks_of(bundled()), {}, COMMON)
     (folder / "index.html").write_text(page)
     return folder / "index.html"
 
@@ -52,7 +56,7 @@ def paper(tmp_path_factory):
     """The page of paper 003 by docs/bundle."""
     folder = tmp_path_factory.mktemp("papers")
     tables = [table for table in coverage(bundled()) if table.paper == "003"]
-    text = paper_page("003", "papers/003.html", tables, {"suites": {}, "search": []})
+    text = paper_page("003", "papers/003.html", tables, {}, COMMON)
     (folder / "003.html").write_text(text)
     return folder / "003.html"
 
@@ -188,6 +192,63 @@ def test_runs_behind_a_cell_by_keyboard_alone(visit):
     # A dialog's close event, which gives the focus back, is a task of its own after it is hidden.
     page.wait_for_function("own => document.activeElement.dataset.open === own", arg=own)
     assert "open=" not in page.url
+
+
+def test_a_cell_leads_to_the_page_of_its_run(visit):
+    page = visit("index.html")
+    page.locator(".heat button").first.click()
+    page.locator("dialog td button").nth(2).click()
+    key = page.locator("dialog td button").nth(2).inner_text()
+    page.get_by_role("link", name="Settings, diagnostics and data").click()
+    page.wait_for_url(f"**/runs/uci-quick-*.html#run={key}")
+    assert page.locator("tr.lit button").inner_text() == key
+    assert page.locator("#run pre").first.inner_text().startswith(f"bnnbench reproduce {key}")
+    assert page.locator("#run h2").inner_text().endswith("seed 0: completed")
+
+
+def test_a_failed_run_shows_its_error_and_where_it_was_raised(visit):
+    page = visit("runs/uci-quick-energy.html")
+    page.locator(".failed a").first.click()
+    assert page.locator("#run h2").inner_text() == "MFVI, fold 3, seed 0: diverged"
+    assert page.locator("#run pre.error").inner_text() == ERROR
+    assert page.locator("#question select").input_value() == "mfvi"
+
+
+def test_the_choice_of_a_method_is_in_the_address_and_an_unknown_run_is_named(visit):
+    page = visit("runs/uci-quick-energy.html")
+    page.locator("#question select").select_option("pbp")
+    assert page.url.endswith("#method=pbp")
+    assert page.locator("#list tbody tr").count() == 2
+    page.reload()
+    assert page.locator("#list tbody tr").count() == 2
+    page.goto(page.url.split("#")[0] + "#run=00000000")
+    page.reload()
+    assert "00000000" in page.locator("#run [role=alert]").inner_text()
+
+
+def test_settings_that_differ_from_the_defaults_are_bold(visit):
+    page = visit("runs/cifar10-quick-cifar10.html")
+    page.locator("#question select").select_option("ivon")
+    bold = page.evaluate(
+        "[...document.querySelectorAll('#run dd b')]"
+        ".map(b => b.parentNode.previousSibling.textContent)"
+    )
+    assert bold == ["learning_rate"]
+
+
+def test_a_page_finds_a_run_that_its_neighbour_has(browser, tmp_path):
+    runs = many_conditions()
+    pages = run_pages("large", runs, "runs/large.html", COMMON)
+    assert len(pages) > 1
+    for address, text in pages.items():
+        (tmp_path / address).parent.mkdir(exist_ok=True)
+        (tmp_path / address).write_text(text)
+    page = browser.new_page()
+    key = runs.records[-1].key[:8]
+    page.goto((tmp_path / "runs/large.html").as_uri() + f"#run={key}")
+    page.wait_for_url("**/large.*.html*")
+    assert page.locator("tr.lit button").inner_text() == key
+    page.close()
 
 
 def test_a_row_lights_its_mark_and_a_pin_stays(visit):

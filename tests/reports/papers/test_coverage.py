@@ -71,7 +71,7 @@ def test_rows_and_columns_hold_all_numbers_of_a_table_in_one_cell_each(tables):
 
 def test_a_page_shows_each_verdict_of_the_judge(tables):
     of_paper = [table for table in tables if table.paper == "003"]
-    text = paper_page("003", "papers/003.html", of_paper, COMMON)
+    text = paper_page("003", "papers/003.html", of_paper, {}, COMMON)
     explained = data_of(text)["numbers"]
     run = [n for table in of_paper for n in table.numbers if n.judgement]
     assert len(explained) == len(run) == text.count("<button data-open=")

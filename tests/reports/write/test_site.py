@@ -59,7 +59,9 @@ def test_links_of_a_site_are_relative_and_lead_to_its_files(tmp_path):
             if not link.startswith(("#", "data:")):
                 assert "://" not in link
                 assert not link.startswith("/")
-                assert (page.parent / link.replace("%20", " ")).is_file()
+                file, _, fragment = link.partition("#")
+                assert (page.parent / file.replace("%20", " ")).is_file()
+                assert not fragment or file.startswith("../runs/")
 
 
 def test_several_folders_need_a_place_for_the_site(tmp_path, capsys):

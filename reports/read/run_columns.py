@@ -1,0 +1,56 @@
+"""Runs as columns of plain data, as the scripts of pages read them."""
+
+import json
+import math
+from collections.abc import Sequence
+
+from bnnbench.methods.fitting.work import UNITS
+from bnnbench.reports.read.facts import provenance_entries
+from bnnbench.suites.engine.store.record import COSTS, Record
+
+DIGITS = 6
+LONGEST_ERROR = 600
+
+
+def run_columns(
+    runs: Sequence[Record], origins: dict[str, int], longest_error: int = LONGEST_ERROR
+) -> dict[str, object]:
+    """Return the columns of a method's runs; new provenances are added to `origins`.
+
+    Errors are cut to their last characters.
+    """
+    provenances = [
+        json.dumps(provenance_entries(r), ensure_ascii=False, sort_keys=True) for r in runs
+    ]
+    columns: dict[str, object] = {
+        "key": [r.key for r in runs],
+        "fold": column_of([r.fold for r in runs]),
+        "seed": column_of([r.seed for r in runs]),
+        "status": column_of([r.status for r in runs]),
+        "finished": column_of([str(r.provenance.get("finished", ""))[:19] for r in runs]),
+        "origin": column_of([origins.setdefault(text, len(origins)) for text in provenances]),
+    }
+    for name in COSTS:
+        values = [r.cost and r.cost.of(name) for r in runs]
+        if name not in UNITS or any(values):
+            columns[name] = column_of(values)
+    if errors := {i: r.error[-longest_error:] for i, r in enumerate(runs) if r.error}:
+        columns["errors"] = errors
+    return columns
+
+
+def column_of(values: Sequence[object]) -> object:
+    """Return the values as a list, or a single value if all are equal."""
+    plain = [_plain(value) for value in values]
+    return plain[0] if all(value == plain[0] for value in plain) else plain
+
+
+def _plain(value: object) -> object:
+    """Return a value that JSON can hold: numbers with six digits, non-finite ones by name."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 10**DIGITS):
+        return int(value)
+    return float(f"{value:.{DIGITS}g}")
