@@ -15,13 +15,14 @@ from bnnbench.datasets.base import Categorical, Gaussian, Likelihood, Split
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.checkpoints import checkpoint
 from bnnbench.methods.compiled.first_rows import fit_first_rows
-from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting import progress, tf32
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import Rows, require_unaugmented
 from bnnbench.methods.fitting.network_posterior import convolves, draws_at_once, outputs
 from bnnbench.methods.fitting.randomness import normal, spawn
 from bnnbench.methods.fitting.settings import require_choice, require_count, require_positive
 from bnnbench.methods.fitting.targets import require_output_per_target
+from bnnbench.methods.fitting.tf32 import without_tf32
 from bnnbench.methods.fitting.validation_search import held_out
 from bnnbench.methods.message_passing.gaussian import Gaussian as Message
 from bnnbench.methods.message_passing.heads import Classification, Head, Noise, Regression
@@ -88,7 +89,7 @@ class MessagePassingPosterior:
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
         """Return class probabilities, or mean and variance of every output with its noise."""
-        with torch.no_grad():
+        with torch.no_grad(), without_tf32():
             return self._sampled(inputs, rng) if self.draws else self._analytic(inputs)
 
     def _analytic(self, inputs: Tensor) -> Predictive:
@@ -222,6 +223,7 @@ class MessagePassing(Stacked):
             fit_first_rows(short, problem, self.batch_size)
 
     @torch.no_grad()
+    @without_tf32()
     def fit_stack(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
@@ -239,6 +241,7 @@ class MessagePassing(Stacked):
         return self.fit_informed(own, sources, rngs)
 
     @torch.no_grad()
+    @without_tf32()
     def fit_informed(
         self,
         problems: Sequence[Problem],
@@ -274,6 +277,7 @@ class MessagePassing(Stacked):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem under a prior."""
         trainer = self._trainer(problems, rngs, prior)
+        assert not any(tf32.flags().values()), "fit_stack switches TF32 off"
         epochs = len(self.iterations)
         for epoch in checkpoint.epochs(epochs, trainer, *rngs):
             loss = trainer.epoch(epoch + 1, self.iterations[epoch], rngs)

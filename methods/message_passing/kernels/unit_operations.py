@@ -132,12 +132,16 @@ class UnitOperations(ABC):
         self._run("finish_all", (g, u), (h,))
 
     def _run(
-        self, name: str, inputs: tuple[Tensor | None, ...], outputs: tuple[Tensor | None, ...]
+        self,
+        name: str,
+        inputs: tuple[Tensor | None, ...],
+        outputs: tuple[Tensor | None, ...],
+        *numbers: float,
     ) -> None:
         first = inputs[0]
         assert first is not None
         sizes, tensors = by_rows(first, inputs, outputs)
-        self.call(name, first.dtype, sizes, *tensors)
+        self.call(name, first.dtype, sizes, *numbers, *tensors)
 
 
 def _alike(room: Tensor) -> Gaussian:

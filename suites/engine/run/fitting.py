@@ -9,7 +9,7 @@ import torch
 from bnnbench.datasets.base import PoolSource
 from bnnbench.datasets.reading.withheld import withheld
 from bnnbench.methods.base import BatchedMethod, Posterior, Problem
-from bnnbench.methods.fitting import work
+from bnnbench.methods.fitting import tf32, work
 from bnnbench.methods.networks.own_network import own_network
 from bnnbench.suites.engine.declare.acquisition import acquire, choices
 from bnnbench.suites.engine.declare.grid import Run
@@ -47,6 +47,7 @@ def fit(
         memory.growth(device) as grown,
         stopwatch(device) as watch,
         work.counting() as tally,
+        tf32.watching() as allowed,
         checkpoints.checkpoint_folder(
             folder, runs, number, train, device, grown.so_far
         ) as checkpoint,
@@ -72,6 +73,7 @@ def fit(
             attempt.fit_joules = earlier + energy / len(attempts)
         attempt.peak_bytes = max(attempt.peak_bytes, peak / len(attempts))
         attempt.interruptions = checkpoints.provenance_entries(checkpoint, attempt.interruptions)
+        attempt.interruptions |= tf32.entry(device, allowed)
     for attempt, first in sharing:
         take_over(attempt, first)
 

@@ -30,3 +30,38 @@ extern "C" __global__ void argmax_backward_all(long long rows, long long classes
     out_tau[label] = total.tau;
     out_rho[label] = total.rho;
 }
+
+// Return log Phi(x).
+__device__ static REAL log_probability(REAL x) {
+    Positive half = positive_part(x);
+    if (x > 0) return log1p(-normal_tail(x));
+    return log(half.mass * INVERSE_ROOT_2_PI) - x * x * (REAL)0.5;
+}
+
+// Minus the log probability of each label: that it beats all others, normalised over classes.
+extern "C" __global__ void argmax_loss_all(long long rows, long long classes,
+                                           double noise_variance, const REAL *z_tau,
+                                           const REAL *z_rho, const long long *labels,
+                                           REAL *loss) {
+    long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    long long start = row * classes;
+    REAL most = 0, mass = 0, true_score = 0, zero = 0;
+    if (labels[row] < 0 || labels[row] >= classes) true_score = zero / zero;
+    for (long long c = 0; c < classes; c++) {
+        REAL score = 0, mean = z_tau[start + c] / z_rho[start + c];
+        for (long long j = 0; j < classes; j++) {
+            if (j == c) continue;
+            REAL variance = 1 / z_rho[start + c] + 1 / z_rho[start + j] + (REAL)noise_variance;
+            score += log_probability((mean - z_tau[start + j] / z_rho[start + j]) / root(variance));
+        }
+        if (c == labels[row]) true_score = score;
+        if (c == 0 || score > most) {
+            mass = c == 0 ? 1 : multiply_add(mass, exponential(most - score), 1);
+            most = score;
+        } else {
+            mass += exponential(score - most);
+        }
+    }
+    loss[row] = most + log(mass) - true_score;
+}

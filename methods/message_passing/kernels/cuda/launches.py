@@ -30,6 +30,7 @@ FILES = {
     "leaky_relu_forward_all": "elementwise.cu",
     "leaky_relu_backward_all": "elementwise.cu",
     "argmax_backward_all": "labels.cu",
+    "argmax_loss_all": "labels.cu",
     "max_pool_forward_all": "pooling.cu",
     "max_pool_backward_all": "pooling.cu",
     "exact_weight_sums_all": "sums.cu",
@@ -48,8 +49,19 @@ FILES = {
     "step_all": "units.cu",
     "turn_all": "units.cu",
     "finish_all": "units.cu",
+    "coupled_begin_all": "coupled.cu",
+    "coupled_residual_all": "coupled.cu",
+    "coupled_image_all": "coupled.cu",
+    "coupled_step_all": "coupled.cu",
+    "coupled_turn_all": "coupled.cu",
+    "coupled_finish_all": "coupled.cu",
+    "biased_outputs_all": "biases.cu",
+    "bias_kept_all": "biases.cu",
+    "bias_exchange_all": "biases.cu",
     "fill_weight_moments_all": "weights.cu",
     "exchange_all": "weights.cu",
+    "fill_pulls_without_own_all": "fused.cu",
+    "exchange_sums_all": "fused.cu",
 }
 """The source file of each kernel."""
 OVER_POSITIONS = (
@@ -59,8 +71,17 @@ OVER_POSITIONS = (
     "fill_image_all",
     "step_all",
     "turn_all",
+    "coupled_begin_all",
+    "coupled_residual_all",
+    "coupled_image_all",
+    "coupled_step_all",
+    "coupled_turn_all",
+    "bias_kept_all",
 )
 """Kernels of units with sums over positions, which the threads of a block share."""
+OF_UNITS = ("units.cu", "coupled.cu", "biases.cu", "fused.cu")
+"""Files of kernels of units, but for those `OF_WEIGHTS`."""
+OF_WEIGHTS = ("fill_weight_moments_all", "exchange_all", "exchange_sums_all")
 WIDTH, LANES = 32, 8
 """The sides of a block of threads in such kernels: features, and threads for each."""
 
@@ -74,7 +95,7 @@ class Launch(NamedTuple):
 
 def launch(name: str, *lengths: int) -> Launch | None:
     """Return how a kernel is launched on its lengths; None where it has nothing to do."""
-    if name == "leaky_relu_direct_all" or FILES[name] == "weights.cu":
+    if name == "leaky_relu_direct_all" or name in OF_WEIGHTS:
         grid, block = (min(ceil(lengths[0] / THREADS), MOST_BLOCKS), 1, 1), (THREADS, 1, 1)
     elif name in ("leaky_relu_forward_all", "leaky_relu_backward_all"):
         members, count = lengths
@@ -84,13 +105,15 @@ def launch(name: str, *lengths: int) -> Launch | None:
         images, channels, height, width, size, _ = lengths
         windows = images * channels * (height // size) * (width // size)
         grid, block = (ceil(windows / THREADS), 1, 1), (THREADS, 1, 1)
-    elif FILES[name] == "units.cu":
+    elif FILES[name] in OF_UNITS:
         members, examples, positions, features = lengths[:4]
         grid, block = (members * examples * ceil(features / WIDTH), 1, 1), (WIDTH, LANES, 1)
-        if name not in OVER_POSITIONS:
+        if name == "bias_exchange_all":  # a sum over examples, too
+            grid = (members * ceil(features / WIDTH), 1, 1)
+        elif name not in OVER_POSITIONS:
             units = members * examples * positions * features
             grid, block = (ceil(units / THREADS), 1, 1), (THREADS, 1, 1)
-    elif name in ("argmax_backward_all", "add_parts"):
+    elif FILES[name] == "labels.cu" or name == "add_parts":
         grid, block = (ceil(lengths[0] / THREADS), 1, 1), (THREADS, 1, 1)
     else:
         members, rows, inputs, outputs, *parts = lengths

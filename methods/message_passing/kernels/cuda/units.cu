@@ -1,45 +1,6 @@
-// What every unit of a layer does by itself (units.c has the meaning of lengths and strides): a
-// thread for each, or where there are sums over positions a block for some features of an example.
+// What every unit of a layer does by itself (units.c has the meaning of lengths and strides).
 #include "units.cuh"
-
-#define WIDTH 32  // features of a block
-#define LANES 8   // threads of a block that share one feature's positions
-
-#define LENGTHS long long members, long long examples, long long positions, long long features
-// How far apart members, examples and positions of a tensor stand.
-#define STRIDES(x) long long x##_m, long long x##_n, long long x##_p
-#define AT(x) x[m * x##_m + n * x##_n + p * x##_p + i]
-
-#define EVERY_UNIT                                                     \
-    long long rest = (long long)blockIdx.x * blockDim.x + threadIdx.x; \
-    const long long i = rest % features;                               \
-    rest /= features;                                                  \
-    const long long p = rest % positions;                              \
-    rest /= positions;                                                 \
-    const long long n = rest % examples, m = rest / examples;          \
-    if (m >= members) return;
-
-#define ALL_POSITIONS                                                      \
-    const long long tiles = (features + WIDTH - 1) / WIDTH;                \
-    const long long i = blockIdx.x % tiles * WIDTH + threadIdx.x;          \
-    const long long n = blockIdx.x / tiles % examples;                     \
-    const long long m = blockIdx.x / tiles / examples;                     \
-    if (i < features)                                                      \
-        for (long long p = threadIdx.y; p < positions; p += LANES)
-
-// Put the sum of what all threads of a feature have found, in their order.
-#define PUT_TOTAL(sums, own)                                                \
-    do {                                                                    \
-        __shared__ REAL found[LANES][WIDTH];                                \
-        const long long p = 0;                                              \
-        found[threadIdx.y][threadIdx.x] = own;                              \
-        __syncthreads();                                                    \
-        if (threadIdx.y == 0 && i < features) {                             \
-            REAL total = 0;                                                 \
-            for (int k = 0; k < LANES; k++) total += found[k][threadIdx.x]; \
-            AT(sums) = total;                                               \
-        }                                                                   \
-    } while (0)
+#include "blocks.cuh"
 
 extern "C" __global__ void fill_moments_all(
     LENGTHS, STRIDES(tau), STRIDES(rho), STRIDES(sent_tau), STRIDES(sent_rho), STRIDES(mean),

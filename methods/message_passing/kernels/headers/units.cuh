@@ -46,3 +46,12 @@ FUNCTION Message bias_message(REAL g, REAL h, Moments cavity) {
     REAL inverse = 1 / (1 - g * cavity.variance);
     return message(multiply_add(g, cavity.mean, h) * inverse, g * inverse);
 }
+
+// Return the moments of a bias without a message that its marginal contains.
+FUNCTION Moments bias_cavity(Message whole, Message own) {
+    REAL rho = at_least(LEAST_PRECISION, whole.rho - own.rho);
+    Moments result;
+    result.mean = (whole.tau - own.tau) / rho;
+    result.variance = 1 / rho;
+    return result;
+}

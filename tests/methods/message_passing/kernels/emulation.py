@@ -9,14 +9,14 @@ from pathlib import Path
 from torch import Tensor
 
 from bnnbench.methods.compiled.c_library import STRICT
-from bnnbench.methods.message_passing.kernels.cuda import Cuda
+from bnnbench.methods.message_passing.kernels.cuda.fused import FusedCuda
 from bnnbench.methods.message_passing.kernels.cuda.launches import FILES, Launch, source
 
 HEADER = Path(__file__).with_name("emulator.hpp")
 STANDARD = ("-std=c++20", *(flag for flag in STRICT if not flag.startswith("-std")))
 
 
-class Emulated(Cuda):
+class Emulated(FusedCuda):
     """The kernels for CUDA, launched as on a GPU but run by the processor's threads."""
 
     def __init__(self, folder: Path, *flags: str) -> None:

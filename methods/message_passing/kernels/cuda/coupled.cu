@@ -1,0 +1,116 @@
+// The coupled update of a group by conjugate gradients, a kernel for each of its steps.
+//
+// Kernels leave the sums over positions of every example; the next one adds those of all examples,
+// every block the features it needs, in the same order. So no number goes by the host, and none of
+// the kernels waits for all blocks. `bias` are precisions of the biases' marginals.
+#include "units.cuh"
+#include "examples.cuh"
+
+// Return above/below, and 0 where that is not positive.
+__device__ static REAL quotient(REAL above, REAL below) { return below > 0 ? above / below : 0; }
+
+// How far the bias moves all pre-activations of a feature.
+#define SHIFT(total) \
+    (bias ? TOTAL(total) * (i < features ? 1 / bias[m * bias_m + i] : 0) : 0)
+
+extern "C" __global__ void coupled_begin_all(
+    LENGTHS, STRIDES(g), STRIDES(h), STRIDES(old), STRIDES(own), STRIDES(lower), STRIDES(bias),
+    STRIDES(diagonal), STRIDES(scale), STRIDES(scaled), STRIDES(u), STRIDES(sum), const REAL *g,
+    const REAL *h, const REAL *old, const REAL *own, const REAL *lower, const REAL *bias,
+    REAL *diagonal, REAL *scale, REAL *scaled, REAL *u, REAL *sum) {
+    REAL total = 0;
+    ALL_POSITIONS {
+        REAL local = AT(own) + (bias ? 1 / AT(bias) : 0);
+        REAL e = lower ? root(1 + AT(lower) / local) : 1;
+        REAL step = e * (AT(h) - (old ? AT(old) : 0));
+        AT(diagonal) = local;
+        AT(scale) = root(AT(g)) * e;
+        AT(scaled) = step;
+        AT(u) = 0;
+        total += step;
+    }
+    PUT_TOTAL(sum, total);
+}
+
+extern "C" __global__ void coupled_residual_all(
+    LENGTHS, STRIDES(moved), STRIDES(total), STRIDES(bias), STRIDES(diagonal), STRIDES(scale),
+    STRIDES(scaled), STRIDES(residual), STRIDES(direction), STRIDES(square), STRIDES(sum),
+    const REAL *moved, const REAL *total, const REAL *bias, const REAL *diagonal,
+    const REAL *scale, REAL *scaled, REAL *residual, REAL *direction, REAL *square, REAL *sum) {
+    BLOCK
+    const REAL shift = SHIFT(total);
+    REAL squares = 0, steps = 0;
+    POSITIONS {
+        REAL others = multiply_add(-AT(diagonal), AT(scaled), AT(moved) + shift);
+        REAL rest = -AT(scale) * others, step = AT(scale) * rest;
+        AT(residual) = rest;
+        AT(direction) = rest;
+        AT(scaled) = step;
+        squares = multiply_add(rest, rest, squares);
+        steps += step;
+    }
+    PUT_TOTAL(square, squares);
+    PUT_TOTAL(sum, steps);
+}
+
+extern "C" __global__ void coupled_image_all(
+    LENGTHS, STRIDES(direction), STRIDES(moved), STRIDES(total), STRIDES(bias), STRIDES(diagonal),
+    STRIDES(scale), STRIDES(image), STRIDES(sum), const REAL *direction, const REAL *moved,
+    const REAL *total, const REAL *bias, const REAL *diagonal, const REAL *scale, REAL *image,
+    REAL *sum) {
+    BLOCK
+    const REAL shift = SHIFT(total);
+    REAL curvature = 0;
+    POSITIONS {
+        REAL along = AT(direction), scaled = AT(scale) * along;
+        REAL others = multiply_add(-AT(diagonal), scaled, AT(moved) + shift);
+        REAL own = multiply_add(AT(scale), others, along);
+        AT(image) = own;
+        curvature = multiply_add(along, own, curvature);
+    }
+    PUT_TOTAL(sum, curvature);
+}
+
+extern "C" __global__ void coupled_step_all(
+    LENGTHS, STRIDES(direction), STRIDES(image), STRIDES(square), STRIDES(curvature), STRIDES(u),
+    STRIDES(residual), STRIDES(sum), const REAL *direction, const REAL *image, const REAL *square,
+    const REAL *curvature, REAL *u, REAL *residual, REAL *sum) {
+    BLOCK
+    const REAL above = TOTAL(square), length = quotient(above, TOTAL(curvature));
+    REAL squares = 0;
+    POSITIONS {
+        AT(u) = multiply_add(length, AT(direction), AT(u));
+        REAL rest = multiply_add(-length, AT(image), AT(residual));
+        AT(residual) = rest;
+        squares = multiply_add(rest, rest, squares);
+    }
+    PUT_TOTAL(sum, squares);
+}
+
+extern "C" __global__ void coupled_turn_all(
+    LENGTHS, STRIDES(residual), STRIDES(square), STRIDES(before), STRIDES(scale),
+    STRIDES(direction), STRIDES(scaled), STRIDES(sum), const REAL *residual, const REAL *square,
+    const REAL *before, const REAL *scale, REAL *direction, REAL *scaled, REAL *sum) {
+    BLOCK
+    const REAL above = TOTAL(square), ratio = quotient(above, TOTAL(before));
+    REAL steps = 0;
+    POSITIONS {
+        REAL along = multiply_add(ratio, AT(direction), AT(residual));
+        REAL step = AT(scale) * along;
+        AT(direction) = along;
+        AT(scaled) = step;
+        steps += step;
+    }
+    PUT_TOTAL(sum, steps);
+}
+
+// `kept`, if it is to be stored for the next round, moves `damping` of the way from the old forces.
+extern "C" __global__ void coupled_finish_all(LENGTHS, STRIDES(g), STRIDES(u), STRIDES(old),
+                                              STRIDES(h), STRIDES(kept), double damping,
+                                              const REAL *g, const REAL *u, const REAL *old,
+                                              REAL *h, REAL *kept) {
+    EVERY_UNIT
+    REAL force = multiply_add(root(AT(g)), AT(u), AT(h));
+    AT(h) = force;
+    if (kept) AT(kept) = old ? multiply_add((REAL)damping, force - AT(old), AT(old)) : force;
+}

@@ -1,0 +1,233 @@
+"""The work in Python of the fused kernels (fused.py), which only a GPU has."""
+
+import torch
+from torch import Tensor
+
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels.layouts import (
+    alike,
+    contiguous,
+    features_last,
+    laid_as,
+)
+from bnnbench.methods.message_passing.kernels.operations import Operations
+from bnnbench.methods.message_passing.kernels.unit_operations import Argument
+from bnnbench.methods.message_passing.stacks import LaterWeightSums
+
+Pair = tuple[Tensor | None, Tensor | None]
+
+
+class FusedOperations(Operations):
+    """Every function of `fused`, each one launch, but for that of biases, which is two."""
+
+    FUSED = True
+    FEW_ROWS = 0
+
+    def coupled_begin(
+        self,
+        g: Tensor,
+        h: Tensor,
+        old: Tensor | None,
+        by_weights: Tensor,
+        by_inputs: Tensor | None,
+        bias: Tensor | None,
+        diagonal: Tensor,
+        scale: Tensor,
+        scaled: Tensor,
+        u: Tensor,
+    ) -> Tensor:
+        """Fill the starting values of conjugate gradients; return the sums of `scaled`."""
+        total, inputs = _sums(g), (g, h, old, by_weights, by_inputs, bias)
+        self._run("coupled_begin_all", inputs, (diagonal, scale, scaled, u, total))
+        return total
+
+    def coupled_residual(
+        self,
+        moved: Tensor,
+        total: Tensor,
+        bias: Tensor | None,
+        diagonal: Tensor,
+        scale: Tensor,
+        scaled: Tensor,
+        residual: Tensor,
+        direction: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Fill `residual`, `direction` and `scaled`; return sums of residual² and of `scaled`."""
+        square, after = _sums(moved), _sums(moved)
+        outputs = (scaled, residual, direction, square, after)
+        self._run("coupled_residual_all", (moved, total, bias, diagonal, scale), outputs)
+        return square, after
+
+    def coupled_image(
+        self,
+        direction: Tensor,
+        moved: Tensor,
+        total: Tensor,
+        bias: Tensor | None,
+        diagonal: Tensor,
+        scale: Tensor,
+        image: Tensor,
+    ) -> Tensor:
+        """Fill `image`; return the sums of direction image."""
+        curvature, inputs = _sums(direction), (direction, moved, total, bias, diagonal, scale)
+        self._run("coupled_image_all", inputs, (image, curvature))
+        return curvature
+
+    def coupled_step(
+        self,
+        direction: Tensor,
+        image: Tensor,
+        square: Tensor,
+        curvature: Tensor,
+        u: Tensor,
+        residual: Tensor,
+    ) -> Tensor:
+        """Move `u` and `residual` along the direction; return the sums of residual²."""
+        after = _sums(direction)
+        inputs = (direction, image, square, curvature)
+        self._run("coupled_step_all", inputs, (u, residual, after))
+        return after
+
+    def coupled_turn(
+        self,
+        residual: Tensor,
+        square: Tensor,
+        before: Tensor,
+        scale: Tensor,
+        direction: Tensor,
+        scaled: Tensor,
+    ) -> Tensor:
+        """Turn `direction`, and fill `scaled`; return its sums."""
+        total = _sums(residual)
+        inputs = (residual, square, before, scale)
+        self._run("coupled_turn_all", inputs, (direction, scaled, total))
+        return total
+
+    def coupled_finish(
+        self,
+        g: Tensor,
+        u: Tensor,
+        old: Tensor | None,
+        h: Tensor,
+        stored: Tensor | None,
+        damping: float,
+    ) -> None:
+        """Add √g u to `h`, and fill what the next round reads of it."""
+        self._run("coupled_finish_all", (g, u, old), (h, stored), float(damping))
+
+    def biased_outputs(
+        self,
+        mean: Tensor,
+        by_weights: Tensor,
+        by_inputs: Tensor | None,
+        bias: Gaussian | None,
+        old: Gaussian | None,
+    ) -> Gaussian:
+        """Return the messages with the moments of biases added, without an example's own."""
+        out = _alike(features_last(mean))
+        inputs = (mean, by_weights, by_inputs, *_shared(bias), *_pair(old))
+        self._run("biased_outputs_all", inputs, (out.tau, out.rho))
+        return out
+
+    def exchange_bias(
+        self,
+        g: Tensor,
+        h: Tensor,
+        bias: Gaussian,
+        old: Gaussian | None,
+        old_sum: Gaussian | None,
+        total: Gaussian | None,
+        damping: float,
+    ) -> tuple[Gaussian, Gaussian, Gaussian]:
+        """Return the examples' messages to the biases, their product, and the new marginals."""
+        kept = _alike(_sums(g))
+        inputs = (g, h, *_shared(bias), *_pair(old))
+        self._run("bias_kept_all", inputs, (kept.tau, kept.rho), float(damping))
+        product, marginal = (_alike(torch.empty_like(bias.rho)) for _ in range(2))
+        inputs = (kept.tau, kept.rho, *_shared(bias), *_shared(old_sum))
+        outputs = (*_shared(total), *_shared(product), *_shared(marginal))
+        self._run("bias_exchange_all", inputs, outputs)
+        return kept, product, marginal
+
+    def fill_pulls_without_own(
+        self,
+        z: Gaussian,
+        back: Gaussian,
+        by_weights: Tensor,
+        by_inputs: Tensor,
+        old: Tensor,
+        h: Tensor,
+        g: Tensor,
+        again: Tensor | None,
+    ) -> None:
+        """Fill forces and gains, the forces that examples sent last taken out of their means."""
+        inputs = (z.tau, z.rho, back.tau, back.rho, by_weights, by_inputs, old)
+        self._run("fill_pulls_without_own_all", inputs, (again, h, g))
+
+    def exchange_sums(
+        self,
+        marginal: Gaussian,
+        total: Gaussian | None,
+        mean: Tensor,
+        sums: LaterWeightSums,
+        old: Gaussian | None,
+        stored: Gaussian | None,
+        damping: float,
+    ) -> None:
+        """Exchange the message that sums over examples make (maps/sums.py)."""
+        filled = (*_pair(stored), *_pair(total), marginal.tau, marginal.rho)
+        inputs = (mean, sums.force, sums.gain_of_square, sums.gain_of_variance, *_pair(old))
+        given = laid_as(marginal.rho, inputs, filled)
+        count, dtype = marginal.rho.numel(), marginal.rho.dtype
+        self.call("exchange_sums_all", dtype, count, float(damping), *given, *filled)
+
+    def counted_forward(
+        self, z: Gaussian, a: Gaussian | None, slope: float, counts: Tensor
+    ) -> Gaussian:
+        """Return the messages to a = LeakyReLU(z), and add their fall-backs to the counts."""
+        if a is None:
+            inputs, out = alike(z.tau, z.rho)
+            arguments = (z.rho.numel(), float(slope), *inputs, out.tau, out.rho)
+            self.call("leaky_relu_direct_all", z.rho.dtype, *arguments)
+            return out
+        return self._counted("leaky_relu_forward_all", z, a, slope, counts)
+
+    def counted_backward(self, z: Gaussian, a: Gaussian, slope: float, counts: Tensor) -> Gaussian:
+        """Return the messages to z, and add those that a guard replaced to the counts."""
+        return self._counted("leaky_relu_backward_all", z, a, slope, counts)
+
+    def argmax_loss(self, z: Gaussian, labels: Tensor, noise_variance: float) -> Tensor:
+        """Return minus the log probability of each label."""
+        (labels,) = contiguous(z.rho, z.shape[:-1], labels, dtype=torch.int64)
+        inputs = contiguous(z.tau, z.shape, z.tau, z.rho)
+        loss = torch.empty_like(labels, dtype=z.rho.dtype)
+        numbers = (labels.numel(), z.shape[-1], float(noise_variance))
+        self.call("argmax_loss_all", z.rho.dtype, *numbers, *inputs, labels, loss)
+        return loss
+
+    def _counted(
+        self, name: str, z: Gaussian, a: Gaussian, slope: float, counts: Tensor
+    ) -> Gaussian:
+        inputs, out = alike(z.tau, z.rho, a.tau, a.rho)
+        each = z.rho.numel() // max(1, z.shape[0])
+        arguments: tuple[Argument, ...] = (z.shape[0], each, float(slope), *inputs)
+        self.call(name, z.rho.dtype, *arguments, out.tau, out.rho, counts)
+        return out
+
+
+def _sums(values: Tensor) -> Tensor:
+    """Return room for the sums over positions of every example."""
+    return values.new_empty(values.shape[:3])
+
+
+def _alike(room: Tensor) -> Gaussian:
+    return Gaussian(room, torch.empty_like(room))
+
+
+def _pair(message: Gaussian | None) -> Pair:
+    return (message.tau, message.rho) if message else (None, None)
+
+
+def _shared(message: Gaussian | None) -> Pair:
+    """Return numbers of features that all examples share."""
+    return (message.tau[:, None], message.rho[:, None]) if message else (None, None)

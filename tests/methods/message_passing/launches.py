@@ -1,0 +1,155 @@
+"""Launches of a visit on a GPU, counted on a processor: what the library and own kernels start.
+
+The library's operations count where they are neither views nor allocations; an own kernel counts
+as often as `call` would launch it. Tensors take the layouts and paths of a GPU.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from bnnbench.methods.base import Problem
+from bnnbench.methods.message_passing import guard, heads, trainer
+from bnnbench.methods.message_passing.kernels.compiled import Compiled
+from bnnbench.methods.message_passing.kernels.cuda import SPLIT, flattened, launches
+from bnnbench.methods.message_passing.layers import elementwise, first, later, weighted
+from bnnbench.methods.message_passing.maps import convolution
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.priors import SpectralPrior
+
+ALLOCATIONS = {"new_empty", "empty", "empty_like", "empty_strided", "_unsafe_view", "lift_fresh"}
+"""Operations that write no memory."""
+REST = "checks, loss, clones outside of layers"
+PARTS: Mapping[str, tuple[tuple[type, str], ...]] = {
+    "coupled update": ((weighted.WeightedLayer, "_couple"),),
+    "later layers, backward": ((later.LaterLayer, "backward"),),
+    "later layers, forward": ((later.LaterLayer, "forward"),),
+    "biases: send, cavity": (
+        (weighted.WeightedLayer, "_send_to_bias"),
+        (weighted.WeightedLayer, "_cavity_of_bias"),
+    ),
+    "watched rows": ((guard.Watch, "begin"), (guard.Watch, "worse")),
+    "first layer": ((first.FirstLayer, "forward"), (first.FirstLayer, "backward")),
+    "activations, pooling, head": (
+        *((elementwise.Activation, name) for name in ("forward", "backward")),
+        *((elementwise.MaxPool, name) for name in ("forward", "backward")),
+        (elementwise.Flatten, "backward"),
+        (heads.Classification, "message"),
+    ),
+    "exchange, keep, refresh, cavity, store, counts": (
+        *((weighted.WeightedLayer, name) for name in ("_send_to_weights", "_store", "refresh")),
+        (first.FirstLayerOfExamples, "_send_to_weights"),
+        *((trainer.Trainer, name) for name in ("_cavity", "_store", "_count")),
+    ),
+}
+"""Functions whose launches belong to a part, but for those of a part that they call."""
+
+
+class Launches(TorchDispatchMode):
+    """Counts launches of the library and of own kernels, by part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.library: Counter[str] = Counter()
+        self.own: Counter[str] = Counter()
+        self.names: Counter[tuple[str, str]] = Counter()
+        self._parts = [REST]
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func._schema.name.split("::")[1]
+        if not func.is_view and name not in ALLOCATIONS:
+            self.library[self._parts[-1]] += 1
+            self.names[self._parts[-1], name] += 1
+        return func(*args, **(kwargs or {}))
+
+    def launch(self, name: str, count: int = 1) -> None:
+        """Count an own kernel that is launched so often."""
+        self.own[self._parts[-1]] += count
+        self.names[self._parts[-1], name] += count
+
+    def clear(self) -> None:
+        """Forget what was counted."""
+        for counts in (self.library, self.own, self.names):
+            counts.clear()
+
+    def by_part(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
+        """Return the function, with its launches counted as a part's."""
+
+        @wraps(function)
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            self._parts.append(part)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._parts.pop()
+
+        return counted
+
+    def total(self, part: str | None = None) -> int:
+        """Return the launches of a part, or of all."""
+        if part is None:
+            return self.library.total() + self.own.total()
+        return self.library[part] + self.own[part]
+
+    def table(self, steps: int) -> str:
+        """Return launches per step by part, and the commonest names of each."""
+        lines = []
+        for part in (*PARTS, REST):
+            often = Counter({n: c for (p, n), c in self.names.items() if p == part})
+            words = ", ".join(f"{name} {count / steps:g}" for name, count in often.most_common(8))
+            library, own = self.library[part] / steps, self.own[part] / steps
+            lines.append(f"{part:<48}{library:>9.3f} +{own:>8.3f}   {words}")
+        library, own = self.library.total() / steps, self.own.total() / steps
+        return "\n".join([*lines, f"{'sum':<48}{library:>9.3f} +{own:>8.3f}"])
+
+
+class CountedKernels(Compiled):
+    """The kernels in C, counted as those for CUDA, which have no kernels of few rows."""
+
+    FEW_ROWS = 0
+
+    def __init__(self, launches: Launches) -> None:
+        self.launches = launches
+
+    def call(self, name: str, dtype: torch.dtype, *arguments: Any) -> int:
+        """Count the launches of CUDA's kernel, and call that in C."""
+        self.launches.launch(name, _launches(name, *arguments))
+        return super().call(name, dtype, *arguments)
+
+
+def _launches(name: str, *arguments: Any) -> int:
+    if name not in SPLIT:
+        return 1
+    _, rows, inputs, outputs = (int(number) for number in flattened(arguments)[0])
+    return 1 if launches.parts(rows, inputs, outputs) == 1 else 2
+
+
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch, counts: Launches) -> None:
+    """Let convolutions take a GPU's paths, and launches count by part."""
+    monkeypatch.setattr(convolution, "lie_apart", lambda values: True)
+    for part, functions in PARTS.items():
+        for owner, name in functions:
+            monkeypatch.setattr(owner, name, counts.by_part(owner.__dict__[name], part))
+
+
+def as_module(kernels: Compiled) -> ModuleType:
+    """Return kernels in the form in which layers take them."""
+    module = ModuleType("counted")
+    names = [name for name in dir(kernels) if not name.startswith("_")]
+    module.__dict__.update({name: getattr(kernels, name) for name in names})
+    return module
+
+
+def trainer_of(
+    method: MessagePassing, problem: Problem, kernels: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> trainer.Trainer:
+    """Return a fit that has not begun, with these kernels."""
+    module = as_module(kernels)
+    monkeypatch.setattr("bnnbench.methods.message_passing.method.kernels_for", lambda *_: module)
+    return method._trainer([problem], [torch.Generator().manual_seed(0)], SpectralPrior())
