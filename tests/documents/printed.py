@@ -1,12 +1,13 @@
 """Printed numbers of the papers beside ours, for documents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bnnbench.reports.board.paper_pages import HEADS, coverage_sentence, number
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import Printed, PrintedTable, coverage
 from bnnbench.reports.papers.published import Published
+from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.style import labels
 from tests.documents.finished_runs import suites
 
@@ -33,8 +34,9 @@ def coverage_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and the rows of printed tables that have the same columns.
 
-    `methods` and `metrics` choose numbers, `rows` rows, with semicolons between them; with `errors`
-    standard errors and the paper's spreads stand beside the numbers.
+    `methods` and `metrics` choose numbers, `rows` rows, with semicolons between them; `profile`
+    leaves runs of other profiles aside. With `errors` standard errors and the paper's spreads stand
+    beside the numbers.
     """
     found = [arranged(table) for table in _tables(options)]
     methods = found[0].methods
@@ -47,6 +49,21 @@ def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     for name in wanted:
         cells = (rows[name].get(method) for method in methods)
         yield name, *(_cell(cell, "errors" in options) for cell in cells)
+
+
+def layers_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each network; a column is a layer of it."""
+    rows: dict[str, dict[str, Printed]] = {}
+    for printed in (n for table in _tables(options) for n in table.numbers):
+        published = printed.published
+        name = published.dataset.split("-", 1)[1].replace("_", " ").replace("-", ", ")
+        case = f"{name}, {published.method.split(', ')[-1]}" if "init" in published.method else name
+        rows.setdefault(case, {})[published.protocol["layer"].replace("_", " ")] = printed
+    layers = list(dict.fromkeys(layer for row in rows.values() for layer in row))
+    yield ("network", *layers)
+    yield ("---", *("---:" for _ in layers))
+    for case, row in rows.items():
+        yield case, *(_cell(row.get(layer), "errors" in options) for layer in layers)
 
 
 def _cell(printed: Printed | None, errors: bool) -> str:
@@ -71,7 +88,7 @@ def _tables(options: Mapping[str, str]) -> list[PrintedTable]:
     """Return the printed tables that a comment names. Raises ValueError where there is none."""
     tables = [
         replace(table, numbers=numbers)
-        for table in coverage(suites())
+        for table in coverage(_runs(options.get("profile")))
         if _chosen(options, "paper", table.paper)
         and _chosen(options, "tables", table.number)
         and (numbers := [n for n in table.numbers if _fits(options, n.published)])
@@ -79,6 +96,16 @@ def _tables(options: Mapping[str, str]) -> list[PrintedTable]:
     if not tables:
         raise ValueError(f"no printed table for {dict(options)}")
     return tables
+
+
+def _runs(profile: str | None) -> Mapping[str, Sequence[Benchmark]]:
+    """Return suite → its benchmarks, of the runs of one profile if there is one."""
+    if profile is None:
+        return suites()
+    return {
+        suite: benchmarks([r for b in found for r in b.records if r.profile == profile])
+        for suite, found in suites().items()
+    }
 
 
 def _fits(options: Mapping[str, str], published: Published) -> bool:
