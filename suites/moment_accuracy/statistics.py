@@ -17,7 +17,12 @@ from bnnbench.suites.moment_accuracy.settings import EXACT_FORMULAS, PAPER_FORMU
 from bnnbench.suites.probes.dataset_statistics import DatasetStatistics
 
 STATISTICS_LENETS = tuple(
-    Case(Intensities(Mnist()), network, f"mnist-{name}-statistics", f"LeNet, {title}, data statistics")
+    Case(
+        Intensities(Mnist()),
+        network,
+        f"mnist-{name}-statistics",
+        f"LeNet, {title}, data statistics",
+    )
     for name, title, network in (
         ("lrelu0.01", "LReLU", lenet_001()),
         ("logistic_transform", "transform", lenet_001(activation=Sigmoid())),
