@@ -32,6 +32,9 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 ADAM = AdamW(learning_rate=1e-3, weight_decay=0.0, epochs=30, batch_size=256, schedule="constant")
 DECAYED = replace(ADAM, weight_decay=5e-4)
 RATE, MEMBERS, DRAWS = 0.2, 10, 10
+# The paper does not say how many masks predict. Of 10 the likelihoods beyond 70 degrees are below
+# its own by more than two standard errors.
+MASKS = 50
 # Of one function, the gradient of fVI's objective is that of labels of which the share K / (B + K)
 # is spread over all K classes, B being the batch: the rows beside it that are nothing but this.
 SMOOTHED = LabelSmoothing(share=10 / (256 + 10), training=ADAM)
@@ -44,8 +47,9 @@ METHODS = {
     "MAP": DECAYED,
     "MAP fVI": FunctionSpace(Map(), training=ADAM),
     "MAP label smoothing": SMOOTHED,
-    "MC Dropout": McDropout(RATE, DRAWS, training=DECAYED),
-    "MC Dropout fVI": FunctionSpace(Dropout(RATE, DRAWS), training=ADAM),
+    "MC Dropout": McDropout(RATE, MASKS, training=DECAYED),
+    "MC Dropout of 10 draws": McDropout(RATE, DRAWS, training=DECAYED),
+    "MC Dropout fVI": FunctionSpace(Dropout(RATE, MASKS), training=ADAM),
     "MC Dropout fVI of 5 masks": FunctionSpace(Dropout(RATE, DRAWS, masks=5), training=ADAM),
     "Ensemble": Ensemble(MEMBERS, DECAYED),
     "Ensemble label smoothing": Ensemble(MEMBERS, SMOOTHED),
@@ -80,7 +84,14 @@ PAPER = Suite(
         *(Evaluation(Rotated(degrees), METRICS) for degrees in range(10, 190, 10)),
     ),
     seeds=10,
-    reproduces=tuple(Reproduces("003", str(table)) for table in range(2, 11)),
+    reproduces=tuple(
+        Reproduces(
+            "003",
+            str(table),
+            departures=("50 masks predict with MC dropout; the paper does not say how many",),
+        )
+        for table in range(2, 11)
+    ),
 )
 
 QUICK = replace(

@@ -33,6 +33,7 @@ from bnnbench.methods.pbp.kernels.constants import (
     REJECTED_UPDATES,
     SKIPPED_REFINEMENTS,
 )
+from bnnbench.methods.pbp.own_draws import ROWS, std_over_draws
 from bnnbench.methods.pbp.state import Layout, State, initial, with_bias
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
@@ -55,12 +56,16 @@ class PbpPosterior:
 
     state: State
     likelihood: Likelihood
+    std_over_draws: float
+    """The outputs' propagated deviation over that of draws of the weights, at training rows.
+
+    It is 1 up to one hidden layer, where moments are exact."""
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """Parameters of the Gammas, and the number of times that each guard acted.
+        """Parameters of the Gammas, the number of times that each guard acted, `std_over_draws`.
 
-        Those of the noise are means over outputs.
+        Parameters of the noise are means over outputs.
         """
         state = self.state
         values = {
@@ -68,6 +73,7 @@ class PbpPosterior:
             "prior_rate": float(state.prior[1]),
             "rejected_updates": float(state.counts[REJECTED_UPDATES]),
             "skipped_refinements": float(state.counts[SKIPPED_REFINEMENTS]),
+            "std_over_draws": self.std_over_draws,
         }
         if isinstance(self.likelihood, Gaussian):
             values["noise_std"] = float(state.noise_variance.mean().sqrt())
@@ -173,6 +179,7 @@ class _Member:
         if not (inputs.isfinite().all() and targets.isfinite().all()):
             raise InferenceDiverged("training data that are not finite")
         self.filter = backend.Filter(self.state, inputs, targets.contiguous())
+        self.inputs = inputs[:, : layout.widths[0]]
         self.rows = len(inputs)
 
     def epoch(self) -> float:
@@ -187,7 +194,9 @@ class _Member:
         """Return the posterior; raises `InferenceDiverged` for an improper one."""
         if not self.state.is_proper():
             raise InferenceDiverged("weights without a finite mean or a positive variance")
-        return PbpPosterior(self.state, self.likelihood)
+        exact = self.state.layout.hidden < 2
+        ratio = 1.0 if exact else std_over_draws(self.state, self.inputs[:ROWS], self.rng)
+        return PbpPosterior(self.state, self.likelihood, ratio)
 
 
 def _widths(problem: Problem) -> tuple[int, ...]:

@@ -15,7 +15,8 @@ momentum by 30 trials on a fifth of the training rows. Open there, and taken her
   mean for squared errors.
 - The precisions 1 / σᵢ² move by natural gradient, a running average over one pass of what makes
   the derivative zero. A plain step in σᵢ² is stable only for rates below about σᵢ⁴ times rows
-  over noise variance, and can make a variance negative.
+  over noise variance, and can make a variance negative; `steps="plain"` takes plain steps in
+  log σᵢ instead, at the rate and momentum of the means, by the gradient of the sampled bound.
 - Prior and noise variance are set after every pass, the latter to the mean squared residual of
   the pass.
 - The search looks for the best log likelihood of the validation rows.
@@ -23,8 +24,8 @@ momentum by 30 trials on a fifth of the training rows. Open there, and taken her
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import torch
@@ -36,13 +37,20 @@ from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.network_posterior import DiagonalGaussianPosterior
-from bnnbench.methods.fitting.settings import require_between, require_count, require_positive
+from bnnbench.methods.fitting.settings import (
+    earlier,
+    require_between,
+    require_choice,
+    require_count,
+    require_positive,
+)
 from bnnbench.methods.fitting.validation_search import Settings, tuned
 from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.row_by_row.backprop import LEAST_VARIANCE, RANGES
 from bnnbench.methods.row_by_row.perceptron import RowPerceptron
 from bnnbench.methods.tuning.space import Space
 
+Steps = Literal["natural", "plain"]
 TUNED = {name: RANGES[name] for name in ("learning_rate", "momentum")}
 
 
@@ -61,11 +69,14 @@ class GravesVi(Batched):
     validation_share: float = 0.2
     initial_std: float = 0.05
     draws: int = 100
+    steps: Steps = field(default="natural", metadata=earlier("natural"))
+    """Steps in the deviations: by natural gradient, or plain ones in their logarithms."""
 
     def __post_init__(self) -> None:
         require_count(self, "epochs", "trials", "draws")
         require_between(self, 0.0, 1.0, "validation_share")
         require_positive(self, "initial_std")
+        require_choice(self, "steps", get_args(Steps))
 
     def warm_up(self, problem: Problem) -> None:
         """Compile the descent, and load the search."""
@@ -107,20 +118,19 @@ class GravesVi(Batched):
             noise_variance = 1.0 if likelihood.noise_std is None else likelihood.noise_std**2
         mean, state = rows.initial(rng), initial_state(rng)
         precision = np.full_like(mean, self.initial_std**-2)
-        velocity = np.zeros_like(mean)
+        velocity, spread_velocity = np.zeros_like(mean), np.zeros_like(mean)
+        changing = (mean, precision, velocity, spread_velocity, state)
         prior, noise = np.array([0.0, 1.0]), np.array([noise_variance])
-        for epoch in rows.epochs(self.epochs, rng, mean, precision, velocity, state, prior, noise):
+        for epoch in rows.epochs(self.epochs, rng, *changing, prior, noise):
             epoch.loss = vary_epoch(
-                mean,
-                precision,
-                velocity,
-                state,
+                *changing,
                 rows.widths,
                 rows.tanh,
                 rows.inputs,
                 rows.targets,
                 epoch.order,
                 rows.categorical,
+                self.steps == "natural",
                 settings["learning_rate"],
                 settings["momentum"],
                 float(len(rows.inputs)),

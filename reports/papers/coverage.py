@@ -13,9 +13,11 @@ from bnnbench.reports.read.benchmarks import Benchmark
 
 REASONS = (
     "needs a GPU",
+    "needs more than ten hours of a core",
     "needs data that is not here",
     "method not implemented",
     "a time on another machine",
+    "is in closed form, which a test computes",
     "stands in running text, without a protocol",
     "not run yet",
 )

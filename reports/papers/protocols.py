@@ -228,7 +228,8 @@ def _moments(network: str) -> Declared:
     units = "errors in mean standard deviations of the samples, KL"
     training = "Adam, batch 128, the number of epochs is not stated"
     split = "official images, 10 % of those for training held out"
-    return Declared(Protocol(split, units, training, network, "", "none printed"), {})
+    spread = "none printed; one network, as a fixed seed is used for all experiments"
+    return Declared(Protocol(split, units, training, network, "", spread), {})
 
 
 FIVE_LAYERS = "hidden layers of 1000, 1000, 500, 50 and 2 units, ReLU"

@@ -17,6 +17,17 @@ NEAR, FAR = 2.0, 5.0
 """Numbers agree up to the first, and differ much beyond the second; both in standard errors."""
 NORMAL_95 = 1.959964
 """Half the width of a 95 % interval, in standard errors."""
+READ_AS_STD: Mapping[str, str] = {
+    "002": "± is read as a standard deviation, which the paper does not say: over as many splits "
+    "the RMSE of ours has deviations of that size, less than a quarter of what a standard error "
+    "would imply"
+}
+"""paper → the reason why its unexplained ± of a known number of runs is a standard deviation."""
+ONE_RUN: Mapping[str, str] = {
+    "001": "the printed number is of one network, as all of the paper's experiments use a fixed "
+    "seed; its standard error is the spread of ours"
+}
+"""paper → the reason why a number that it prints without a spread is of one run."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +102,9 @@ def judge(comparison: Comparison) -> Judgement:
     has in Student's with the degrees of freedom of Welch (1947): a standard error of three seeds
     is itself uncertain. A printed spread is a standard error, a standard deviation (divided by
     the root of the repeats) or half the width of a 95 % interval. Where the paper does not say
-    which, or prints none, a verdict is given only if it holds for both the smallest and the
-    largest standard error that the spread may stand for.
+    which and nothing else does (`READ_AS_STD`, `ONE_RUN`), or does not say of how many runs, a
+    verdict is given only if it holds for both the smallest and the largest standard error that
+    the spread may stand for.
     """
     if comparison.differs:
         return Judgement(comparison, "not comparable", None, comparison.differs)
@@ -103,10 +115,7 @@ def judge(comparison: Comparison) -> Judgement:
             else ("our mean has no standard error")
         )
         return Judgement(comparison, "not comparable", None, (reason,))
-    errors = _standard_errors(comparison)
-    if isinstance(errors, str):
-        return Judgement(comparison, "not comparable", None, (errors,))
-    least, largest, how = errors
+    least, largest, how = _standard_errors(comparison)
     strict, mild = _z(comparison, least), _z(comparison, largest)
     if abs(strict) <= NEAR:
         return Judgement(comparison, "agrees", strict, how)
@@ -117,12 +126,14 @@ def judge(comparison: Comparison) -> Judgement:
     return Judgement(comparison, "not comparable", None, (*how, unclear))
 
 
-def _standard_errors(comparison: Comparison) -> tuple[float, float, tuple[str, ...]] | str:
+def _standard_errors(comparison: Comparison) -> tuple[float, float, tuple[str, ...]]:
     """Return the smallest and the largest standard error of a printed mean, and its reading."""
     printed = comparison.published
-    spread, repeats = printed.spread, printed.repeats
+    spread, repeats, paper = printed.spread, printed.repeats, printed.paper
     if printed.spread_kind == "none" or spread is None:
         assert comparison.std is not None
+        if paper in ONE_RUN:
+            return comparison.std, comparison.std, (ONE_RUN[paper],)
         how = "the paper prints no spread: the number may be of one run, with the spread of ours"
         return 0.0, comparison.std, (how,)
     # A spread that is printed as 0 may be half a unit of the last place.
@@ -132,11 +143,13 @@ def _standard_errors(comparison: Comparison) -> tuple[float, float, tuple[str, .
     if printed.spread_kind == "interval":
         return spread / NORMAL_95, spread / NORMAL_95, ()
     if not repeats:
-        kind = printed.spread_kind.replace("_", " ")
-        return f"the printed spread is {kind}, and the number of runs is not stated"
+        how = "the number of runs is not stated: the standard error is at most what ± is"
+        return 0.0, spread, (how,)
     of_mean = spread / math.sqrt(repeats)
     if printed.spread_kind == "std":
         return of_mean, of_mean, ()
+    if paper in READ_AS_STD:
+        return of_mean, of_mean, (READ_AS_STD[paper],)
     how = "± may be a standard error or a standard deviation, which the paper does not say"
     return of_mean, spread, (how,)
 

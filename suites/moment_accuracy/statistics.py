@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from bnnbench.datasets.conditions.first import First
+from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.methods.moment_propagation.initialisation import Rescaling
 from bnnbench.methods.moment_propagation.untrained import Untrained
@@ -16,7 +17,12 @@ from bnnbench.suites.moment_accuracy.settings import EXACT_FORMULAS, PAPER_FORMU
 from bnnbench.suites.probes.dataset_statistics import DatasetStatistics
 
 STATISTICS_LENETS = tuple(
-    Case(Mnist(), network, f"mnist-{name}-statistics", f"LeNet, {title}, data statistics")
+    Case(
+        Intensities(Mnist()),
+        network,
+        f"mnist-{name}-statistics",
+        f"LeNet, {title}, data statistics",
+    )
     for name, title, network in (
         ("lrelu0.01", "LReLU", lenet_001()),
         ("logistic_transform", "transform", lenet_001(activation=Sigmoid())),
@@ -26,7 +32,7 @@ STATISTICS_LENETS = tuple(
 INITIALISATIONS: dict[str, Rescaling] = {"none": "none", "BN": "bn", "AP2": "ap2"}
 DEPARTURES = (
     EXACT_FORMULAS,
-    "inputs are standardised; the paper does not state its scaling",
+    "inputs are intensities in [0, 1]; the paper does not state its scaling",
 )
 STATISTICS = replace(
     QUICK,

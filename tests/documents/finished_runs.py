@@ -27,6 +27,13 @@ def tasks() -> Sequence[Task]:
 
 
 @functools.cache
-def printed_tables() -> Sequence[PrintedTable]:
-    """Return the printed tables of all papers beside our runs."""
-    return coverage(suites())
+def printed_tables(profile: str | None = None) -> Sequence[PrintedTable]:
+    """Return the printed tables of all papers beside our runs, or beside those of one profile."""
+    if profile is None:
+        return coverage(suites())
+    return coverage(
+        {
+            suite: benchmarks([r for b in found for r in b.records if r.profile == profile])
+            for suite, found in suites().items()
+        }
+    )

@@ -33,8 +33,9 @@ def coverage_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and the rows of printed tables that have the same columns.
 
-    `methods` and `metrics` choose numbers, `rows` rows, with semicolons between them; with `errors`
-    standard errors and the paper's spreads stand beside the numbers.
+    `methods` and `metrics` choose numbers, `rows` rows, with semicolons between them; `profile`
+    leaves runs of other profiles aside. With `errors` standard errors and the paper's spreads stand
+    beside the numbers.
     """
     found = [arranged(table) for table in _tables(options)]
     methods = found[0].methods
@@ -47,6 +48,21 @@ def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     for name in wanted:
         cells = (rows[name].get(method) for method in methods)
         yield name, *(_cell(cell, "errors" in options) for cell in cells)
+
+
+def layers_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each network; a column is a layer of it."""
+    rows: dict[str, dict[str, Printed]] = {}
+    for printed in (n for table in _tables(options) for n in table.numbers):
+        published = printed.published
+        name = published.dataset.split("-", 1)[1].replace("_", " ").replace("-", ", ")
+        case = f"{name}, {published.method.split(', ')[-1]}" if "init" in published.method else name
+        rows.setdefault(case, {})[published.protocol["layer"].replace("_", " ")] = printed
+    layers = list(dict.fromkeys(layer for row in rows.values() for layer in row))
+    yield ("network", *layers)
+    yield ("---", *("---:" for _ in layers))
+    for case, row in rows.items():
+        yield case, *(_cell(row.get(layer), "errors" in options) for layer in layers)
 
 
 def _cell(printed: Printed | None, errors: bool) -> str:
@@ -71,7 +87,7 @@ def _tables(options: Mapping[str, str]) -> list[PrintedTable]:
     """Return the printed tables that a comment names. Raises ValueError where there is none."""
     tables = [
         replace(table, numbers=numbers)
-        for table in printed_tables()
+        for table in printed_tables(options.get("profile"))
         if _chosen(options, "paper", table.paper)
         and _chosen(options, "tables", table.number)
         and (numbers := [n for n in table.numbers if _fits(options, n.published)])

@@ -8,8 +8,10 @@ A document asks for it in a comment, and the lines up to the end comment are rep
 `scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
 by the first metric; `methods=` names some. `differences`: paired differences of one method from
 others over folds, with 95 % intervals. `oracles`: scores over the law behind the targets.
-`printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `coverage`
-and `covered`: how many printed numbers agree, as a table and in words.
+`diagnostics`: what fits say of themselves, means and standard errors over runs.
+`printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
+those of paper 001, by layer; `coverage` and `covered`: how many printed numbers agree, as a table
+and in words.
 `answers`: what the board says to each question, by one criterion. `column`: one column of a table
 of the report, with its decision (`one_column.py`). `methods`: a card for each method (`cards.py`).
 `metrics`: all metrics (`formulary.py`).
@@ -38,7 +40,7 @@ from tests.documents.cards import cards
 from tests.documents.finished_runs import BUNDLE, ROOT, suites, tasks
 from tests.documents.formulary import formulary
 from tests.documents.one_column import column_table, column_text
-from tests.documents.printed import coverage_table, coverage_text, printed_table
+from tests.documents.printed import coverage_table, coverage_text, layers_table, printed_table
 
 DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
 BLOCK = re.compile(r"<!-- (?!end)(\w+) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
@@ -131,6 +133,33 @@ def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
         yield kind, f"{data}; settings {task.question.settings}", words, *counts
 
 
+def diagnostics_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each data set; a column is of a method."""
+    methods, names = options["methods"].split(","), options["names"].split(",")
+    values: dict[tuple[str, str, str], list[float]] = {}
+    for benchmark in suites()[options["suite"]]:
+        for record in benchmark.records:
+            if record.profile == options["profile"] and record.method in methods:
+                for name in names:
+                    place = (benchmark.dataset, record.method, name)
+                    values.setdefault(place, []).append(record.diagnostics[name])
+    columns = [(method, name) for method in methods for name in names]
+    several = len(names) > 1
+    heads = [f"{m}, {labels.in_text(n)}" if several else m for m, n in columns]
+    yield ("", *heads)
+    yield ("---", *("---:" for _ in columns))
+    for dataset in dict.fromkeys(dataset for dataset, *_ in values):
+        cells = (values.get((dataset, *column), []) for column in columns)
+        yield dataset.replace("_", " "), *(_of_runs(cell) for cell in cells)
+
+
+def _of_runs(values: list[float]) -> str:
+    if not values:
+        return ""
+    error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return f"{np.mean(values):.3g} ± {error:.1g}" if error else f"{np.mean(values):.3g}"
+
+
 TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "scores": scores_table,
     "differences": differences_table,
@@ -138,7 +167,9 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "answers": answers_table,
     "column": column_table,
     "printed": printed_table,
+    "layers": layers_table,
     "coverage": coverage_table,
+    "diagnostics": diagnostics_table,
 }
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,

@@ -12,6 +12,7 @@ def vary_epoch(
     mean,
     precision,
     velocity,
+    spread_velocity,
     state,
     widths,
     tanh,
@@ -19,6 +20,7 @@ def vary_epoch(
     targets,
     order,
     classify,
+    natural,
     rate,
     momentum,
     memory,
@@ -26,13 +28,21 @@ def vary_epoch(
     prior_mean,
     prior_variance,
 ):
-    """Update means, precisions and velocity after each row; return the mean loss of the draws.
+    """Update means, precisions and velocities after each row; return the mean loss of the draws.
 
-    With h the gradient of a row's loss at drawn weights, v the noise variance and N rows:
+    With h the gradient of a row's loss at weights mean + std ε, v the noise variance and N rows:
 
     velocity ← momentum velocity + h + v (mean - prior mean) / (N prior variance)
     mean ← mean - rate velocity
+
+    and, if `natural`,
+
     precision ← precision + (N h² / v² + 1 / prior variance - precision) / memory
+
+    or else, by the gradient of the same bound in log std,
+
+    spread velocity ← momentum spread velocity + h ε std + v (std² / prior variance - 1) / N
+    log std ← log std - rate spread velocity
     """
     rows, size = len(inputs), len(mean)
     space, gradient, weights = workspace(widths), np.empty(size), np.empty(size)
@@ -51,5 +61,13 @@ def vary_epoch(
         for j in range(size):
             velocity[j] = momentum * velocity[j] + (gradient[j] + pull * (mean[j] - prior_mean))
             mean[j] -= rate * velocity[j]
-            precision[j] = keep * precision[j] + (prior + fisher * gradient[j] * gradient[j])
+        if natural:
+            for j in range(size):
+                precision[j] = keep * precision[j] + (prior + fisher * gradient[j] * gradient[j])
+        else:
+            for j in range(size):
+                std = 1.0 / np.sqrt(precision[j])
+                slope = gradient[j] * normals[j] * std + pull * std * std - noise_variance / rows
+                spread_velocity[j] = momentum * spread_velocity[j] + slope
+                precision[j] *= np.exp(2.0 * rate * spread_velocity[j])
     return total / len(order)

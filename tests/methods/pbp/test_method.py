@@ -138,13 +138,14 @@ def test_the_posterior_is_proper_and_says_how_it_went():
     assert posterior.state.is_proper()
     assert set(posterior.diagnostics) == {
         *("prior_shape", "prior_rate", "noise_shape", "noise_rate", "noise_std"),
-        *("rejected_updates", "skipped_refinements", "kept_noise_updates"),
+        *("rejected_updates", "skipped_refinements", "kept_noise_updates", "std_over_draws"),
     }
     assert posterior.diagnostics["noise_shape"] == pytest.approx(6 + 5 * 37 / 2, rel=0.2)
     assert posterior.diagnostics["rejected_updates"] == 0
     classes = Pbp(epochs=5).fit(classification(), stream(0)).diagnostics
     assert set(classes) == {
         *("prior_shape", "prior_rate", "rejected_updates", "skipped_refinements"),
+        "std_over_draws",
     }
 
 

@@ -30,12 +30,13 @@ def one_row(problem, row=1):
     return dataclasses.replace(problem, train=problem.train.rows(slice(row, row + 1)))
 
 
-def moved(rows, mean, precision, state, *, rate, memory, noise_variance):
+def moved(rows, mean, precision, state, *, rate, memory, noise_variance, natural=True):
     """Return mean and precision after one update by the only row."""
     mean, precision = mean.copy(), precision.copy()
     vary_epoch(
         mean,
         precision,
+        np.zeros_like(mean),
         np.zeros_like(mean),
         state,
         rows.widths,
@@ -44,6 +45,7 @@ def moved(rows, mean, precision, state, *, rate, memory, noise_variance):
         rows.targets,
         np.zeros(1, dtype=np.int64),
         rows.categorical,
+        natural,
         rate,
         0.0,
         memory,
@@ -111,6 +113,27 @@ def test_steps_in_the_means_are_finite_differences_of_the_bound(expectations):
             there[place] += sign * step
             divergence = kl_divergence(Normal(there, scale), prior).sum()
             sides.append(losses(rows, there + scale * draws) + divergence)
+        differences.append((sides[0] - sides[1]) / (2 * step))
+    assert_equal_means(shifts, torch.stack(differences, dim=1).numpy()[:, rows.order])
+
+
+def test_plain_steps_are_finite_differences_of_the_bound_in_log_deviations(expectations):
+    rows, mean, std, _, _, _, draws = expectations
+    variance = 1.0 if rows.categorical else NOISE
+    options = {"rate": 1e-2, "memory": 50.0, "noise_variance": variance, "natural": False}
+    state, before = initial_state(stream(4)), std**-2
+    after = (moved(rows, mean, before, state, **options)[1] for _ in range(40_000))
+    shifts = np.stack([np.log(one / before) / 2 / 1e-2 for one in after]) / variance
+    center, step = rows.in_torch(mean), 1e-4
+    prior = Normal(torch.tensor(PRIOR_MEAN, dtype=torch.float64), PRIOR_VARIANCE**0.5)
+    differences = []
+    for place in range(len(mean)):
+        sides = []
+        for sign in (1, -1):
+            there = rows.in_torch(std).clone()
+            there[place] *= math.exp(sign * step)
+            divergence = kl_divergence(Normal(center, there), prior).sum()
+            sides.append(losses(rows, center + there * draws) + divergence)
         differences.append((sides[0] - sides[1]) / (2 * step))
     assert_equal_means(shifts, torch.stack(differences, dim=1).numpy()[:, rows.order])
 
@@ -204,6 +227,18 @@ def test_predictions_are_draws_around_the_mean():
     torch.testing.assert_close(predicted.variance[:, 0], spread + 0.25, rtol=0.05, atol=0)
 
 
+def test_plain_steps_end_near_the_mean_field_optimum():
+    """Of a linear network the bound is best at the inverse diagonal of the precision."""
+    problem = regression(
+        rows=80, noise_std=0.5, true_std=0.5, architecture=mlp([], 1), dtype=torch.float64
+    )
+    settings = {"learning_rate": 3e-4, "momentum": 0.5}
+    posterior = GravesVi(epochs=3000, steps="plain").descend(problem, settings, stream(0))
+    spread = posterior.diagnostics["prior_std"] ** 2
+    precision = design(problem).square().sum(0) / 0.25 + 1 / spread
+    assert (posterior.std.square() * precision).log().abs().max() < 0.3
+
+
 def test_a_rate_that_explodes_is_a_divergence():
     settings = {"learning_rate": 1e3, "momentum": 0.5}
     with pytest.raises(InferenceDiverged, match="the mean loss of epoch"):
@@ -221,6 +256,11 @@ def test_the_search_reports_what_it_chose():
 
 
 def test_settings_are_checked():
-    for wrong in ({"draws": 0}, {"trials": 0}, {"initial_std": 0.0}, {"validation_share": -0.1}):
+    for wrong in (
+        {"draws": 0},
+        {"trials": 0},
+        {"initial_std": 0.0},
+        {"validation_share": -0.1},
+    ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             GravesVi(**wrong)

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bnnbench.reports.papers.coverage import coverage
 from bnnbench.reports.papers.protocols import DECLARED, declared, ours
 from bnnbench.reports.papers.published import FOLDER, Published, _rows, table
 from bnnbench.reports.papers.reproduction import Comparison, _columns, reproductions
 from bnnbench.reports.papers.verdicts import (
+    ONE_RUN,
+    READ_AS_STD,
     Summary,
     clauses,
     declarations,
@@ -21,6 +24,7 @@ from bnnbench.reports.papers.verdicts import (
     summary,
 )
 from bnnbench.reports.read.benchmarks import benchmarks
+from tests.documents.finished_runs import suites
 from tests.reports.synthetic import record
 
 PRINTED = Published(
@@ -99,7 +103,45 @@ def test_a_spread_of_unstated_kind_decides_only_what_every_reading_does():
     between = judge(compared(3.9, spread_kind="unstated"))
     assert between.kind == "not comparable"
     assert "z is 1.8 or 2.2" in between.reasons[-1]
-    assert judge(compared(3.0, spread_kind="std", asked=None)).kind == "not comparable"
+
+
+@pytest.mark.parametrize("spread_kind", ["std", "unstated"])
+@pytest.mark.parametrize(
+    ("difference", "kind"),
+    [(0.7, "agrees"), (0.9, "not comparable"), (1.1, "differs"), (2.6, "differs much")],
+)
+def test_of_an_unknown_number_of_runs_the_error_is_between_none_and_the_spread(
+    difference, kind, spread_kind
+):
+    """Ours has 0.4: agreement up to 0.8, and a difference from two times 0.5 on."""
+    found = judge(compared(3 + difference, spread_kind=spread_kind, asked=None))
+    assert found.kind == kind
+    assert found.reasons[0].startswith("the number of runs is not stated")
+
+
+def test_a_deviation_that_a_paper_does_not_name_is_read_as_ours_over_as_many_splits():
+    """The RMSE of paper 002's 20 splits: as a standard error ± would be some 4.5 times too much."""
+    ratios = [
+        printed.published.spread / printed.judgement.comparison.std
+        for table in coverage(suites())
+        if (table.paper, table.number) == ("002", "5")
+        for printed in table.numbers
+        if printed.judgement and printed.published.repeats and printed.published.value
+        and printed.judgement.comparison.repeats == printed.published.repeats
+    ]  # fmt: skip
+    assert len(ratios) > 15
+    assert 0.8 < np.median(ratios) < 1.25
+    found = judge(compared(3.9, spread_kind="unstated", paper="002"))
+    assert found.z == pytest.approx(deviate(0.9, 0.4, 0.3 / math.sqrt(20)), rel=1e-5)
+    assert found.reasons == (READ_AS_STD["002"],)
+
+
+def test_a_paper_of_one_seed_prints_one_run():
+    """Its standard error is our deviation, 1, beside our standard error, 0.4."""
+    for mean, kind in ((5.0, "agrees"), (5.3, "differs")):
+        found = judge(compared(mean, spread=None, spread_kind="none", paper="001", asked=None))
+        assert (found.kind, found.reasons) == (kind, (ONE_RUN["001"],))
+        assert found.z == pytest.approx((mean - 3) / math.hypot(0.4, 1.0), rel=1e-5)
 
 
 def test_a_number_without_spread_may_be_of_one_run():
