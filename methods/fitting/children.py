@@ -4,10 +4,11 @@ A stopwatch sees the processor time of children that have ended; what lives on i
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from weakref import WeakSet
 
 
+@runtime_checkable
 class Child(Protocol):
     """A process that a method has started, and that answers until its posterior is dropped."""
 

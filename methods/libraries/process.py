@@ -64,9 +64,9 @@ class LibraryProcess:
                 f"{library}: {interpreter} cannot be started ({error}): {environments.cure(library)}"
             ) from error
         self._at_exit = weakref.finalize(self, _end, self._process, self._errors, self._folder)
-        children.born(self)
         answer = self._answer(time.monotonic() + SECONDS_TO_START)
         self.environment: Mapping[str, object] = {"interpreter": interpreter, **answer["ready"]}
+        children.born(self)
 
     @property
     def cpu_seconds(self) -> float:

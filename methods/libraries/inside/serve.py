@@ -74,12 +74,21 @@ def _script(file: str) -> Any:
         package.__path__ = []
         sys.modules[package.__name__] = package
     sys.modules[PACKAGE].__path__ = [str(Path(__file__).parent)]
+    sys.meta_path.insert(0, _NothingElse())  # even where bnnbench is installed beside the library
     spec = importlib.util.spec_from_file_location(f"{PACKAGE}.{Path(file).stem}", file)
     assert spec
     assert spec.loader
     script = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     return script
+
+
+class _NothingElse:
+    """A finder that refuses all other modules of bnnbench."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name.startswith("bnnbench.") and not name.startswith(f"{PACKAGE}."):
+            raise ModuleNotFoundError(f"No module named {name!r}")
 
 
 def _task(request: dict[str, Any], answer: Any) -> Any:
