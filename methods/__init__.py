@@ -61,6 +61,12 @@ METHODS: Mapping[str, str] = {
     "posteriors_sghmc": "bnnbench.methods.libraries.posteriors_sghmc:PosteriorsSghmc",
     "blackjax_nuts": "bnnbench.methods.libraries.nuts:BlackjaxNuts",
     "numpyro_nuts": "bnnbench.methods.libraries.nuts:NumpyroNuts",
+    "torch_uncertainty_ensemble": (
+        "bnnbench.methods.libraries.torch_uncertainty:TorchUncertaintyEnsemble"
+    ),
+    "torch_uncertainty_dropout": (
+        "bnnbench.methods.libraries.torch_uncertainty:TorchUncertaintyDropout"
+    ),
     "tuned": "bnnbench.methods.tuning.method:Tuned",
 }
 

@@ -5,6 +5,7 @@ given as the path of its interpreter. A library without an environment of its ow
 among the packages of this process, and still has a process of its own.
 """
 
+import difflib
 import importlib.util
 import os
 import sys
@@ -56,8 +57,10 @@ def checked(entry: str) -> tuple[str, str]:
     if not (name and equals and path):
         raise NoSuchEnvironment(f"needed NAME=path/to/python; got {entry!r}")
     if name not in LIBRARIES:
+        close = difflib.get_close_matches(name, LIBRARIES, n=1)
+        hint = f", did you mean {close[0]!r}?" if close else ""
         raise NoSuchEnvironment(
-            f"no library is called {name!r}; environments are for {', '.join(LIBRARIES)}"
+            f"no library is called {name!r}{hint}; environments are for {', '.join(LIBRARIES)}"
         )
     interpreter = Path(path).expanduser().absolute()
     if interpreter.is_dir():

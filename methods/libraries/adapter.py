@@ -71,7 +71,9 @@ class LibraryPosterior:
     likelihood: Likelihood
     diagnostics: dict[str, float]
 
-    def predict(self, inputs: Float[Tensor, "points *features"], rng: torch.Generator) -> Predictive:
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
         """Return the library's prediction; points come in parts, with equal draws."""
         seed = drawn_seed(rng)
         parts = [self.process.predict(part, seed) for part in inputs.split(POINTS_AT_ONCE)]

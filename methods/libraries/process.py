@@ -93,7 +93,9 @@ class LibraryProcess:
             with np.load(to, allow_pickle=False) as found:
                 return {name: torch.from_numpy(found[name]) for name in found.files}
         except (OSError, ValueError, TypeError) as error:
-            raise LibraryFailed(f"{self.library}: its prediction cannot be read: {error}") from error
+            raise LibraryFailed(
+                f"{self.library}: its prediction cannot be read: {error}"
+            ) from error
 
     def end(self) -> None:
         """End the process at once, and all that it started."""
@@ -207,7 +209,9 @@ def _environment() -> dict[str, str]:
 
 
 def _end(
-    process: "subprocess.Popen[bytes]", errors: IO[bytes], folder: "tempfile.TemporaryDirectory[str]"
+    process: "subprocess.Popen[bytes]",
+    errors: IO[bytes],
+    folder: "tempfile.TemporaryDirectory[str]",
 ) -> None:
     """Kill a process and the session that it heads, and remove its files."""
     with contextlib.suppress(OSError):

@@ -56,6 +56,7 @@ class SklearnBoosting:
     space: ClassVar[Space] = Space({"learning_rate": Log(0.01, 0.5), "l2": Log(1e-3, 30.0)})
 
     trees: int = 100
+    """Number of trees, for each level or class."""
     learning_rate: float = 0.1
     """Share of each tree's prediction that is added."""
     l2: float = 1.0

@@ -70,6 +70,7 @@ class SklearnForest:
     space: ClassVar[Space] = Space({"least_rows": Integers(1, 20)})
 
     trees: int = 200
+    """Number of trees."""
     least_rows: int = 3
     """Least number of training rows in a leaf."""
     least_variance: float = 0.01

@@ -26,7 +26,10 @@ def test_a_relative_path_is_made_absolute(tmp_path, monkeypatch):
     [
         ("posteriors", "needed NAME=path/to/python; got 'posteriors'"),
         ("posteriors=", "needed NAME=path/to/python"),
-        ("posterior=/x", "no library is called 'posterior'; environments are for blackjax, "),
+        (
+            "posterior=/x",
+            "called 'posterior', did you mean 'posteriors'.; environments are for blackjax, ",
+        ),
         ("posteriors={folder}", "is a folder: give the interpreter in it, such as"),
         ("posteriors={folder}/nothing", r"no program that can be started.*pip install posteriors"),
         ("posteriors={folder}/text", "no program that can be started"),

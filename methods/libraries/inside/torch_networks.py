@@ -45,6 +45,8 @@ def _layer(entry: Any, width: int) -> nn.Module:
     if kind == "Conv2d":
         options = {name: entry[name] for name in ("stride", "padding", "bias")}
         return nn.Conv2d(width, entry["channels"], entry["kernel"], **options)
+    if kind == "Dropout":
+        return nn.Dropout(entry["rate"])
     if kind == "LeakyReLU":
         return nn.LeakyReLU(entry["slope"])
     if kind == "Flatten":

@@ -10,6 +10,5 @@ from tests.methods.libraries.fake import LIBRARY
 
 @pytest.fixture
 def fake_environment(monkeypatch):
-    """Register the library for this process and those that it starts."""
-    monkeypatch.setattr(environments, "LIBRARIES", {LIBRARY: "fake_library"})
+    """Give the library an environment in this process and those that it starts."""
     monkeypatch.setenv(environments.VARIABLE, f"{LIBRARY}={sys.executable}")

@@ -1,12 +1,14 @@
 """A library's process: what travels, what it costs, how it ends, and what its errors say."""
 
 import gc
+import importlib.util
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,12 @@ from bnnbench.methods.base import InferenceDiverged, PackageMissing, Unsupported
 from bnnbench.methods.fitting import children, work
 from bnnbench.methods.fitting.progress import listening
 from bnnbench.methods.libraries import process
-from bnnbench.methods.libraries.adapter import POINTS_AT_ONCE, fitted, require_layers
+from bnnbench.methods.libraries.adapter import (
+    POINTS_AT_ONCE,
+    fitted,
+    plain_settings,
+    require_layers,
+)
 from bnnbench.methods.libraries.laplace_torch import LaplaceTorch
 from bnnbench.methods.libraries.process import LibraryFailed
 from bnnbench.methods.networks.architectures import Conv2d, Linear
@@ -163,9 +170,9 @@ def test_an_environment_without_numpy_says_what_to_install(monkeypatch, tmp_path
 
 
 def test_a_package_that_the_environment_lacks_is_named_with_the_cure(monkeypatch):
-    monkeypatch.setattr(environments, "LIBRARIES", {"laplace-torch": "laplace"})
+    if importlib.util.find_spec("laplace"):
+        pytest.skip("laplace-torch is installed here")
     monkeypatch.setenv(environments.VARIABLE, f"laplace-torch={sys.executable}")
-    pytest.importorskip("torch")
     with pytest.raises(PackageMissing, match=r"laplace-torch in .*No module named 'laplace'"):
         LaplaceTorch().fit(regression(), stream(1))
 
@@ -174,8 +181,6 @@ def test_a_network_that_the_script_cannot_build_is_refused_before_any_process_st
     padded = Conv2d(2, 3, padding=(0, 1))
     with pytest.raises(Unsupported, match="needed a sequence of the layers Linear.*got Conv2d"):
         require_layers(images(), Fake(), (Linear,))
-    from dataclasses import replace
-
     problem = replace(images(), architecture=(padded, *images().architecture[1:]))
     with pytest.raises(Unsupported, match="equally on all sides"):
         require_layers(problem, Fake(), (Conv2d, Linear))
@@ -196,8 +201,6 @@ def test_the_process_ends_with_its_posterior(tmp_path):
 def test_the_process_ends_with_the_one_that_started_it_though_that_was_killed(tmp_path):
     file = tmp_path / "pids"
     code = textwrap.dedent(f"""
-        from bnnbench.methods import environments
-        environments.LIBRARIES = {{{LIBRARY!r}: "fake_library"}}
         from bnnbench.suites.check.problems import regression, stream
         from tests.methods.libraries.fake import Fake
         Fake("linger", {str(file)!r}).fit(regression(), stream(1))
@@ -227,10 +230,7 @@ def test_processor_time_and_memory_of_a_living_process_are_counted():
 
 
 def test_settings_travel_as_plain_data_and_methods_inside_stay_here():
-    method = LaplaceTorch(structure="diag")
-    from bnnbench.methods.libraries.adapter import plain_settings
-
-    assert plain_settings(method) == {
+    assert plain_settings(LaplaceTorch(structure="diag")) == {
         **{"structure": "diag", "layers": "all", "prior_precision": None},
         **{"link": "probit", "draws": 100},
     }
