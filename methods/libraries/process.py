@@ -60,8 +60,9 @@ class LibraryProcess:
         except OSError as error:
             self._errors.close()
             self._folder.cleanup()
+            cure = environments.cure(library)
             raise LibraryFailed(
-                f"{library}: {interpreter} cannot be started ({error}): {environments.cure(library)}"
+                f"{library}: {interpreter} cannot be started ({error}): {cure}"
             ) from error
         self._at_exit = weakref.finalize(self, _end, self._process, self._errors, self._folder)
         answer = self._answer(time.monotonic() + SECONDS_TO_START)

@@ -38,14 +38,6 @@ from bnnbench.suites.check.problems import PROBLEMS, regression, stream
 from bnnbench.suites.check.small import small
 from bnnbench.suites.engine.run.packing import vars_of
 
-
-def is_had(package: str) -> bool:
-    """Return whether a package is here, or has an environment (`BNNBENCH_ENVS`)."""
-    if package in environments.LIBRARIES:
-        return environments.interpreter_of(package) is not None
-    return importlib.util.find_spec(package) is not None
-
-
 PATHS = {**METHODS, "toy": "tests.contracts.toy_method:NearestNeighbours"}
 VARIANTS: Mapping[str, Method] = {
     f"{type(method).__name__} of {type(method.model).__name__}": method
@@ -97,6 +89,15 @@ PACKAGES = {
     "torch_uncertainty_dropout": "torch-uncertainty",
 }
 """Method → a package of its own; where that is missing, a test says that the method says so."""
+
+
+def is_had(package: str) -> bool:
+    """Return whether a package is here, or has an environment (`BNNBENCH_ENVS`)."""
+    if package in environments.LIBRARIES:
+        return environments.interpreter_of(package) is not None
+    return importlib.util.find_spec(package) is not None
+
+
 MISSING = {name for name, package in PACKAGES.items() if not is_had(package)}
 NAMES = [name for name in [*PATHS, *VARIANTS] if name not in MISSING]
 

@@ -165,7 +165,7 @@ def test_a_program_that_cannot_be_started_is_named(monkeypatch, tmp_path):
 
 def test_an_environment_without_numpy_says_what_to_install(monkeypatch, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
-    with pytest.raises(PackageMissing, match="needed numpy and fake-library in .*pip install"):
+    with pytest.raises(PackageMissing, match=r"needed numpy and fake-library in .*pip install"):
         fit_in(monkeypatch, str(tmp_path / "bare" / "bin" / "python"))
 
 
@@ -179,7 +179,7 @@ def test_a_package_that_the_environment_lacks_is_named_with_the_cure(monkeypatch
 
 def test_a_network_that_the_script_cannot_build_is_refused_before_any_process_starts():
     padded = Conv2d(2, 3, padding=(0, 1))
-    with pytest.raises(Unsupported, match="needed a sequence of the layers Linear.*got Conv2d"):
+    with pytest.raises(Unsupported, match=r"needed a sequence of the layers Linear.*got Conv2d"):
         require_layers(images(), Fake(), (Linear,))
     problem = replace(images(), architecture=(padded, *images().architecture[1:]))
     with pytest.raises(Unsupported, match="equally on all sides"):
