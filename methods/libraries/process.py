@@ -108,7 +108,8 @@ class LibraryProcess:
 
     def _written(self, name: str, arrays: Mapping[str, Tensor]) -> Path:
         path = self._path(name)
-        np.savez(path, **{key: value.detach().cpu().numpy() for key, value in arrays.items()})
+        content: Any = {key: value.detach().cpu().numpy() for key, value in arrays.items()}
+        np.savez(path, **content)
         return path
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:

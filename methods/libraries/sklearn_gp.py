@@ -87,7 +87,7 @@ class SklearnGp:
         signal = kernels.ConstantKernel(1.0, VARIANCES) * kernels.RBF(
             inputs.shape[1] ** 0.5, LENGTHS
         )
-        options = {"n_restarts_optimizer": self.restarts, "random_state": seed_of(rng)}
+        options: Any = {"n_restarts_optimizer": self.restarts, "random_state": seed_of(rng)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a setting on its bound
             if isinstance(likelihood, Categorical):

@@ -90,9 +90,7 @@ def equal(
     assert a.shape == b.shape, (method, quantity, a.shape, b.shape)
     difference = float(np.abs(a - b).max() / np.abs(a).max())
     agrees = difference <= allowed
-    return Comparison(
-        library, version, method, quantity, difference, allowed, agrees, a.size, kind
-    )
+    return Comparison(library, version, method, quantity, difference, allowed, agrees, a.size, kind)
 
 
 def by_draws(

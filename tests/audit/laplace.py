@@ -71,7 +71,7 @@ def points() -> Tensor:
 def ours(
     structure: Structure, mode: NetworkPosterior, problem: Problem, where: Tensor | None = None
 ) -> dict[str, Any]:
-    """Return variances of the linearised outputs, the evidence, and a classifier's probabilities."""
+    """Return variances of linearised outputs, the evidence, and a classifier's probabilities."""
     where = points() if where is None else where
     at = Approximation.of(mode, structure, problem)
     precisions = Precisions(PRIOR_PRECISION, at.noise)
@@ -149,8 +149,9 @@ def _of_structure(
             their = found.arrays[f"{quantity}_{name}_{ROWS}"]
             yield equal(*same, f"{WORDS[quantity]} ({where})", own[quantity], their, kind)
     if key == ("kron", "all"):
-        both = (found.arrays[f"variance_{name}_{n}"] for n in (ROWS, FEWER))
-        yield equal(*same, f"theirs of batches of {FEWER} and of all rows ({where})", *both)
+        all_rows, few = (found.arrays[f"variance_{name}_{n}"] for n in (ROWS, FEWER))
+        text = f"theirs of batches of {FEWER} and of all rows ({where})"
+        yield equal(*same, text, all_rows, few)
 
 
 def of_a_line() -> Iterator[Comparison]:

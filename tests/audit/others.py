@@ -3,6 +3,7 @@
 import itertools
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -25,10 +26,11 @@ from bnnbench.methods.post_hoc import scores
 from bnnbench.methods.post_hoc.conformal import quantile_of_scores
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.suites.check.problems import classification, regression, stream
-from tests.audit.comparison import Comparison, ask, by_draws, equal, with_errors
+from tests.audit.comparison import Answers, Comparison, ask, by_draws, equal, with_errors
 
 kernels: Any = sklearn_kernels
 DRAWS, RATE, LEVEL = 20_000, 0.3, 0.85
+CALIBRATED, TESTED = 200, 20_000
 
 
 def points() -> torch.Tensor:
@@ -45,7 +47,8 @@ def of_gaussian_processes() -> Iterator[Comparison]:
     kernel, noise = posterior.process.kernel_, posterior.noise_variance
     rows, targets = problem.train.inputs.numpy(), problem.train.targets.numpy()[:, 0]
     signal, lengths = float(kernel.k1.constant_value), np.asarray(kernel.k2.length_scale)
-    plain = GaussianProcessRegressor(kernel + kernels.WhiteKernel(noise), alpha=0, optimizer=None)
+    regressor: Any = GaussianProcessRegressor
+    plain = regressor(kernel + kernels.WhiteKernel(noise), alpha=0, optimizer=None)
     mean, std = plain.fit(rows, targets).predict(points().numpy(), return_std=True)
     answers = {
         ("scikit-learn", version("scikit-learn")): (mean, std**2),
@@ -92,8 +95,10 @@ def _by_gpytorch(
     likelihood.noise = torch.tensor(noise, dtype=torch.float64)
     model.eval()
     likelihood.eval()
-    with torch.no_grad(), warnings.catch_warnings(), gpytorch.settings.fast_computations(
-        False, False, False
+    with (
+        torch.no_grad(),
+        warnings.catch_warnings(),
+        gpytorch.settings.fast_computations(False, False, False),
     ):
         warnings.simplefilter("ignore")
         found = likelihood(model(points()))
@@ -164,45 +169,79 @@ def _over_all_masks(weights: torch.Tensor, here: torch.Tensor) -> np.ndarray:
     return total.numpy()
 
 
+@dataclass(frozen=True)
+class Conformal:
+    """Probabilities with labels drawn from them, and real predictions with targets."""
+
+    probs: np.ndarray
+    labels: np.ndarray
+    means: np.ndarray
+    targets: np.ndarray
+
+    @classmethod
+    def drawn(cls) -> "Conformal":
+        """Return rows of which the first 200 set thresholds."""
+        rng = np.random.default_rng(3)
+        logits = 2 * rng.standard_normal((TESTED + CALIBRATED, 5))
+        probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+        labels = (probs.cumsum(1) < rng.random((len(probs), 1))).sum(1).clip(max=4)
+        means = rng.standard_normal((400, 1))
+        return cls(probs, labels, means, means[:, 0] + rng.standard_normal(400))
+
+    def theirs(self) -> Answers:
+        """Return what MAPIE makes of them."""
+        cut = CALIBRATED
+        arrays = {
+            **{"calibration": self.probs[:cut], "labels": self.labels[:cut]},
+            **{"test": self.probs[cut:], "means": self.means[:cut]},
+            **{"targets": self.targets[:cut], "test_means": self.means[cut:]},
+        }
+        tensors = {name: torch.from_numpy(values) for name, values in arrays.items()}
+        return ask("mapie", "mapie_sets", tensors, level=LEVEL)
+
+    def sets(self, name: scores.ClassScore) -> torch.Tensor:
+        """Return our sets of the rows that set no threshold."""
+        before, after = (
+            CategoricalPredictive(torch.from_numpy(part).log()[None])
+            for part in (self.probs[:CALIBRATED], self.probs[CALIBRATED:])
+        )
+        labels = torch.from_numpy(self.labels[:CALIBRATED])[:, None]
+        found = scores.of_classes(name, before).gather(1, labels)
+        return (scores.of_classes(name, after) <= quantile_of_scores(found, LEVEL)).double()
+
+    def intervals(self) -> torch.Tensor:
+        """Return our intervals around the means that set no threshold."""
+        before, after = (
+            GaussianPredictive(torch.from_numpy(m)[None], torch.ones(1, len(m), 1).double())
+            for m in (self.means[:CALIBRATED], self.means[CALIBRATED:])
+        )
+        targets = torch.from_numpy(self.targets[:CALIBRATED])[:, None]
+        found = scores.of_targets("residuals", before, targets, LEVEL)
+        ends = scores.interval("residuals", after, LEVEL, quantile_of_scores(found, LEVEL))
+        return torch.cat(ends, 1)
+
+
 def of_conformal_sets() -> Iterator[Comparison]:
     """Compare conformal sets and intervals with MAPIE's, for the same predictions."""
-    rng = np.random.default_rng(3)
-    logits = 2 * rng.standard_normal((500, 5))
-    probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-    labels = np.array([rng.choice(5, p=row) for row in probs[:200]])
-    means = rng.standard_normal((400, 1))
-    targets = means[:150, 0] + rng.standard_normal(150)
-    found = ask(
-        *("mapie", "mapie_sets"),
-        {
-            "calibration": torch.from_numpy(probs[:200]),
-            "labels": torch.from_numpy(labels),
-            "test": torch.from_numpy(probs[200:]),
-            "means": torch.from_numpy(means[:150]),
-            "targets": torch.from_numpy(targets),
-            "test_means": torch.from_numpy(means[150:]),
-        },
-        level=LEVEL,
-    )
+    rows = Conformal.drawn()
+    found = rows.theirs()
     same = "mapie", found.version, "Split conformal"
-    for theirs, ours in (("lac", "probability"), ("aps", "aps")):
-        calibration, test = (
-            CategoricalPredictive(torch.from_numpy(part).log()[None])
-            for part in (probs[:200], probs[200:])
-        )
-        by_class = scores.of_classes(ours, calibration)
-        threshold = quantile_of_scores(
-            by_class.gather(1, torch.from_numpy(labels)[:, None]), LEVEL
-        )
-        own = (scores.of_classes(ours, test) <= threshold).double()
-        yield equal(*same, f"sets by {ours} ({theirs})", own, found.arrays[theirs])
-    before, after = (
-        GaussianPredictive(t[None, :, :], torch.ones_like(t)[None, :, :])
-        for t in map(torch.from_numpy, (means[:150], means[150:]))
-    )
-    score = scores.of_targets("residuals", before, torch.from_numpy(targets)[:, None], LEVEL)
-    ends = scores.interval("residuals", after, LEVEL, quantile_of_scores(score, LEVEL))
-    own = torch.cat([end for end in ends], 1)
-    yield equal(*same, "intervals by residuals", own, found.arrays["intervals"])
+    pairs: tuple[tuple[str, scores.ClassScore, str], ...]
+    pairs = (("lac", "probability", "rounding"), ("aps", "aps", "definition"))
+    for theirs, name, kind in pairs:
+        own = rows.sets(name).mean(1)
+        their = found.arrays[theirs].mean(1)
+        yield equal(*same, f"sizes of sets, score {name} ({theirs})", own, their, kind)
+    yield equal(*same, "intervals by residuals", rows.intervals(), found.arrays["intervals"])
 
 
+def sets_of_aps() -> dict[str, tuple[float, float]]:
+    """Return coverage and mean size of both libraries' sets, with standard errors over rows."""
+    rows = Conformal.drawn()
+    labels, summary = rows.labels[CALIBRATED:], {}
+    for name, sets in (("ours", rows.sets("aps").numpy()), ("mapie", rows.theirs().arrays["aps"])):
+        hits, sizes = np.take_along_axis(sets, labels[:, None], 1)[:, 0], sets.sum(1)
+        for what, values in (("coverage", hits), ("size", sizes), ("empty", sizes == 0)):
+            error = float(values.std(ddof=1) / len(values) ** 0.5)
+            summary[f"{name}: {what}"] = float(values.mean()), error
+    return summary

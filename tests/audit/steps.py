@@ -1,6 +1,7 @@
 """Steps of one optimiser or sampler from the same weights, with the same noise."""
 
 from collections.abc import Iterator
+from typing import Any
 from unittest import mock
 
 import torch
@@ -22,7 +23,7 @@ def of_ivon() -> Iterator[Comparison]:
     start = TorchNetwork(problem.architecture, (4,)).initial_weights(
         [stream(1)], dtype=torch.float64
     )
-    settings = {
+    settings: dict[str, Any] = {
         **{"learning_rate": 0.2, "initial_hessian": 0.3, "beta1": 0.9, "beta2": 0.99},
         "weight_decay": 1e-2,
     }

@@ -5,6 +5,7 @@ Source: Shen et al. (2024), "Variational Learning is Effective for Large Deep Ne
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import ivon
 import numpy as np
@@ -54,8 +55,10 @@ def fit(task: Task) -> Posterior:
     """Return the posterior after all epochs, with a cosine of the learning rate by epoch."""
     torch.manual_seed(task.seed)  # the optimiser draws from the global generator
     settings, built, likelihood = task.settings, network(task), Likelihood(task)
+    torch.set_default_dtype(next(built.parameters()).dtype)  # in which the Hessian starts
     epochs, rows = settings["epochs"], len(task.arrays["inputs"])
-    optimiser = ivon.IVON(
+    kind: Any = ivon
+    optimiser = kind.IVON(
         built.parameters(),
         lr=settings["learning_rate"],
         ess=float(rows),

@@ -8,9 +8,9 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import laplace as library
 import numpy as np
 import torch
-from laplace import Laplace
 from torch.utils.data import DataLoader, TensorDataset
 
 from bnnbench.methods.libraries.inside.task import Task
@@ -52,8 +52,10 @@ def fit(task: Task) -> Posterior:
     torch.manual_seed(task.seed)
     settings = task.settings
     inputs, targets = (torch.from_numpy(task.arrays[name]) for name in ("inputs", "targets"))
+    torch.set_default_dtype(inputs.dtype)  # in which the library makes some of its matrices
     noise = {} if task.classes else {"sigma_noise": settings["noise_std"]}
-    laplace = Laplace(
+    package: Any = library
+    laplace = package.Laplace(
         network(task),
         "classification" if task.classes else "regression",
         subset_of_weights="last_layer" if settings["layers"] == "last" else "all",

@@ -46,7 +46,7 @@ def main() -> None:
         answer(failed=_kind(error), text=_text(error))
         return
     answer(ready=_environment(script) | {"start_seconds": time.perf_counter() - start})
-    fitted = None
+    fitted: Any = None
     for line in requests:
         request = json.loads(line)
         try:

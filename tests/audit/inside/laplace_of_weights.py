@@ -41,7 +41,7 @@ def fit(task):
             laplace.fit(DataLoader(data, batch_size=batch_size))
             name = f"{structure}_{layers}_{batch_size}"
             with torch.no_grad():
-                mean, variance = laplace._glm_predictive_distribution(points)
+                _, variance = laplace._glm_predictive_distribution(points)
             found[f"variance_{name}"] = variance.diagonal(dim1=1, dim2=2).numpy()
             found[f"evidence_{name}"] = np.array(float(laplace.log_marginal_likelihood()))
             if task.classes:
