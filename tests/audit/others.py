@@ -111,8 +111,8 @@ def of_ridge() -> Iterator[Comparison]:
     ridge: Any = BayesianRidge(fit_intercept=False, tol=1e-12, max_iter=10_000)
     ridge.fit(problem.train.inputs.numpy(), problem.train.targets.numpy()[:, 0])
     mean, std = ridge.predict(points().numpy(), return_std=True)
-    known = Problem(problem.train, Gaussian(ridge.alpha_**-0.5), problem.architecture)
-    posterior = ExactLinear(prior_std=ridge.lambda_**-0.5).fit(known, stream(1))
+    known = Problem(problem.train, Gaussian(float(ridge.alpha_) ** -0.5), problem.architecture)
+    posterior = ExactLinear(prior_std=float(ridge.lambda_) ** -0.5).fit(known, stream(1))
     found: Any = posterior.predict(points(), stream(2))
     same = "scikit-learn", version("scikit-learn"), "Bayesian ridge and exact linear"
     yield equal(*same, "mean", found.mean[:, 0], mean)
