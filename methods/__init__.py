@@ -52,6 +52,21 @@ METHODS: Mapping[str, str] = {
     "gaussian_process": "bnnbench.methods.gp.exact:GaussianProcess",
     "tempered": "bnnbench.methods.post_hoc.tempered:Tempered",
     "conformal": "bnnbench.methods.post_hoc.conformal:Conformal",
+    "sklearn_gp": "bnnbench.methods.libraries.sklearn_gp:SklearnGp",
+    "sklearn_forest": "bnnbench.methods.libraries.sklearn_forest:SklearnForest",
+    "sklearn_boosting": "bnnbench.methods.libraries.sklearn_boosting:SklearnBoosting",
+    "sklearn_ridge": "bnnbench.methods.libraries.sklearn_ridge:SklearnRidge",
+    "laplace_torch": "bnnbench.methods.libraries.laplace_torch:LaplaceTorch",
+    "ivon_opt": "bnnbench.methods.libraries.ivon_opt:IvonOpt",
+    "posteriors_sghmc": "bnnbench.methods.libraries.posteriors_sghmc:PosteriorsSghmc",
+    "blackjax_nuts": "bnnbench.methods.libraries.nuts:BlackjaxNuts",
+    "numpyro_nuts": "bnnbench.methods.libraries.nuts:NumpyroNuts",
+    "torch_uncertainty_ensemble": (
+        "bnnbench.methods.libraries.torch_uncertainty:TorchUncertaintyEnsemble"
+    ),
+    "torch_uncertainty_dropout": (
+        "bnnbench.methods.libraries.torch_uncertainty:TorchUncertaintyDropout"
+    ),
     "tuned": "bnnbench.methods.tuning.method:Tuned",
 }
 

@@ -23,6 +23,9 @@ COVERED: Mapping[str, tuple[str, ...]] = {
     "deep_kernel": ("mlp regression",),
     "gaussian_process": ("mlp regression", "linear regression"),
     "mc_dropout": (*MLPS, "cnn regression", "cnn classification"),
+    "sklearn_ridge": ("mlp regression", "linear regression", "cnn regression"),
+    **dict.fromkeys(("blackjax_nuts", "numpyro_nuts"), (*MLPS, "linear regression")),
+    "torch_uncertainty_dropout": (*MLPS, "cnn regression", "cnn classification"),
     "neural_linear": ("mlp regression", "cnn regression"),
     "ciber_of_hmc": ("mlp regression", "linear regression", "cnn regression"),
     **dict.fromkeys(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from bnnbench.methods import METHODS, coverage, glossary, method_type
+from bnnbench.methods import METHODS, coverage, environments, glossary, method_type
 from bnnbench.methods.base import (
     Differentiable,
     Method,
@@ -75,11 +75,30 @@ WITHOUT_GRADIENT = {
     *(name for name in VARIANTS if name.startswith("MessagePassing")),
     "message_passing_crossed",
     *("untrained_network", "laplace_diagonal", "conformal", "toy"),
+    *(name for name, path in METHODS.items() if ".libraries." in path),
 }
 """Methods whose posterior of a classifier has no gradient with respect to the inputs."""
-PACKAGES = {"hmc_hamiltorch": "hamiltorch"}
+PACKAGES = {
+    "hmc_hamiltorch": "hamiltorch",
+    "laplace_torch": "laplace-torch",
+    "ivon_opt": "ivon-opt",
+    "posteriors_sghmc": "posteriors",
+    "blackjax_nuts": "blackjax",
+    "numpyro_nuts": "numpyro",
+    "torch_uncertainty_ensemble": "torch-uncertainty",
+    "torch_uncertainty_dropout": "torch-uncertainty",
+}
 """Method → a package of its own; where that is missing, a test says that the method says so."""
-MISSING = {name for name, package in PACKAGES.items() if not importlib.util.find_spec(package)}
+
+
+def is_had(package: str) -> bool:
+    """Return whether a package is here, or has an environment (`BNNBENCH_ENVS`)."""
+    if package in environments.LIBRARIES:
+        return environments.interpreter_of(package) is not None
+    return importlib.util.find_spec(package) is not None
+
+
+MISSING = {name for name, package in PACKAGES.items() if not is_had(package)}
 NAMES = [name for name in [*PATHS, *VARIANTS] if name not in MISSING]
 
 

@@ -53,7 +53,7 @@ def test_what_methods_share_knows_none_of_them(path):
 
 
 def test_the_engine_and_the_datasets_know_no_method():
-    tables = ("names", "coverage", "glossary")
+    tables = ("names", "coverage", "glossary", "environments")
     rooms = tuple(f"bnnbench.methods.{r}" for r in (*SHARED, *tables, "base", "source_code"))
     rooms += (
         "bnnbench.methods.METHODS",

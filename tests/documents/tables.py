@@ -12,6 +12,7 @@ others over folds, with 95 % intervals. `oracles`: scores over the law behind th
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
 those of paper 001, by layer; `coverage` and `covered`: how many printed numbers agree, as a table
 and in words.
+`audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
 `answers`: what the board says to each question, by one criterion. `column`: one column of a table
 of the report, with its decision (`one_column.py`). `methods`: a card for each method (`cards.py`).
 `metrics`: all metrics (`formulary.py`).
@@ -36,6 +37,7 @@ from bnnbench.reports.read.frames import costs, results
 from bnnbench.reports.read.oracles import oracle_comparison
 from bnnbench.reports.sections.of_suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
+from tests.documents.audited import aside_table, comparisons_table, summary_table
 from tests.documents.cards import cards
 from tests.documents.finished_runs import BUNDLE, ROOT, suites, tasks
 from tests.documents.formulary import formulary
@@ -170,6 +172,9 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "layers": layers_table,
     "coverage": coverage_table,
     "diagnostics": diagnostics_table,
+    "audit": summary_table,
+    "comparisons": comparisons_table,
+    "aside": aside_table,
 }
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,

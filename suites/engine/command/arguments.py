@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from bnnbench.datasets import Policy
+from bnnbench.methods import environments
 from bnnbench.parser import Parser
 from bnnbench.suites import Entry
 from bnnbench.suites.engine.command.methods.expressions import Misspelt, parts
@@ -34,6 +35,7 @@ class Options:
     methods: tuple[str, ...] | None
     settings: Path | None
     network: str | None
+    env: list[tuple[str, str]]
     datasets: tuple[str, ...] | None
     seeds: int | None
     folds: int | None
@@ -58,11 +60,16 @@ class Options:
     dry_run: bool
 
     def export(self) -> None:
-        """Put the data folder into the environment, for data sources here and in workers."""
+        """Put data folder and other libraries' interpreters into the process's environment.
+
+        Data sources and methods read them there, here and in workers.
+        """
         if self.data_dir:
             os.environ["BNNBENCH_DATA"] = str(self.data_dir.absolute())
         if self.offline:
             os.environ["BNNBENCH_OFFLINE"] = "1"
+        if self.env:
+            environments.give(dict(self.env))
 
     @property
     def limits(self) -> Limits:
@@ -128,6 +135,15 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         metavar="FILE.py:NAME",
         help="network of your own in place of the suite's: a function or class that returns a "
         "torch.nn.Module; its parameters named inputs and outputs are filled in",
+    )
+    add(
+        "--env",
+        type=_environment,
+        metavar="NAME=PATH",
+        action="append",
+        default=[],
+        help="interpreter of the environment of a library, whose methods are carried out in "
+        f"processes there: {', '.join(environments.LIBRARIES)}; once for each library",
     )
     add(
         "--datasets",
@@ -311,6 +327,13 @@ def _methods(text: str) -> tuple[str, ...]:
     try:
         return _names(text, parts(text))
     except Misspelt as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _environment(text: str) -> tuple[str, str]:
+    try:
+        return environments.checked(text)
+    except environments.NoSuchEnvironment as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 

@@ -9,7 +9,7 @@ import torch
 from bnnbench.datasets.base import PoolSource
 from bnnbench.datasets.reading.withheld import withheld
 from bnnbench.methods.base import BatchedMethod, Posterior, Problem
-from bnnbench.methods.fitting import tf32, work
+from bnnbench.methods.fitting import children, tf32, work
 from bnnbench.methods.networks.own_network import own_network
 from bnnbench.suites.engine.declare.acquisition import acquire, choices
 from bnnbench.suites.engine.declare.grid import Run
@@ -55,7 +55,10 @@ def fit(
         _fit_all(attempts, number, device)
     seconds = watch.seconds + checkpoint.earlier_seconds
     energy = None if checkpoint.earlier_seconds else watch.joules
-    peak = max(grown.bytes, checkpoint.earlier_peak_bytes)
+    peak = max(grown.bytes + children.fit_bytes(), checkpoint.earlier_peak_bytes)
+    if environments := children.environments():
+        for attempt in attempts:
+            attempt.interruptions["environments"] = environments
     for attempt in attempts:
         attempt.fit_seconds += seconds / len(attempts)
         attempt.compile_seconds += compile_seconds / len(attempts)

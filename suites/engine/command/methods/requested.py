@@ -141,7 +141,7 @@ def _row_of_class(suite: Suite, spelled: Spelled) -> dict[tuple[str, str], Row]:
         _check_not_searched(tuned, settings)
         method = changed(tuned, own)
         differing |= differences(method, tuned)
-    label = name or spelled.name.rpartition(":")[2]
+    label = getattr(kind, "label", None) or name or spelled.name.rpartition(":")[2]
     if label in suite.methods:
         label = spelled.name
     spare = with_differences(name or spelled.name, differing)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import psutil
 import torch
 
+from bnnbench.methods.fitting import children
 from bnnbench.suites.engine.run.measuring.energy import joules
 
 LEAST_SECONDS = 0.2
@@ -21,7 +22,7 @@ class Watch:
 
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    """Seconds of all processors, of this process and of its children that ended."""
+    """Seconds of all processors, of this process and of its children."""
     joules: float | None = None
     """Joules of the GPU; None without a counter."""
     busy_elsewhere: float | None = None
@@ -47,9 +48,13 @@ def stopwatch(device: torch.device) -> Iterator[Watch]:
 
 
 def _cpu() -> float:
-    """Return the processor seconds of this process, and of its children that ended."""
+    """Return the processor seconds of this process, and of its children.
+
+    Of those that live, only children that methods have told of count.
+    """
     times = os.times()
-    return time.process_time() + times.children_user + times.children_system
+    ended = times.children_user + times.children_system
+    return time.process_time() + ended + children.cpu_seconds()
 
 
 def _machine() -> tuple[float, float]:

@@ -1,0 +1,91 @@
+"""Python environments in which other libraries live: their methods are fitted in processes there.
+
+An environment is named by the library that it is for, as the Python Package Index spells it, and
+given as the path of its interpreter. A library without an environment of its own is looked for
+among the packages of this process, and still has a process of its own.
+"""
+
+import difflib
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+LIBRARIES: Mapping[str, str] = {
+    "blackjax": "blackjax",
+    "ivon-opt": "ivon",
+    "laplace-torch": "laplace",
+    "mapie": "mapie",
+    "numpyro": "numpyro",
+    "posteriors": "posteriors",
+    "torch-uncertainty": "torch_uncertainty",
+}
+"""Library → the module to import."""
+
+VARIABLE = "BNNBENCH_ENVS"
+"""Environment variable with entries NAME=path, separated as in PATH."""
+
+
+class NoSuchEnvironment(ValueError):
+    """An environment has a name that no library has, or a path where there is no interpreter."""
+
+
+def given() -> dict[str, str]:
+    """Return library → interpreter of the environment variable; raises `NoSuchEnvironment`."""
+    entries = filter(None, os.environ.get(VARIABLE, "").split(os.pathsep))
+    return dict(checked(entry) for entry in entries)
+
+
+def give(environments: Mapping[str, str]) -> None:
+    """Put environments into the variable, for this process and those that it starts.
+
+    They take the place of others of the same name.
+    """
+    together = given() | dict(environments)
+    entries = (f"{name}={path}" for name, path in together.items())
+    os.environ[VARIABLE] = os.pathsep.join(entries)
+
+
+def checked(entry: str) -> tuple[str, str]:
+    """Return the library and the interpreter of an entry NAME=path.
+
+    The path is made absolute, and links are not followed: the link is what makes an environment.
+    Raises `NoSuchEnvironment`.
+    """
+    name, equals, path = entry.partition("=")
+    if not (name and equals and path):
+        raise NoSuchEnvironment(f"needed NAME=path/to/python; got {entry!r}")
+    if name not in LIBRARIES:
+        close = difflib.get_close_matches(name, LIBRARIES, n=1)
+        hint = f", did you mean {close[0]!r}?" if close else ""
+        raise NoSuchEnvironment(
+            f"no library is called {name!r}{hint}; environments are for {', '.join(LIBRARIES)}"
+        )
+    interpreter = Path(path).expanduser().absolute()
+    if interpreter.is_dir():
+        raise NoSuchEnvironment(
+            f"{path} is a folder: give the interpreter in it, such as {path}/bin/python"
+        )
+    if not (interpreter.is_file() and os.access(interpreter, os.X_OK)):
+        raise NoSuchEnvironment(
+            f"{path} is no program that can be started; {name} needs an interpreter: {cure(name)}"
+        )
+    return name, str(interpreter)
+
+
+def interpreter_of(library: str) -> str | None:
+    """Return the interpreter that is to have a library, None where there is none.
+
+    That is the one given for it, else that of this process if the library is installed beside it.
+    """
+    if own := given().get(library):
+        return own
+    return sys.executable if importlib.util.find_spec(LIBRARIES[library]) else None
+
+
+def cure(library: str) -> str:
+    """Return the commands that make an environment for a library."""
+    return (
+        f"python -m venv ENV && ENV/bin/pip install {library}, then --env {library}=ENV/bin/python"
+    )

@@ -1,0 +1,1 @@
+"""Methods of other libraries, as they are: rows "library: method" beside ours."""

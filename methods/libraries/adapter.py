@@ -1,0 +1,175 @@
+"""The way of a problem into a library's process, and of its predictions back."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bnnbench.datasets.base import Categorical, Gaussian, Likelihood
+from bnnbench.methods import environments
+from bnnbench.methods.base import PackageMissing, Problem, Unsupported
+from bnnbench.methods.fitting.targets import require_output_per_target
+from bnnbench.methods.libraries.process import INSIDE, LibraryFailed, LibraryProcess
+from bnnbench.methods.networks.architectures import (
+    AvgPool2d,
+    Conv2d,
+    Flatten,
+    GlobalAvgPool2d,
+    LeakyReLU,
+    Linear,
+    MaxPool2d,
+    ReLU,
+    Sigmoid,
+    Swish,
+    Tanh,
+    to_json,
+)
+from bnnbench.methods.networks.torch_network import TorchNetwork
+from bnnbench.methods.predictions.base import Predictive
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.methods.predictions.quantiles import QuantilePredictive
+
+POINTS_AT_ONCE = 2000
+ELEMENTWISE = (ReLU, LeakyReLU, Tanh, Sigmoid, Swish)
+PERCEPTRONS = (Linear, Flatten, *ELEMENTWISE)
+SEQUENTIAL = (*PERCEPTRONS, Conv2d, MaxPool2d, AvgPool2d, GlobalAvgPool2d)
+FORMS: Mapping[frozenset[str], type[Any]] = {
+    frozenset({"log_probs"}): CategoricalPredictive,
+    frozenset({"means", "variances"}): GaussianPredictive,
+    frozenset({"levels", "values"}): QuantilePredictive,
+}
+"""Names of a prediction's arrays → its class."""
+
+
+class OfLibrary:
+    """A method whose work is done by a script in the environment of a library."""
+
+    label: ClassVar[str]
+    """Its name in tables, "library: method"."""
+    library: ClassVar[str]
+    script: ClassVar[str]
+    """Module of the script; as a text it counts among the method's sources."""
+
+    @property
+    def lacks(self) -> str:
+        """The installation that the method lacks, "" where nothing is missing."""
+        if environments.interpreter_of(self.library):
+            return ""
+        return f"needs {self.library}: {environments.cure(self.library)}"
+
+
+@dataclass(frozen=True)
+class LibraryPosterior:
+    """A posterior that lives in a library's process."""
+
+    process: LibraryProcess
+    likelihood: Likelihood
+    diagnostics: dict[str, float]
+
+    def predict(
+        self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
+    ) -> Predictive:
+        """Return the library's prediction; points come in parts, with equal draws."""
+        seed = drawn_seed(rng)
+        parts = [self.process.predict(part, seed) for part in inputs.split(POINTS_AT_ONCE)]
+        arrays = {name: _joined([part[name] for part in parts], name) for name in parts[0]}
+        return predictive(arrays, self.likelihood, len(inputs), self.process.library, inputs)
+
+
+def fitted(
+    method: OfLibrary,
+    problem: Problem,
+    rng: torch.Generator,
+    arrays: Mapping[str, Tensor] = {},
+    **settings: Any,
+) -> LibraryPosterior:
+    """Return the posterior of a method's script, which gets these settings beside the method's own.
+
+    Settings that are methods themselves stay here. Raises `PackageMissing` without the library.
+    """
+    library = method.library
+    interpreter = environments.interpreter_of(library)
+    if interpreter is None:
+        raise PackageMissing(f"needed {library} in an environment: {environments.cure(library)}")
+    likelihood = problem.likelihood
+    process = LibraryProcess(library, file_of(method.script), interpreter)
+    description = {
+        "settings": plain_settings(method) | settings,
+        "classes": likelihood.classes if isinstance(likelihood, Categorical) else None,
+        "noise_std": likelihood.noise_std if isinstance(likelihood, Gaussian) else None,
+        "architecture": to_json(problem.architecture),
+        "seed": drawn_seed(rng),
+    }
+    train = {"inputs": problem.train.inputs, "targets": problem.train.targets}
+    return LibraryPosterior(process, likelihood, process.fit(description, train | dict(arrays)))
+
+
+def file_of(script: str) -> Path:
+    """Return the file of a script: of a module in `inside`, or the path of another."""
+    return Path(script) if script.endswith(".py") else INSIDE / f"{script.rpartition('.')[2]}.py"
+
+
+def plain_settings(method: object) -> dict[str, Any]:
+    """Return the settings of a method that are numbers, texts, None or tuples of them."""
+    values = {f.name: getattr(method, f.name) for f in dataclasses.fields(method)}  # pyright: ignore[reportArgumentType]
+    return {name: v for name, v in values.items() if not dataclasses.is_dataclass(v)}
+
+
+def drawn_seed(rng: torch.Generator) -> int:
+    """Return a seed that NumPy, torch and JAX take."""
+    return int(torch.randint(2**31 - 1, (1,), generator=rng, device=rng.device))
+
+
+def initial_weights(problem: Problem, rng: torch.Generator) -> Float[Tensor, " parameters"]:
+    """Return the weights at which our methods start, for a network of one output per target."""
+    require_output_per_target(problem)
+    network = TorchNetwork(problem.architecture, problem.input_shape)
+    return network.initial_weights([rng], dtype=problem.train.inputs.dtype)[0]
+
+
+def require_layers(problem: Problem, method: OfLibrary, kinds: tuple[type, ...]) -> None:
+    """Raise `Unsupported` for a network with layers that the method's script does not build."""
+    for layer in problem.architecture:
+        plain = isinstance(layer, kinds)
+        if isinstance(layer, Conv2d):
+            plain &= isinstance(layer.padding, int) and layer.padding_mode == "zeros"
+        if not plain:
+            names = ", ".join(kind.__name__ for kind in kinds)
+            zeros = " (padded with zeros, equally on all sides)" if Conv2d in kinds else ""
+            raise Unsupported(
+                f"{type(method).__name__} needed a sequence of the layers {names}{zeros}; "
+                f"got {layer}"
+            )
+
+
+def predictive(
+    arrays: Mapping[str, Tensor],
+    likelihood: Likelihood,
+    points: int,
+    library: str,
+    like: Tensor,
+) -> Predictive:
+    """Return the predictive of a prediction's arrays; raises `LibraryFailed` for another form."""
+    kind = FORMS.get(frozenset(arrays))
+    of_classes = isinstance(likelihood, Categorical)
+    if kind is None or kind.of_classes != of_classes:
+        wanted = "log_probs" if of_classes else "means and variances, or levels and values"
+        raise LibraryFailed(f"{library}: needed arrays {wanted}; got {', '.join(sorted(arrays))}")
+    width = {"log_probs": 3, "means": 3, "variances": 3, "values": 3, "levels": 1}
+    for name, array in arrays.items():
+        axis = 0 if name == "values" else 1
+        shape = tuple(array.shape)
+        if array.ndim != width[name] or (name != "levels" and shape[axis] != points):
+            raise LibraryFailed(f"{library}: {name} of {points} points have the shape {shape}")
+    return kind(**{name: array.to(like.device) for name, array in arrays.items()})
+
+
+def _joined(parts: list[Tensor], name: str) -> Tensor:
+    if name == "levels":
+        return parts[0]
+    return torch.cat(parts, dim=0 if name == "values" else 1)

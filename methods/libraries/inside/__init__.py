@@ -1,0 +1,1 @@
+"""What runs inside of another library's environment: of bnnbench, only this folder exists there."""

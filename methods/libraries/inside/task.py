@@ -1,0 +1,49 @@
+"""A problem as a library's own process sees it: arrays, numbers and texts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Diverged(Exception):
+    """Inference failed: a result, recorded as such."""
+
+
+class Unsupported(Exception):
+    """The library does not cover such a problem; the message names the cause and the cure."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Training rows, the network and the settings of a fit."""
+
+    settings: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray]
+    """inputs, targets, and whatever else the method sends."""
+    classes: int | None
+    """None for a regression."""
+    noise_std: float | None
+    """The stated noise of a regression; None where it is to be learned."""
+    architecture: Sequence[Mapping[str, Any]]
+    """Layers by name, with their settings, in the order of data flow."""
+    seed: int
+    report: Callable[[int, int, float], None]
+    """Function of the finished steps, all steps, and the loss."""
+
+
+class Fitted(Protocol):
+    """What a library's script returns."""
+
+    @property
+    def diagnostics(self) -> Mapping[str, float]: ...
+
+    def predict(self, inputs: np.ndarray, seed: int) -> Mapping[str, np.ndarray]:
+        """Return arrays of a prediction.
+
+        They are those of one form: log_probs (draws, points, classes); means and variances (draws,
+        points, outputs), noise included; levels and values (points, outputs, levels). Draw `s` is
+        the same function at every point, and equal seeds give equal draws whatever the points are.
+        """
+        ...
