@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from bnnbench.methods.base import Posterior, differentiable
@@ -71,6 +70,8 @@ def best_temperature(
 
     Rows whose class has probability 0 are infinitely wrong at any temperature, and left out.
     """
+    from scipy.optimize import minimize_scalar  # scipy.optimize takes long to load
+
     rows = torch.arange(len(targets), device=targets.device)
     possible = log_probs[rows, targets.long()] > -math.inf
     if not possible.any():

@@ -1,10 +1,11 @@
 """Truth: integrals over two inputs, sampled windows, vectors computed elsewhere, limits."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from scipy.integrate import dblquad
-from scipy.stats import norm
 
 from bnnbench.methods.message_passing.factors import clark_pool
 from bnnbench.methods.message_passing.gaussian import Gaussian
@@ -32,6 +33,11 @@ def window(dtype=torch.float64):
     return gaussian(MEANS, VARIANCES, dtype)
 
 
+def density(x, mean, variance):
+    """Return the density of a normal: scipy's takes a hundred times as long for a single number."""
+    return math.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+
+
 def a_pair(m1, s1, m2, s2):
     """Return a window whose second row lies far below and so never counts."""
     return gaussian([[m1, m2], [-500.0, -600.0]], [[s1, s2], [1.0, 1.0]], torch.float64)
@@ -54,7 +60,7 @@ def test_a_pair_has_the_moments_of_its_maximum(inputs, mean, variance, share):
 
     def moment(power):
         return dblquad(
-            lambda y, x: max(x, y) ** power * norm.pdf(x, m1, s1**0.5) * norm.pdf(y, m2, s2**0.5),
+            lambda y, x: max(x, y) ** power * density(x, m1, s1) * density(y, m2, s2),
             *(m1 - 9 * s1**0.5, m1 + 9 * s1**0.5),
             *(m2 - 9 * s2**0.5, m2 + 9 * s2**0.5),
             epsabs=1e-9,
