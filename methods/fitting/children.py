@@ -34,11 +34,23 @@ class Child(Protocol):
 
 
 _living: WeakSet[Child] = WeakSet()
+_starts = [0.0, 0.0]
 
 
 def born(child: Child) -> None:
     """Remember a child while it lives."""
     _living.add(child)
+
+
+def started(seconds: float, cpu_seconds: float) -> None:
+    """Count the start of a child: its interpreter, and the imports before it could fit."""
+    _starts[0] += seconds
+    _starts[1] += cpu_seconds
+
+
+def starts() -> tuple[float, float]:
+    """Return the seconds that the starts of all children so far took, and those of processors."""
+    return _starts[0], _starts[1]
 
 
 def gone(child: Child) -> None:

@@ -62,6 +62,9 @@ class OfLibrary:
             return ""
         return f"needs {self.library}: {environments.cure(self.library)}"
 
+    def warm_up(self, problem: Problem) -> None:
+        """Do nothing: every fit has a new process, whose start is no part of its cost."""
+
 
 @dataclass(frozen=True)
 class LibraryPosterior:

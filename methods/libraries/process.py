@@ -47,6 +47,7 @@ class LibraryProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="bnnbench-")
         self._errors = open(Path(self._folder.name) / "stderr", "w+b")  # noqa: SIM115 (kept open)
         self._read = bytearray()
+        start = time.perf_counter()
         try:
             self._process = subprocess.Popen(
                 [interpreter, "-I", str(INSIDE / "serve.py"), str(script)],
@@ -68,6 +69,7 @@ class LibraryProcess:
         answer = self._answer(time.monotonic() + SECONDS_TO_START)
         self.environment: Mapping[str, object] = {"interpreter": interpreter, **answer["ready"]}
         children.born(self)
+        children.started(time.perf_counter() - start, float(answer["cpu_seconds"]))
 
     @property
     def cpu_seconds(self) -> float:

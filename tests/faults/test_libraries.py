@@ -2,18 +2,23 @@
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
 from bnnbench.methods import environments
+from bnnbench.methods.fitting import children
 from bnnbench.suites.engine.executors import Limits
 from bnnbench.suites.engine.executors.base import Lost
-from bnnbench.suites.engine.run.execute import Task
+from bnnbench.suites.engine.run.execute import Task, execute
 from tests.faults.test_apart import EVALUATIONS, EXECUTORS, PLAIN, record, results
 from tests.methods.libraries.fake import LIBRARY, Fake
 from tests.suites.commands import call, rows
 from tests.suites.engine.store.test_faults import gone
+from tests.suites.fakes import Mean
+
+TICKS = 0.04
+"""Seconds: the system counts those of another process in hundredths, twice user and system each."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,10 +38,28 @@ def test_a_record_names_the_environment_and_counts_what_its_process_took(name):
     there = kept.provenance["environments"][LIBRARY]
     assert there["interpreter"] == sys.executable
     assert there["packages"].keys() == {"numpy"}
-    assert there["start_seconds"] > 0
-    assert kept.cost.fit_cpu_seconds >= 0.4
+    assert kept.cost.compile_seconds > 0.05
+    assert kept.cost.fit_seconds >= 0.4
+    assert kept.cost.fit_cpu_seconds >= 0.4 - TICKS
     assert kept.cost.work == {"likelihood_rows": kept.facts["train_rows"]}
     assert json.dumps(kept.provenance["environments"])
+
+
+@dataclass(frozen=True)
+class Starting(Mean):
+    """Says that its process took 100 seconds to start, 50 of them of a processor."""
+
+    def fit(self, problem, rng):
+        children.started(100.0, 50.0)
+        return super().fit(problem, rng)
+
+
+def test_the_start_of_a_process_is_charged_apart_from_the_fit():
+    (found,) = execute(Task((replace(PLAIN, method=Starting()),), EVALUATIONS))
+    cost = record([found]).cost
+    assert cost.compile_seconds >= 100
+    assert cost.fit_seconds < -90
+    assert cost.fit_cpu_seconds < -40
 
 
 @EXECUTORS

@@ -32,8 +32,8 @@ def fit(
 
     `number` counts the fits of a run from 0. A fit that continues from a checkpoint in `folder` is
     charged with the time before it too; its energy, processor time and work are unknown. What warms
-    the process up comes first, and is charged separately. Attempts that share a fit have its costs
-    each.
+    the process up comes first, and is charged separately; so are the starts of processes of other
+    libraries. Attempts that share a fit have its costs each.
     """
     if not attempts:
         return
@@ -42,6 +42,7 @@ def fit(
     for attempt in attempts:
         attempt.fitted_sha256 = fingerprint(attempt.data.train)
     compile_seconds = warm_up(attempts[0], device)
+    before = children.starts()
     runs, train = [a.run for a in attempts], [a.data.train for a in attempts]
     with (
         memory.growth(device) as grown,
@@ -53,7 +54,9 @@ def fit(
         ) as checkpoint,
     ):
         _fit_all(attempts, number, device)
-    seconds = watch.seconds + checkpoint.earlier_seconds
+    starting, starting_cpu = (b - a for a, b in zip(before, children.starts(), strict=True))
+    compile_seconds += starting
+    seconds = watch.seconds - starting + checkpoint.earlier_seconds
     energy = None if checkpoint.earlier_seconds else watch.joules
     peak = max(grown.bytes + children.fit_bytes(), checkpoint.earlier_peak_bytes)
     if environments := children.environments():
@@ -66,7 +69,7 @@ def fit(
         if checkpoint.earlier_seconds or attempt.fit_cpu_seconds is None or attempt.work is None:
             attempt.fit_cpu_seconds = attempt.work = None
         else:
-            attempt.fit_cpu_seconds += watch.cpu_seconds / len(attempts)
+            attempt.fit_cpu_seconds += (watch.cpu_seconds - starting_cpu) / len(attempts)
             for unit, amount in tally.counts.items():
                 attempt.work[unit] = attempt.work.get(unit, 0.0) + amount / len(attempts)
         earlier = attempt.fit_joules if number else 0.0

@@ -217,10 +217,13 @@ def test_the_process_ends_with_the_one_that_started_it_though_that_was_killed(tm
 
 
 def test_processor_time_and_memory_of_a_living_process_are_counted():
-    before = children.cpu_seconds()
+    before, starts = children.cpu_seconds(), children.starts()
     posterior = Fake("spend", "0.5").fit(regression(), stream(1))
     spent = children.cpu_seconds() - before
     assert 0.5 <= spent < 0.5 + 30
+    seconds, cpu_seconds = (b - a for a, b in zip(starts, children.starts(), strict=True))
+    assert seconds > 0
+    assert 0 < cpu_seconds <= spent - 0.4
     large = Fake("hold", "64").fit(regression(), stream(1))
     assert large.process.fit_bytes >= 64 * 2**20
     assert posterior.process.fit_bytes < 32 * 2**20
