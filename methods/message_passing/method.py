@@ -44,13 +44,18 @@ from bnnbench.methods.predictions.base import HasLogProb
 from bnnbench.methods.predictions.predictive import Predictive
 from bnnbench.methods.tuning.space import Choice, Log, Space
 
-Backend = Literal["compiled", "reference"]
+Backend = Literal["compiled", "reference", "fused"]
 KERNELS = {
     "reference": "bnnbench.methods.message_passing.kernels.reference",
     "compiled": "bnnbench.methods.message_passing.kernels.compiled",
-    "cuda": "bnnbench.methods.message_passing.kernels.cuda",
+    "fused": "bnnbench.methods.message_passing.kernels.fused",
 }
-"""Module of each backend, imported on use; `cuda` takes the place of `compiled` on a GPU."""
+ON_A_GPU = {
+    "reference": KERNELS["reference"],
+    "compiled": "bnnbench.methods.message_passing.kernels.cuda",
+    "fused": "bnnbench.methods.message_passing.kernels.cuda.fused",
+}
+"""Module of each backend, imported on use."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 POINTS_AT_ONCE = 500
 HELD_OUT = 0.2
@@ -165,7 +170,8 @@ class MessagePassing(Stacked):
     on_host: bool = False
     """True stores batches' messages in the memory of the host between visits."""
     backend: Backend = "compiled"
-    """`compiled` needs a C compiler, or CuPy for data on a GPU; `reference` is plain PyTorch."""
+    """`compiled` needs a C compiler, or CuPy for data on a GPU; `reference` is plain PyTorch.
+    `fused` is for GPUs: fewer and longer kernels, whose sums run in another order."""
 
     def __post_init__(self) -> None:
         for name in ("iterations", "noise_stds", "predictive_variances"):
@@ -197,6 +203,11 @@ class MessagePassing(Stacked):
                 "MessagePassing needs cavities of rows where precisions are joint, which are no "
                 "sums over examples: MessageAccuracy(cavity='row'); got 'example'"
             )
+        if self.schedule.joint_precisions and self.backend == "fused":
+            raise ValueError(
+                "MessagePassing needs backend='compiled' or 'reference' where precisions are "
+                "joint, for which there are no fused kernels; got 'fused'"
+            )
         for name in ("noise_stds", "predictive_variances"):
             if not all(0 < value < math.inf for value in getattr(self, name)):
                 raise ValueError(f"MessagePassing needs {name} > 0; got {getattr(self, name)!r}")
@@ -218,7 +229,7 @@ class MessagePassing(Stacked):
 
     def warm_up(self, problem: Problem) -> None:
         """Compile the kernels: in C all at once, in CUDA those that one batch needs."""
-        if self.backend == "compiled":
+        if self.backend != "reference":
             short = replace(self, iterations=(1,), noise_stds=(), predictive_variances=())
             fit_first_rows(short, problem, self.batch_size)
 
@@ -456,5 +467,5 @@ def _score(posterior: Posterior | InferenceDiverged, validation: Split) -> float
 
 def kernels_for(backend: Backend, device: torch.device) -> ModuleType:
     """Return the module of kernels for data on a device."""
-    name = backend if backend == "reference" or device.type == "cpu" else "cuda"
-    return importlib.import_module(KERNELS[name])
+    modules = KERNELS if device.type == "cpu" else ON_A_GPU
+    return importlib.import_module(modules[backend])

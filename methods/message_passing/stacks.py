@@ -4,6 +4,7 @@ A layer's map (maps/base.py) multiplies all parts of a stack in one call of the 
 are views, so that filling a part fills the stack.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ from torch import Tensor
 Together = Float[Tensor, "stacked_members *shape"]
 Part = Float[Tensor, "members *shape"]
 AnyStack = TypeVar("AnyStack", bound="Stack")
+AnySums = TypeVar("AnySums", bound="Sums")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,38 @@ class Stack:
     def of(cls: type[AnyStack], stacked: Together) -> AnyStack:
         """Return the stack with its parts, in the order of the fields."""
         return cls(stacked, *stacked.chunk(len(cls.__dataclass_fields__) - 1))
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return all parts, in the order of the fields."""
+        _, *names = self.__dataclass_fields__
+        return tuple(getattr(self, name) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Parts that one product of two stacks gives, or a product of each pair of their parts."""
+
+    @classmethod
+    def of(cls: type[AnySums], stacked: Together) -> AnySums:
+        """Return the parts of a whole."""
+        return cls(*stacked.chunk(len(cls.__dataclass_fields__)))
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return all parts, in the order of the fields."""
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__)
+
+    @classmethod
+    def by(
+        cls: type[AnySums],
+        product: Callable[[Tensor, Tensor], Tensor],
+        apart: bool,
+        a: Stack,
+        b: Stack,
+    ) -> AnySums:
+        """Return the products of a's parts and b's first ones: `apart`, or all in one call."""
+        if apart:
+            return cls(*(product(*pair) for pair in zip(a.parts(), b.parts(), strict=False)))
+        return cls.of(product(a.stacked, b.stacked[: len(a.stacked)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +82,7 @@ class WeightMoments(Stack):
 
 
 @dataclass(frozen=True, slots=True)
-class LaterSums(Stack):
+class LaterSums(Sums):
     """Moments of Σ w a in a later layer: the product of its inputs' and its weights' moments."""
 
     mean: Part
@@ -69,7 +103,7 @@ class LaterPulls(Stack):
 
 
 @dataclass(frozen=True, slots=True)
-class LaterWeightSums(Stack):
+class LaterWeightSums(Sums):
     """Sums over examples from which a later layer's messages to weights are made."""
 
     force: Part
@@ -81,7 +115,7 @@ class LaterWeightSums(Stack):
 
 
 @dataclass(frozen=True, slots=True)
-class InputSums(Stack):
+class InputSums(Sums):
     """Sums over outputs from which a later layer's messages to inputs are made."""
 
     force: Part
@@ -101,7 +135,7 @@ class Powers(Stack):
 
 
 @dataclass(frozen=True, slots=True)
-class FirstSums(Stack):
+class FirstSums(Sums):
     """Mean and variance of Σ w x in a first layer, of common moments of the weights."""
 
     mean: Part
@@ -117,7 +151,7 @@ class FirstPulls(Stack):
 
 
 @dataclass(frozen=True, slots=True)
-class FirstWeightSums(Stack):
+class FirstWeightSums(Sums):
     """Sums over rows from which a first layer's messages to weights are made."""
 
     force: Part
@@ -145,7 +179,7 @@ class GainProducts(Stack):
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectionSums(Stack):
+class CorrectionSums(Sums):
     """Sums over rows that correct a first layer's messages to weights to first order."""
 
     change: Part

@@ -24,18 +24,25 @@ class Coupling:
     map: LinearMap
     x: Inputs
     variance: Weights
-    bias_variance: Tensor
-    """`members outputs`; 0 where there is no bias."""
+    bias_variance: Tensor | None
+    """`members outputs`; 0 where there is no bias. None where kernels read precisions."""
     by_weights: Values
     """Variance of each pre-activation due to this layer's weights."""
     by_inputs: Values | None
     """Variance of each pre-activation due to the layers below; None: inputs are observed."""
+    bias_precision: Tensor | None = None
+    """`members 1 outputs`; None where there is no bias."""
 
     def moves(self, u: Values, total: Tensor) -> tuple[Values, Tensor]:
         """Return X s X' u, and the move by the bias; `total` is the sum of u by example."""
-        weights = self.map.to_weights(u, self.x).mul_(self.variance)
-        moved = self.map.forward(self.x, weights)
+        assert self.bias_variance is not None
+        moved = self.moves_by_weights(u)
         return moved, (self.bias_variance * total.sum(1))[:, None]
+
+    def moves_by_weights(self, u: Values) -> Values:
+        """Return X s X' u."""
+        weights = self.map.to_weights(u, self.x).mul_(self.variance)
+        return self.map.forward(self.x, weights)
 
 
 def couple(
@@ -54,6 +61,7 @@ def couple(
     """
     room = [coupling.map.values_room(g, 1) for _ in range(7)]
     diagonal, scale, scaled, residual, direction, image, u = room
+    assert coupling.bias_variance is not None
     bias = coupling.bias_variance[:, None]
     variances = coupling.by_weights, coupling.by_inputs
     total = kernels.begin(g, h, old, *variances, bias, diagonal, scale, scaled)
@@ -70,6 +78,40 @@ def couple(
             total = kernels.turn(residual, _quotient(new, square), scale, direction, scaled)
         square = new
     kernels.finish(g, u, h)
+
+
+def couple_fused(
+    coupling: Coupling,
+    g: Values,
+    h: Values,
+    old: Values | None,
+    stored: Values | None,
+    damping: float,
+    iterations: int,
+    kernels: ModuleType,
+) -> None:
+    """Do as `couple` does, in kernels that add up for themselves what the last one left.
+
+    `stored`, if given, is filled with forces `damping` of the way from the old ones to the new. The
+    coupling needs precisions of biases.
+    """
+    room = [coupling.map.values_room(g, 1) for _ in range(7)]
+    diagonal, scale, scaled, residual, direction, image, u = room
+    bias = coupling.bias_precision
+    variances = coupling.by_weights, coupling.by_inputs
+    total = kernels.coupled_begin(g, h, old, *variances, bias, diagonal, scale, scaled, u)
+    moved = coupling.moves_by_weights(scaled)
+    square, total = kernels.coupled_residual(
+        moved, total, bias, diagonal, scale, scaled, residual, direction
+    )
+    for iteration in range(iterations):
+        moved = coupling.moves_by_weights(scaled)
+        curvature = kernels.coupled_image(direction, moved, total, bias, diagonal, scale, image)
+        before = square
+        square = kernels.coupled_step(direction, image, before, curvature, u, residual)
+        if iteration + 1 < iterations:
+            total = kernels.coupled_turn(residual, square, before, scale, direction, scaled)
+    kernels.coupled_finish(g, u, old, h, stored, damping)
 
 
 def _quotient(above: Tensor, below: Tensor) -> Tensor:

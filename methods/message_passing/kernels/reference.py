@@ -38,6 +38,7 @@ exchange = weights.exchange
 dense_sums = weights.dense_sums
 dense_messages = weights.dense_messages
 FEW_ROWS = weights.FEW_ROWS
+FUSED = False
 
 Rows = Float[Tensor, "members rows inputs"]
 Weights = Float[Tensor, "members outputs inputs"]

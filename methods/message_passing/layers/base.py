@@ -25,6 +25,8 @@ class Visit:
     group: int = 0
     sent: int = 0
     """Forward messages of activations of each member, in this iteration."""
+    counters: Int[Tensor, "2 members"] | None = None
+    """Replaced messages of this iteration, forward and backward, where kernels add them up."""
     _replaced: list[Tensor] = field(default_factory=list)
     _floored: list[Tensor] = field(default_factory=list)
 
@@ -58,6 +60,14 @@ class Visit:
         """Begin an iteration, in which nothing has been counted."""
         self.iteration, self.sent = iteration, 0
         self._replaced, self._floored = [], []
+        self.counters = None
+
+    def counters_like(self, values: Tensor) -> Int[Tensor, "2 members"]:
+        """Return the counters, at 0 in the iteration's first call, on the device of the values."""
+        if self.counters is None:
+            shape = 2, self.members
+            self.counters = torch.zeros(shape, dtype=torch.int64, device=values.device)
+        return self.counters
 
     def count(self, replaced: Int[Tensor, " members"], sent: int) -> None:
         """Count forward messages, and those that a guard replaced."""
@@ -71,12 +81,12 @@ class Visit:
     @property
     def replaced(self) -> Int[Tensor, " members"] | None:
         """Forward messages of activations that a guard replaced, in this iteration."""
-        return _sum(self._replaced)
+        return _sum(self._replaced) if self.counters is None else self.counters[0]
 
     @property
     def floored(self) -> Int[Tensor, " members"] | None:
         """Backward messages of activations that a guard replaced, in this iteration."""
-        return _sum(self._floored)
+        return _sum(self._floored) if self.counters is None else self.counters[1]
 
 
 def _sum(counts: list[Tensor]) -> Tensor | None:

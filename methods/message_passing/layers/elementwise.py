@@ -30,13 +30,21 @@ class Activation:
         The residue is the message from below.
         """
         above = self.slots.message("above", visit)
+        each = message.rho.numel() // max(1, len(message.rho))
+        if self.kernels.FUSED:
+            visit.sent += each
+            counts = visit.counters_like(message.rho)[0]
+            return self.kernels.counted_forward(message, above, self.slope, counts), message
         out, replaced = self.kernels.leaky_relu_forward(message, above, self.slope)
-        visit.count(replaced, message.rho.numel() // max(1, len(message.rho)))
+        visit.count(replaced, each)
         return out, message
 
     def backward(self, residue: Gaussian, message: Gaussian, visit: Visit) -> Gaussian:
         """Return the messages to the inputs, and store those from above."""
         self.slots.put_message("above", visit, message)
+        if self.kernels.FUSED:
+            counts = visit.counters_like(message.rho)[1]
+            return self.kernels.counted_backward(residue, message, self.slope, counts)
         below, replaced = self.kernels.leaky_relu_backward(residue, message, self.slope)
         visit.count_floored(replaced)
         return below

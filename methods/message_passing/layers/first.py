@@ -28,8 +28,8 @@ class FirstResidue:
     """The inputs."""
     weights: Any
     """`RowWeights` of a `FirstLayer`, `Moments` of each example of a `FirstLayerOfExamples`."""
-    bias: Moments
-    """The cavities of the biases."""
+    bias: Moments | None
+    """The cavities of the biases; None where fused kernels find them."""
     z: Gaussian
     """The messages to the pre-activations."""
 
@@ -53,9 +53,8 @@ class FirstLayer(WeightedLayer):
 
     def forward(self, message: Tensor, visit: Visit) -> tuple[Gaussian, FirstResidue]:
         """Return the messages to the pre-activations."""
-        bias = self._cavity_of_bias(visit)
         sums, weights = self._weights_part(message, visit)
-        z = self._outputs(sums, bias)
+        z, bias = self._with_bias(sums.mean, sums.variance, None, visit)
         return z, FirstResidue(message, weights, bias, z)
 
     def backward(self, residue: FirstResidue, message: Gaussian, visit: Visit) -> None:
@@ -63,32 +62,27 @@ class FirstLayer(WeightedLayer):
         pulls = FirstPulls.of(self.map.values_room(message.rho, 2))
         h, g = pulls.force, pulls.gain
         self.kernels.fill_pulls(residue.z, message, h, g, None)
+        moved = None
         if visit.schedule.solver_iterations:
             variance = self.marginal.weight.variance
             by_weights = self.map.forward(residue.x.square(), variance)
-            self._couple(residue.x, variance, by_weights, None, g, h, visit)
+            moved = self._couple(residue.x, variance, by_weights, None, g, h, visit)
         joint = None
         if visit.schedule.joint_precisions:
             joint = self._joint_precisions(residue.x, message.rho, visit)
         self._send_to_weights(self._messages(residue, pulls, visit, joint), visit)
         self._send_to_bias(residue.bias, g, h, visit, joint)
-        self._store_pulls(pulls, visit)
+        self._store_pulls(pulls, moved, visit)
 
     def predict(self, message: Tensor) -> Gaussian:
         """Return the messages of new examples to the pre-activations."""
         sums = self._sums(self._with_square(message), self._weight_moments())
-        return self._outputs(Moments(sums.mean, sums.variance), self._bias_moments())
+        return self._with_bias(sums.mean, sums.variance, None, None)[0]
 
-    def _outputs(self, sums: Moments, bias: Moments) -> Gaussian:
-        """Return the messages to the pre-activations."""
-        return self.kernels.output_messages(
-            sums.mean, sums.variance, None, bias.mean, bias.variance
-        )
-
-    def _store_pulls(self, pulls: FirstPulls, visit: Visit) -> None:
+    def _store_pulls(self, pulls: FirstPulls, moved: Tensor | None, visit: Visit) -> None:
         """Store gains and forces, from which cavities are rebuilt and coupled updates start."""
         self._store("g", pulls.gain, visit)
-        self._store("h", pulls.force, visit)
+        self._store("h", pulls.force, visit, moved)
 
     def _old(self, visit: Visit) -> tuple[Tensor | None, Tensor | None]:
         """Return the stored gains and forces."""
@@ -118,8 +112,7 @@ class FirstLayer(WeightedLayer):
 
     def _sums(self, powers: Powers, moments: WeightMoments) -> FirstSums:
         """Return mean and variance of Σ w x under common moments of the weights."""
-        mean_and_variance = moments.stacked[: len(powers.stacked)]
-        return FirstSums.of(self.map.forward(powers.stacked, mean_and_variance))
+        return FirstSums.by(self.map.forward, self.map.takes_apart(powers.value), powers, moments)
 
     def _messages(
         self,
@@ -209,9 +202,9 @@ class FirstLayerOfExamples(FirstLayer):
         self.slots.put_message("weight", visit, new)
         return Gaussian(*(self.map.from_rows(part.sum(1)) for part in (new.tau, new.rho)))
 
-    def _store_pulls(self, pulls: FirstPulls, visit: Visit) -> None:
+    def _store_pulls(self, pulls: FirstPulls, moved: Tensor | None, visit: Visit) -> None:
         if visit.schedule.solver_iterations:
-            self._store("h", pulls.force, visit)
+            self._store("h", pulls.force, visit, moved)
 
     def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
         old, room = self._old_and_room(visit)

@@ -13,7 +13,7 @@ from bnnbench.methods.message_passing.gaussian import Gaussian, Moments
 from bnnbench.methods.message_passing.layers.base import Visit
 from bnnbench.methods.message_passing.layers.weighted import WeightedLayer
 from bnnbench.methods.message_passing.maps.base import Dense
-from bnnbench.methods.message_passing.maps.sums import messages
+from bnnbench.methods.message_passing.maps.sums import input_sums, later_weight_sums, messages
 from bnnbench.methods.message_passing.stacks import (
     InputMoments,
     LaterPulls,
@@ -32,8 +32,8 @@ class LaterResidue:
     weight_variance: Tensor | None
     """None where no forces are coupled."""
     sums: LaterSums
-    bias: Moments
-    """The cavities of the biases."""
+    bias: Moments | None
+    """The cavities of the biases; None where fused kernels find them."""
     z: Gaussian
     """The messages to the pre-activations."""
 
@@ -48,7 +48,6 @@ class LaterLayer(WeightedLayer):
     def forward(self, message: Gaussian, visit: Visit) -> tuple[Gaussian, LaterResidue]:
         """Return the messages to the pre-activations."""
         inputs = self._input_moments(message, self.slots.message("input", visit))
-        bias = self._cavity_of_bias(visit)
         solves, weight = visit.schedule.solver_iterations > 0, self.marginal.weight
         if self._has_few_rows(visit):
             weights = None
@@ -58,7 +57,7 @@ class LaterLayer(WeightedLayer):
             weights = self._weight_moments()
             variance = weights.variance if solves else None
             sums = self._sums(inputs, weights)
-        z = self._outputs(sums, bias)
+        z, bias = self._with_bias(sums.mean, sums.by_weights, sums.by_inputs, visit)
         return z, LaterResidue(inputs, weights, variance, sums, bias, z)
 
     def backward(self, residue: LaterResidue, message: Gaussian, visit: Visit) -> Gaussian:
@@ -66,15 +65,12 @@ class LaterLayer(WeightedLayer):
         schedule, sums = visit.schedule, residue.sums
         pulls = LaterPulls.of(self.map.values_room(message.rho, 3))
         h, g = pulls.force, pulls.gain
-        self.kernels.fill_pulls(residue.z, message, h, g, pulls.gain_again)
-        if schedule.without_own_force and not visit.is_first:
-            old = self.slots.previous("h", visit)
-            h += g * (sums.by_weights + sums.by_inputs) * old  # the bias has a cavity already
+        self._fill_pulls(residue, message, pulls, visit)
+        moved = None
         if residue.weight_variance is not None:
-            mean = residue.inputs.mean
-            x = self.map.values_room(mean, 1).copy_(mean)  # without what lies between: read often
+            x = self._alone(residue.inputs.mean)
             variances = residue.weight_variance, sums.by_weights, sums.by_inputs
-            self._couple(x, *variances, g, h, visit)
+            moved = self._couple(x, *variances, g, h, visit)
         joint = None
         if schedule.joint_precisions:
             observed = message.rho / (1 + message.rho * sums.by_inputs)
@@ -82,23 +78,40 @@ class LaterLayer(WeightedLayer):
         to_inputs = self._send(residue, pulls, joint, visit)
         self._send_to_bias(residue.bias, g, h, visit, joint)
         if schedule.without_own_force or schedule.solver_iterations:
-            self._store("h", h, visit)
+            self._store("h", h, visit, moved)
         self.slots.put_message("input", visit, to_inputs)
         return to_inputs
 
     def predict(self, message: Gaussian) -> Gaussian:
         """Return the messages of new examples to the pre-activations."""
         sums = self._sums(self._input_moments(message, None), self._weight_moments())
-        return self._outputs(sums, self._bias_moments())
+        return self._with_bias(sums.mean, sums.by_weights, sums.by_inputs, None)[0]
 
     def _sums(self, inputs: InputMoments, weights: WeightMoments) -> LaterSums:
         """Return the moments of Σ w a."""
-        return LaterSums.of(self.map.forward(inputs.stacked, weights.stacked))
+        return LaterSums.by(self.map.forward, self.map.takes_apart(inputs.mean), inputs, weights)
 
-    def _outputs(self, sums: LaterSums, bias: Moments) -> Gaussian:
-        """Return the messages to the pre-activations."""
-        variances = sums.by_weights, sums.by_inputs
-        return self.kernels.output_messages(sums.mean, *variances, bias.mean, bias.variance)
+    def _fill_pulls(
+        self, residue: LaterResidue, message: Gaussian, pulls: LaterPulls, visit: Visit
+    ) -> None:
+        """Fill the forces and gains of messages back, own forces taken out where that is wanted."""
+        h, g, again = pulls.force, pulls.gain, pulls.gain_again
+        own, below = residue.sums.by_weights, residue.sums.by_inputs
+        removes = visit.schedule.without_own_force and not visit.is_first
+        old = self.slots.previous("h", visit) if removes else None
+        if old is not None and self.kernels.FUSED:
+            self.kernels.fill_pulls_without_own(residue.z, message, own, below, old, h, g, again)
+            return
+        self.kernels.fill_pulls(residue.z, message, h, g, again)
+        if old is not None:
+            h += g * (own + below) * old  # the bias has a cavity already
+
+    def _alone(self, mean: Tensor) -> Tensor:
+        """Return means without what lies between them in their stack: they are read often."""
+        room = self.map.values_room(mean, 1)
+        if self.kernels.FUSED and room.stride() == mean.stride():
+            return mean
+        return room.copy_(mean)
 
     def _send(
         self,
@@ -115,6 +128,13 @@ class LaterLayer(WeightedLayer):
             units = pulls.force, pulls.gain
             sums = self.kernels.dense_messages(*books, inputs, *units, old, room, visit.damping)
             return self.kernels.input_messages(inputs.mean, sums)
+        if self.kernels.FUSED and self.order == "zeroth":
+            sums = later_weight_sums(self.map, inputs, pulls)
+            sums_of_inputs = input_sums(self.map, weights, pulls)
+            old, room = self._old_and_room(visit)
+            books = self.marginal.weight, self._total
+            self.kernels.exchange_sums(*books, weights.mean, sums, old, room, visit.damping)
+            return self.kernels.input_messages(inputs.mean, sums_of_inputs)
         to_weights, to_inputs = messages(self.order, self.map, inputs, weights, pulls, self.kernels)
         if joint:
             to_weights = with_precision(to_weights, weights.mean, joint.weight)

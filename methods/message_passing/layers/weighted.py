@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bnnbench.methods.message_passing.coupled.coupling import Coupling, couple
+from bnnbench.methods.message_passing.coupled.coupling import Coupling, couple, couple_fused
 from bnnbench.methods.message_passing.coupled.joint import (
     JointPrecisions,
     joint_precisions,
@@ -73,6 +73,8 @@ class WeightedLayer(ABC):
         self.order: Order = order
         self.prior: Weights
         self.marginal: Weights
+        self._bias_total: Gaussian | None = None
+        """The product of the messages to biases, where fused kernels add it up."""
         self._total: Gaussian | None = None
         """The product of the stored messages; None in a first iteration (`aggregate`)."""
 
@@ -87,7 +89,7 @@ class WeightedLayer(ABC):
         weight = self.prior.weight
         weight = Gaussian(*(t.clone() for t in (weight.tau, weight.rho)))
         self.marginal = Weights(weight, self.prior.bias)  # changed in place
-        self._total = None
+        self._total = self._bias_total = None
         self.sums: list[Gaussian | None] = [None] * visit.groups
         self.bias_sums: list[Gaussian | None] = [None] * visit.groups
 
@@ -112,7 +114,9 @@ class WeightedLayer(ABC):
         """
         if self._total is None:
             return self.marginal / self.prior
-        return Weights(self._total, None if self.prior.bias is None else _product(self.bias_sums))
+        if self.prior.bias is None or self.kernels.FUSED:
+            return Weights(self._total, self._bias_total)
+        return Weights(self._total, _product(self.bias_sums))
 
     def refresh(self) -> Weights:
         """Return `aggregate`, and compute the marginal from it, free of earlier rounding."""
@@ -127,6 +131,20 @@ class WeightedLayer(ABC):
         moments = WeightMoments.of(self.map.weights_room(weight.rho, 3))
         self.kernels.fill_weight_moments(weight, moments.mean, moments.variance, moments.second)
         return moments
+
+    def _with_bias(
+        self, mean: Tensor, by_weights: Tensor, by_inputs: Tensor | None, visit: Visit | None
+    ) -> tuple[Gaussian, Moments | None]:
+        """Return the messages to the pre-activations, and the cavities of biases in a visit.
+
+        Fused kernels find the cavities for themselves.
+        """
+        variances, marginal = (by_weights, by_inputs), self.marginal.bias
+        if self.kernels.FUSED:
+            old = self.slots.message("bias", visit) if marginal and visit else None
+            return self.kernels.biased_outputs(mean, *variances, marginal, old), None
+        bias = self._cavity_of_bias(visit) if visit else self._bias_moments()
+        return self.kernels.output_messages(mean, *variances, bias.mean, bias.variance), bias
 
     def _cavity_of_bias(self, visit: Visit) -> Moments:
         """Return the moments of the biases without each example's own message."""
@@ -163,7 +181,7 @@ class WeightedLayer(ABC):
 
     def _send_to_bias(
         self,
-        cavity: Moments,
+        cavity: Moments | None,
         g: Tensor,
         h: Tensor,
         visit: Visit,
@@ -172,6 +190,9 @@ class WeightedLayer(ABC):
         """Replace the messages of the group's examples to the biases."""
         bias = self.marginal.bias
         if bias is None:
+            return
+        if cavity is None:
+            self._exchange_bias(bias, g, h, visit)
             return
         new = self.kernels.bias_messages(g, h, cavity.mean, cavity.variance)
         if joint and joint.bias is not None:
@@ -183,6 +204,17 @@ class WeightedLayer(ABC):
         old, new = self.bias_sums[visit.group], Gaussian(new.tau.sum(1), new.rho.sum(1))
         self.bias_sums[visit.group] = new
         self.marginal = Weights(self.marginal.weight, bias * (new / old if old else new))
+
+    def _exchange_bias(self, bias: Gaussian, g: Tensor, h: Tensor, visit: Visit) -> None:
+        """Likewise, by fused kernels, which find the cavities for themselves."""
+        if visit.group == 0 and not visit.is_first:
+            self._bias_total = Gaussian(*bias.rho.new_zeros(2, *bias.shape))
+        old, old_sum = self.slots.message("bias", visit), self.bias_sums[visit.group]
+        books = bias, old, old_sum, self._bias_total
+        new, product, marginal = self.kernels.exchange_bias(g, h, *books, visit.damping)
+        self.slots.put_message("bias", visit, new)
+        self.bias_sums[visit.group] = product
+        self.marginal = Weights(self.marginal.weight, marginal)
 
     def _send_to_weights(self, new: Gaussian, visit: Visit) -> None:
         """Replace the product of the group's messages to the weights."""
@@ -205,8 +237,8 @@ class WeightedLayer(ABC):
         """
         weight = self.marginal.weight
         if visit.group == 0:
-            zeros = (torch.zeros_like(weight.rho) for _ in range(2))
-            self._total = None if visit.is_first else Gaussian(*zeros)
+            room = self.map.weights_room(weight.rho, 2) if not visit.is_first else None
+            self._total = None if room is None else Gaussian(*room.zero_().chunk(2))
         old, room = self.sums[visit.group], None
         if not visit.is_last:
             room = Gaussian(torch.empty_like(weight.tau), torch.empty_like(weight.rho))
@@ -222,16 +254,33 @@ class WeightedLayer(ABC):
         g: Tensor,
         h: Tensor,
         visit: Visit,
-    ) -> None:
-        """Couple the group's forces h, starting from those of the last iteration (coupling.py)."""
-        bias = self._bias_moments().variance[:, 0]
-        coupling = Coupling(self.map, x, variance, bias, by_weights, by_inputs)
-        old, iterations = self.slots.get("h", visit), visit.schedule.solver_iterations
-        couple(coupling, g, h, old, iterations, self.kernels)
+    ) -> Tensor | None:
+        """Couple the group's forces h, starting from those of the last iteration (coupling.py).
 
-    def _store(self, name: str, new: Tensor, visit: Visit) -> None:
-        """Store gains or forces of the messages that the marginals now contain."""
+        Fused kernels return the forces that `_store` is to store, if it is.
+        """
+        old, iterations = self.slots.get("h", visit), visit.schedule.solver_iterations
+        variances = by_weights, by_inputs
+        if self.kernels.FUSED:
+            precision = self.marginal.bias and self.marginal.bias.rho[:, None]
+            coupling = Coupling(self.map, x, variance, None, *variances, precision)
+            stored = None if visit.is_last else self.map.values_room(h, 1)
+            couple_fused(coupling, g, h, old, stored, visit.damping, iterations, self.kernels)
+            return stored
+        bias = self._bias_moments().variance[:, 0]
+        coupling = Coupling(self.map, x, variance, bias, *variances)
+        couple(coupling, g, h, old, iterations, self.kernels)
+        return None
+
+    def _store(self, name: str, new: Tensor, visit: Visit, moved: Tensor | None = None) -> None:
+        """Store gains or forces of the messages that the marginals now contain.
+
+        `moved` is what is stored, where that is known already.
+        """
         if visit.is_last:
+            return
+        if moved is not None:
+            self.slots.put(name, visit, moved)
             return
         old = self.slots.get(name, visit)
         value = new.clone() if old is None else torch.lerp(old, new, visit.damping)

@@ -49,6 +49,10 @@ class LinearMap(Protocol):
         """Return empty room for `count` times the members of weights."""
         ...
 
+    def takes_apart(self, values: Values) -> bool:
+        """Return whether the parts of a stack are multiplied one by one."""
+        ...
+
     def forward(self, x: Inputs, w: Weights) -> Values:
         """Return Σ x w of every output."""
         ...
@@ -111,13 +115,18 @@ class Dense:
     def weights_room(self, weights: Tensor, count: int) -> Tensor:
         return _room(weights, count)
 
+    def takes_apart(self, values: Values) -> bool:
+        return False
+
     def forward(self, x: Inputs, w: Weights) -> Values:
-        return affine(x, w)
+        return torch.bmm(x, w.mT) if as_on_a_gpu(x) else affine(x, w)
 
     def to_inputs(self, z: Values, w: Weights) -> Inputs:
-        return affine(z, w.mT)
+        return torch.bmm(z, w) if as_on_a_gpu(z) else affine(z, w.mT)
 
     def to_weights(self, z: Values, x: Inputs) -> Weights:
+        if as_on_a_gpu(z):
+            return torch.bmm(z.mT, x)
         if z.shape[1] % 4 or z.shape[2] % 4 or x.shape[2] == 1:
             return affine(z.mT, x.mT)
         return torch.bmm(z.mT, x)  # `affine` would compute a large one transposed, and copy it
@@ -142,6 +151,14 @@ class Dense:
 
     def output_rows(self, z: Values) -> Tensor:
         return z
+
+
+def as_on_a_gpu(values: Tensor) -> bool:
+    """Return whether products are those of a GPU's library, which needs no room between matrices.
+
+    There images of members lie apart and are convolved one by one.
+    """
+    return values.is_cuda
 
 
 def _room(pattern: Tensor, count: int) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bnnbench.methods.message_passing.maps import base
 from bnnbench.methods.message_passing.maps.base import Biases, Inputs, Values, Weights
 from bnnbench.methods.networks.architectures import Conv2d
 from bnnbench.methods.networks.torch_layers import pad
@@ -43,7 +44,7 @@ class Convolution:
 
     def values_room(self, values: Tensor, count: int) -> Tensor:
         members, examples, channels, height, width = values.shape
-        if lie_apart(values):
+        if base.as_on_a_gpu(values):
             room = values.new_empty(count * members, examples, height, width, channels)
             return room.movedim(-1, 2)
         room = values.new_empty(examples, height, width, count * members, channels)
@@ -87,22 +88,25 @@ class Convolution:
         )
         return gradients[of_weights]
 
+    def takes_apart(self, values: Values) -> bool:
+        return base.as_on_a_gpu(values)
+
     def forward(self, x: Inputs, w: Weights) -> Values:
-        if lie_apart(x) and x.shape[0] > 1:
+        if base.as_on_a_gpu(x) and x.shape[0] > 1:
             return one_by_one(self.forward, x, w)
         stride, padding = self.layer.stride, self._padding or 0
         z = F.conv2d(self._padded(x), w.flatten(0, 1), None, stride, padding, groups=w.shape[0])
         return _as_members(z, w.shape[0])
 
     def to_inputs(self, z: Values, w: Weights) -> Inputs:
-        if lie_apart(z) and z.shape[0] > 1:
+        if base.as_on_a_gpu(z) and z.shape[0] > 1:
             return one_by_one(self.to_inputs, z, w)
         members, _, channels = w.shape[:3]
         x = _room(self._padded_size(z.shape[1], members * channels), z)
         return self._cropped(self._gradient(z, x, w.flatten(0, 1), False), members)
 
     def to_weights(self, z: Values, x: Inputs) -> Weights:
-        if lie_apart(z) and z.shape[0] > 1:
+        if base.as_on_a_gpu(z) and z.shape[0] > 1:
             return one_by_one(self.to_weights, z, x)
         members, outputs, channels = z.shape[0], z.shape[2], x.shape[2]
         w = _room((members * outputs, channels, *self.weight_shape[2:]), z)
@@ -143,11 +147,6 @@ class Convolution:
 
     def output_rows(self, z: Values) -> Tensor:
         return z.squeeze(0).permute(0, 2, 3, 1).reshape(1, -1, z.shape[2])
-
-
-def lie_apart(values: Tensor) -> bool:
-    """Return whether members' images lie apart and are convolved one by one, as on a GPU."""
-    return values.is_cuda
 
 
 def one_by_one(product: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:

@@ -47,20 +47,31 @@ def messages(
     if order == "exact":
         to_weights, to_inputs = _exact(map, inputs, weights, pulls, kernels)
         return to_weights, to_inputs.floored()
-    sums = LaterWeightSums.of(map.to_weights(pulls.stacked, inputs.stacked))
+    sums = later_weight_sums(map, inputs, pulls)
     to_weights = Gaussian(
         sums.force.addcmul(weights.mean, sums.gain_of_square),
         sums.gain_of_square + sums.gain_of_variance,
     )
-    input_sums = InputSums.of(map.to_inputs(pulls.stacked, weights.stacked))
+    sums_of_inputs = input_sums(map, weights, pulls)
     if order == "first":
         more_to_weights, more_to_inputs = _first(map, inputs, weights, pulls)
         to_weights = to_weights * more_to_weights
-        input_sums.force.add_(more_to_inputs.tau)
+        sums_of_inputs.force.add_(more_to_inputs.tau)
         # The rest of the precision has its force by the mean.
-        input_sums.gain_of_variance.add_(more_to_inputs.rho)
-        input_sums.precision.add_(more_to_inputs.rho)
-    return to_weights, kernels.input_messages(inputs.mean, input_sums)
+        sums_of_inputs.gain_of_variance.add_(more_to_inputs.rho)
+        sums_of_inputs.precision.add_(more_to_inputs.rho)
+    return to_weights, kernels.input_messages(inputs.mean, sums_of_inputs)
+
+
+def later_weight_sums(map: LinearMap, inputs: InputMoments, pulls: LaterPulls) -> LaterWeightSums:
+    """Return the sums over examples from which messages to weights are made."""
+    apart = map.takes_apart(pulls.force)
+    return LaterWeightSums.by(map.to_weights, apart, pulls, inputs)
+
+
+def input_sums(map: LinearMap, weights: WeightMoments, pulls: LaterPulls) -> InputSums:
+    """Return the sums over outputs from which messages to inputs are made."""
+    return InputSums.by(map.to_inputs, map.takes_apart(pulls.force), pulls, weights)
 
 
 def _exact(
@@ -136,13 +147,14 @@ def first_layer_messages(
     To first order in g x² s, with the cavities of `first_layer_cavities`.
     """
     h, g = pulls.force, pulls.gain
-    sums = FirstWeightSums.of(map.to_weights(pulls.stacked, powers.stacked))
+    apart = map.takes_apart(h)
+    sums = FirstWeightSums.by(map.to_weights, apart, pulls, powers)
     higher = HigherPowers.of(map.values_room(powers.value, 2))
     products = GainProducts.of(map.values_room(h, 2))
     torch.mul(powers.square, powers.value, out=higher.cube)
     torch.mul(powers.square, powers.square, out=higher.fourth)
     torch.mul(g, h if old_h is None else h - old_h, out=products.change)
     torch.mul(g, g, out=products.square)
-    corrections = CorrectionSums.of(map.to_weights(products.stacked, higher.stacked))
+    corrections = CorrectionSums.by(map.to_weights, apart, products, higher)
     rho = sums.gain + variance * corrections.square
     return Gaussian(sums.force + mean * rho + variance * corrections.change, rho)

@@ -12,17 +12,23 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from bnnbench.methods.base import Problem
 from bnnbench.methods.message_passing import guard, heads, trainer
+from bnnbench.methods.message_passing.gaussian import Gaussian
+from bnnbench.methods.message_passing.kernels import fused
 from bnnbench.methods.message_passing.kernels.compiled import Compiled
 from bnnbench.methods.message_passing.kernels.cuda import SPLIT, flattened, launches
+from bnnbench.methods.message_passing.kernels.cuda.launches import FILES
+from bnnbench.methods.message_passing.kernels.fused_operations import FusedOperations
 from bnnbench.methods.message_passing.layers import elementwise, first, later, weighted
-from bnnbench.methods.message_passing.maps import convolution
+from bnnbench.methods.message_passing.maps import base
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.priors import SpectralPrior
 
+FUSED_FILES = ("coupled.cu", "biases.cu", "fused.cu")
 ALLOCATIONS = {"new_empty", "empty", "empty_like", "empty_strided", "_unsafe_view", "lift_fresh"}
 """Operations that write no memory."""
 REST = "checks, loss, clones outside of layers"
@@ -43,7 +49,10 @@ PARTS: Mapping[str, tuple[tuple[type, str], ...]] = {
         (heads.Classification, "message"),
     ),
     "exchange, keep, refresh, cavity, store, counts": (
-        *((weighted.WeightedLayer, name) for name in ("_send_to_weights", "_store", "refresh")),
+        *(
+            (weighted.WeightedLayer, name)
+            for name in ("_send_to_weights", "_old_and_room", "_store", "refresh")
+        ),
         (first.FirstLayerOfExamples, "_send_to_weights"),
         *((trainer.Trainer, name) for name in ("_cavity", "_store", "_count")),
     ),
@@ -102,7 +111,7 @@ class Launches(TorchDispatchMode):
         lines = []
         for part in (*PARTS, REST):
             often = Counter({n: c for (p, n), c in self.names.items() if p == part})
-            words = ", ".join(f"{name} {count / steps:g}" for name, count in often.most_common(8))
+            words = ", ".join(f"{name} {count / steps:g}" for name, count in often.most_common(16))
             library, own = self.library[part] / steps, self.own[part] / steps
             lines.append(f"{part:<48}{library:>9.3f} +{own:>8.3f}   {words}")
         library, own = self.library.total() / steps, self.own.total() / steps
@@ -112,7 +121,7 @@ class Launches(TorchDispatchMode):
 class CountedKernels(Compiled):
     """The kernels in C, counted as those for CUDA, which have no kernels of few rows."""
 
-    FEW_ROWS = 0
+    FUSED, FEW_ROWS = False, 0
 
     def __init__(self, launches: Launches) -> None:
         self.launches = launches
@@ -121,6 +130,42 @@ class CountedKernels(Compiled):
         """Count the launches of CUDA's kernel, and call that in C."""
         self.launches.launch(name, _launches(name, *arguments))
         return super().call(name, dtype, *arguments)
+
+
+class CountedFusedKernels(FusedOperations, CountedKernels):
+    """The fused kernels: their work in Python is done and counted, their numbers are torch's."""
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        meaning = getattr(fused, name, None)
+        if meaning is None or getattr(meaning, "__module__", None) != fused.__name__:
+            return found
+
+        def counted(*arguments: Any) -> Any:
+            out = found(*arguments)
+            with _disable_current_modes():
+                _fill(out, meaning(*arguments))
+            return out
+
+        return counted
+
+    def call(self, name: str, dtype: torch.dtype, *arguments: Any) -> int:
+        """Count the launches of CUDA's kernel; call that in C if it is not a fused one."""
+        if FILES[name] in FUSED_FILES or name == "argmax_loss_all":
+            self.launches.launch(name)
+            return 0
+        return super().call(name, dtype, *arguments)
+
+
+def _fill(room: Any, values: Any) -> None:
+    """Fill all tensors of a result."""
+    if isinstance(values, Tensor):
+        room.copy_(values)
+    elif isinstance(values, Gaussian):
+        _fill((room.tau, room.rho), (values.tau, values.rho))
+    elif values is not None:
+        for part, value in zip(room, values, strict=True):
+            _fill(part, value)
 
 
 def _launches(name: str, *arguments: Any) -> int:
@@ -132,7 +177,7 @@ def _launches(name: str, *arguments: Any) -> int:
 
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch, counts: Launches) -> None:
     """Let convolutions take a GPU's paths, and launches count by part."""
-    monkeypatch.setattr(convolution, "lie_apart", lambda values: True)
+    monkeypatch.setattr(base, "as_on_a_gpu", lambda values: True)
     for part, functions in PARTS.items():
         for owner, name in functions:
             monkeypatch.setattr(owner, name, counts.by_part(owner.__dict__[name], part))

@@ -112,5 +112,6 @@ exchange = KERNELS.exchange
 dense_sums = KERNELS.dense_sums
 dense_messages = KERNELS.dense_messages
 
+FUSED = False
 FEW_ROWS = 16
 """`dense_sums` and `dense_messages` are faster than products for groups of at most so many rows."""

@@ -157,5 +157,6 @@ finish = KERNELS.finish
 fill_weight_moments = KERNELS.fill_weight_moments
 exchange = KERNELS.exchange
 
+FUSED = False
 FEW_ROWS = 0
 """A GPU's library multiplies few rows well, too: there are no `dense_sums`."""
