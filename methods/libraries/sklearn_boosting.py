@@ -49,7 +49,7 @@ class BoostedQuantiles:
 
 @dataclass(frozen=True)
 class SklearnBoosting:
-    """Trees one after the other, on features in histograms."""
+    """Gradient boosting of scikit-learn: class probabilities, or quantiles of a regression."""
 
     label: ClassVar[str] = "scikit-learn: gradient boosting"
     prior_use: ClassVar[PriorUse] = "none"

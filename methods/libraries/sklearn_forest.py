@@ -63,7 +63,7 @@ class ForestPosterior:
 
 @dataclass(frozen=True)
 class SklearnForest:
-    """Trees on bootstrap samples of the rows; a regression's splits choose among all features."""
+    """A random forest of scikit-learn; a tree, with the spread in its leaves, is a draw."""
 
     label: ClassVar[str] = "scikit-learn: random forest"
     prior_use: ClassVar[PriorUse] = "none"

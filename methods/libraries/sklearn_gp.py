@@ -61,7 +61,7 @@ class GpPosterior:
 
 @dataclass(frozen=True)
 class SklearnGp:
-    """The kernel is a constant times a Gaussian of the distance; noise is added in a regression."""
+    """A Gaussian process of scikit-learn, with one length scale for all features."""
 
     label: ClassVar[str] = "scikit-learn: Gaussian process"
     prior_use: ClassVar[PriorUse] = "own"

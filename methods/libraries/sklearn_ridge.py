@@ -38,7 +38,7 @@ class RidgePosterior:
 
 @dataclass(frozen=True)
 class SklearnRidge:
-    """Linear in the inputs, whatever the network; the offset has no prior and no variance."""
+    """Bayesian ridge regression of scikit-learn, linear in the inputs, whatever the network."""
 
     label: ClassVar[str] = "scikit-learn: Bayesian ridge"
     prior_use: ClassVar[PriorUse] = "own"
