@@ -13,6 +13,7 @@ UNITS: Mapping[str, str] = {
     "row_updates": "updates of the distribution of all weights by one row",
     "message_rows": "rounds of messages to one row and back",
     "leapfrog_steps": "leapfrog steps of one chain, each with the gradients of all rows",
+    "tree_rows": "rows from which one decision tree is grown",
     "factorisations": "factorisations of a matrix of all rows, inducing points or features",
 }
 """Unit of work → what one is."""

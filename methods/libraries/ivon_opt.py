@@ -24,7 +24,7 @@ from bnnbench.methods.tuning.space import Space
 
 @dataclass(frozen=True)
 class IvonOpt(OfLibrary):
-    """The optimiser from our initial weights, with settings of our `Ivon`."""
+    """IVON by its authors' optimiser, from our initial weights, with settings of our `Ivon`."""
 
     label: ClassVar[str] = "ivon-opt: IVON"
     library: ClassVar[str] = "ivon-opt"

@@ -23,7 +23,7 @@ Link = Literal["probit", "mc", "bridge"]
 
 @dataclass(frozen=True)
 class LaplaceTorch(OfLibrary):
-    """The library's covariance and prediction; equal streams give the weights of our `Laplace`."""
+    """Laplace's approximation by laplace-torch, around the weights that our `Laplace` has."""
 
     label: ClassVar[str] = "laplace-torch: Laplace KFAC"
     library: ClassVar[str] = "laplace-torch"

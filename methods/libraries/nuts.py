@@ -56,7 +56,7 @@ class Nuts(OfLibrary):
 
 @dataclass(frozen=True)
 class BlackjaxNuts(Nuts):
-    """By blackjax."""
+    """The No-U-Turn sampler of blackjax, for the model of `Hmc`."""
 
     label: ClassVar[str] = "blackjax: NUTS"
     library: ClassVar[str] = "blackjax"
@@ -65,7 +65,7 @@ class BlackjaxNuts(Nuts):
 
 @dataclass(frozen=True)
 class NumpyroNuts(Nuts):
-    """By NumPyro."""
+    """The No-U-Turn sampler of NumPyro, for the model of `Hmc`."""
 
     label: ClassVar[str] = "numpyro: NUTS"
     library: ClassVar[str] = "numpyro"

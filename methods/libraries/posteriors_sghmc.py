@@ -23,7 +23,7 @@ from bnnbench.methods.tuning.space import Log, Space
 
 @dataclass(frozen=True)
 class PosteriorsSghmc(OfLibrary):
-    """One chain on minibatches, of which `draws` weight vectors are kept after the burn-in."""
+    """Stochastic gradient HMC by posteriors: `draws` weight vectors of one chain on minibatches."""
 
     label: ClassVar[str] = "posteriors: SGHMC"
     library: ClassVar[str] = "posteriors"

@@ -23,6 +23,8 @@ from bnnbench.methods.base import InferenceDiverged, PackageMissing, Unsupported
 from bnnbench.methods.fitting import children, progress, work
 
 INSIDE = Path(__file__).parent / "inside"
+SERVER = "bnnbench.methods.libraries.inside.serve"
+"""The module that the process runs; as a text it counts among a method's sources."""
 SECONDS_TO_START = 300.0
 """A process that is not ready by then is no interpreter with that library."""
 LONGEST_ANSWER = 2**20
@@ -50,7 +52,7 @@ class LibraryProcess:
         start = time.perf_counter()
         try:
             self._process = subprocess.Popen(
-                [interpreter, "-I", str(INSIDE / "serve.py"), str(script)],
+                [interpreter, "-I", str(INSIDE / f"{SERVER.rpartition('.')[2]}.py"), str(script)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Posterior, PriorUse, Problem
-from bnnbench.methods.fitting import progress
+from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.libraries.sklearn_rows import (
     ClassifierPosterior,
@@ -49,7 +49,7 @@ class BoostedQuantiles:
 
 @dataclass(frozen=True)
 class SklearnBoosting:
-    """Trees one after the other, on features in histograms."""
+    """Gradient boosting of scikit-learn: class probabilities, or quantiles of a regression."""
 
     label: ClassVar[str] = "scikit-learn: gradient boosting"
     prior_use: ClassVar[PriorUse] = "none"
@@ -84,10 +84,13 @@ class SklearnBoosting:
         if isinstance(likelihood, Categorical):
             classifier = HistGradientBoostingClassifier(**options)
             classifier.fit(inputs, labels(problem))
+            grown = classifier.n_trees_per_iteration_ * classifier.n_iter_
+            work.count("tree_rows", grown * len(inputs))
             return ClassifierPosterior(classifier, likelihood.classes, len(inputs), {})
         targets, fitted = single_target(problem, self), []
         for number, level in enumerate(self.levels):
             each = HistGradientBoostingRegressor(loss="quantile", quantile=level, **options)
             fitted.append(each.fit(inputs, targets))
+            work.count("tree_rows", self.trees * len(inputs))
             progress.report(number + 1, len(self.levels), float("nan"))
         return BoostedQuantiles(self.levels, tuple(fitted), {})

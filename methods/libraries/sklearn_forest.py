@@ -19,6 +19,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.libraries.sklearn_rows import (
     categorical,
@@ -63,7 +64,7 @@ class ForestPosterior:
 
 @dataclass(frozen=True)
 class SklearnForest:
-    """Trees on bootstrap samples of the rows; a regression's splits choose among all features."""
+    """A random forest of scikit-learn; a tree, with the spread in its leaves, is a draw."""
 
     label: ClassVar[str] = "scikit-learn: random forest"
     prior_use: ClassVar[PriorUse] = "none"
@@ -88,6 +89,8 @@ class SklearnForest:
         forest = kind(self.trees, min_samples_leaf=self.least_rows, random_state=seed_of(rng))
         targets = labels(problem) if classes else single_target(problem, self)
         forest.fit(vectors(problem.train.inputs), targets)
+        work.count("tree_rows", self.trees * rows)
+        progress.report(1, 1, float("nan"))
         leaves = float(np.mean([tree.get_n_leaves() for tree in forest.estimators_]))
         return ForestPosterior(
             forest, classes, rows, self.least_variance, {"leaves_per_tree": leaves}

@@ -14,6 +14,7 @@ from sklearn.linear_model import BayesianRidge
 from torch import Tensor
 
 from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.libraries.sklearn_rows import single_target, vectors
 from bnnbench.methods.predictions.predictive import GaussianPredictive
@@ -38,7 +39,7 @@ class RidgePosterior:
 
 @dataclass(frozen=True)
 class SklearnRidge:
-    """Linear in the inputs, whatever the network; the offset has no prior and no variance."""
+    """Bayesian ridge regression of scikit-learn, linear in the inputs, whatever the network."""
 
     label: ClassVar[str] = "scikit-learn: Bayesian ridge"
     prior_use: ClassVar[PriorUse] = "own"
@@ -55,6 +56,7 @@ class SklearnRidge:
         targets = single_target(problem, self)
         ridge: Any = BayesianRidge(max_iter=self.iterations)
         ridge.fit(vectors(problem.train.inputs), targets)
+        work.count("factorisations", 1)
         diagnostics = {
             "noise_std": float(ridge.alpha_) ** -0.5,
             "prior_precision": float(ridge.lambda_),

@@ -47,7 +47,7 @@ class _Trained(OfLibrary):
 
 @dataclass(frozen=True)
 class TorchUncertaintyEnsemble(_Trained):
-    """Networks that differ in initial weights and order of the data."""
+    """A deep ensemble by torch-uncertainty, of networks that torch's AdamW trains."""
 
     label: ClassVar[str] = "torch-uncertainty: deep ensemble"
     space: ClassVar[Space] = Space(DESCENT, length="epochs", learned_noise=True)
@@ -67,7 +67,7 @@ class TorchUncertaintyEnsemble(_Trained):
 
 @dataclass(frozen=True)
 class TorchUncertaintyDropout(_Trained):
-    """One network with dropout in front of linear layers behind others; each mask is a draw."""
+    """Monte Carlo dropout by torch-uncertainty, in front of linear layers behind others."""
 
     label: ClassVar[str] = "torch-uncertainty: MC dropout"
     space: ClassVar[Space] = Space(

@@ -88,6 +88,7 @@ METRICS = {
     "gradient_rows": "Gradients",
     "likelihood_rows": "Losses",
     "curvature_rows": "Curvatures",
+    "tree_rows": "Rows of trees",
     "row_updates": "Row updates",
     "message_rows": "Messages",
     "leapfrog_steps": "Leapfrog steps",

@@ -34,6 +34,7 @@ class Posterior:
     std: Tensor
     draws: int
     likelihood: Likelihood
+    work: dict[str, int]
 
     @property
     def diagnostics(self) -> dict[str, float]:
@@ -84,4 +85,6 @@ def fit(task: Task) -> Posterior:
     std = (rows * (group["hess"] + group["weight_decay"])).rsqrt()
     mean = weights_of(built)
     require_finite(torch.cat([mean, std]))
-    return Posterior(built, mean, std, settings["draws"], likelihood)
+    return Posterior(
+        built, mean, std, settings["draws"], likelihood, {"gradient_rows": epochs * rows}
+    )

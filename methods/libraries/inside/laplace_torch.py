@@ -30,6 +30,7 @@ class Posterior:
     draws: int
     classes: int | None
     diagnostics: dict[str, float]
+    work: dict[str, int]
 
     def predict(self, inputs: np.ndarray, seed: int) -> dict[str, np.ndarray]:
         """Return class probabilities, or means and variances with the noise."""
@@ -75,7 +76,8 @@ def fit(task: Task) -> Posterior:
     }
     if not task.classes:
         diagnostics["noise_std"] = float(found[1])
-    return Posterior(laplace, settings["link"], settings["draws"], task.classes, diagnostics)
+    work = {"curvature_rows": len(inputs)}
+    return Posterior(laplace, settings["link"], settings["draws"], task.classes, diagnostics, work)
 
 
 def _maximise_evidence(laplace: Any, task: Task) -> None:

@@ -29,6 +29,7 @@ class Posterior:
     network: nn.Module
     weights: Tensor
     likelihood: Likelihood
+    work: dict[str, int]
 
     @property
     def diagnostics(self) -> dict[str, float]:
@@ -82,7 +83,8 @@ def fit(task: Task) -> Posterior:
                 weights.append(torch.cat(vector).clone())
         task.report(epoch + 1, settings["epochs"], total / steps_of_epoch)
     require_finite(torch.stack(weights))
-    return Posterior(built, torch.stack(weights), likelihood)
+    work = {"gradient_rows": settings["epochs"] * rows}
+    return Posterior(built, torch.stack(weights), likelihood, work)
 
 
 def _kept(steps: int, burn_in: float, draws: int) -> set[int]:

@@ -33,6 +33,7 @@ class Posterior:
     likelihood: Likelihood
     masks: bool
     """Dropout draws new masks in every call: each point gets the same from the same seed."""
+    work: dict[str, int]
 
     @property
     def diagnostics(self) -> dict[str, float]:
@@ -59,13 +60,15 @@ def fit(task: Task) -> Posterior:
     trained = [_trained(task, start, number) for number, start in enumerate(starts)]
     likelihood = trained[0][1]
     likelihood.variance = float(np.mean([each.variance for _, each in trained]))
+    rows = len(starts) * len(task.arrays["inputs"])
+    work = {"gradient_rows": task.settings["epochs"] * rows}
     if "size" in task.settings:
         networks = [built.eval() for built, _ in trained]
         ensemble = deep_ensembles(networks, task=kind, probabilistic=False)
-        return Posterior(ensemble.eval(), len(networks), likelihood, False)
+        return Posterior(ensemble.eval(), len(networks), likelihood, False, work)
     draws = task.settings["draws"]
     dropout = mc_dropout(trained[0][0], draws, task=kind, probabilistic=False)
-    return Posterior(dropout.eval(), draws, likelihood, True)
+    return Posterior(dropout.eval(), draws, likelihood, True, work)
 
 
 def _trained(task: Task, start: np.ndarray, number: int) -> tuple[nn.Module, Likelihood]:

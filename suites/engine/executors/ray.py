@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from bnnbench.methods import own_files
+from bnnbench.methods import environments, own_files
 from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import (
     PAUSE_SECONDS,
@@ -24,7 +24,7 @@ from bnnbench.suites.engine.executors.turns import Turn, Turns, check_that_it_tr
 from bnnbench.suites.engine.executors.worker import Message, Worker
 from bnnbench.suites.engine.run.execute import Task
 
-SHARED = ("BNNBENCH_DATA", "BNNBENCH_OFFLINE", own_files.VARIABLE)
+SHARED = ("BNNBENCH_DATA", "BNNBENCH_OFFLINE", own_files.VARIABLE, environments.VARIABLE)
 """Variables of the driver's environment that workers inherit."""
 
 SECONDS_BETWEEN_REPORTS = 1.0

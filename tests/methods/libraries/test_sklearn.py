@@ -112,7 +112,7 @@ def test_settings_that_mean_nothing_are_refused(method, words):
 
 
 def test_too_many_rows_for_a_gaussian_process_are_refused_with_the_cure():
-    with pytest.raises(Unsupported, match="at most 20 rows; got 37. A larger most_rows"):
+    with pytest.raises(Unsupported, match=r"at most 20 rows; got 37\. A larger most_rows"):
         SklearnGp(most_rows=20).fit(regression(), stream(1))
 
 
