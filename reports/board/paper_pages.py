@@ -1,5 +1,6 @@
 """The page of a source paper: each printed number beside ours, in the paper's own tables."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,7 @@ def paper_page(
         grids=grids,
         curves=_by_metric(curves([n for table in tables for n in table.numbers])),
         tables=tables,
+        whole=PrintedTable(paper, "", [n for table in tables for n in table.numbers]),
         kinds=[*KINDS, None],
         heads=list(HEADS.values()),
         near=f"{NEAR:.0f}",
@@ -97,6 +99,7 @@ def papers_index(
         *("papers.html", address, "Papers · bnnbench", "Papers", common),
         rows=rows,
         totals=[count(every, kind) for kind in HEADS],
+        reasons=reasons(every),
         heads=list(HEADS.values()),
         sentence=coverage_sentence(every),
     )
@@ -124,13 +127,15 @@ def coverage_sentence(tables: Sequence[PrintedTable]) -> str:
         verb = "was" if of["not comparable"] == 1 else "were"
         sentences.append(f"{of['not comparable']} {verb} run and cannot be compared.")
     if of[None]:
-        reasons: dict[str, int] = {}
-        for printed in (n for table in tables for n in table.numbers if not n.judgement):
-            reasons[printed.reason] = reasons.get(printed.reason, 0) + 1
-        listed = joined([f"{reason} ({number})" for reason, number in reasons.items()])
+        listed = joined([f"{reason} ({number})" for reason, number in reasons(tables).items()])
         verb = "has" if of[None] == 1 else "have"
         sentences.append(f"{of[None]} {verb} none of ours beside it: {listed}.")
     return " ".join(sentences)
+
+
+def reasons(tables: Iterable[PrintedTable]) -> Mapping[str, int]:
+    """Return each reason why a printed number has none of ours beside it, with its count."""
+    return Counter(n.reason for table in tables for n in table.numbers if not n.judgement)
 
 
 def number(published: Published, value: float, more: int = 0) -> str:

@@ -1,4 +1,4 @@
-"""The README's recipe, executed as it stands there."""
+"""The README is one screen whose links and commands are real; the shortest recipe runs."""
 
 import os
 import re
@@ -8,17 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from bnnbench.__main__ import COMMANDS
 from bnnbench.methods.base import Method
+from bnnbench.suites import SUITES
 from bnnbench.suites.engine.store.record import from_json
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs" / "adding_a_method.md").read_text()
 
 
 @pytest.fixture
 def recipe(tmp_path, monkeypatch):
-    """The README's method in a file of its own, where Python finds it."""
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    """The page's first method in a file of its own, where Python finds it."""
+    code, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     (tmp_path / "nearest.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
@@ -31,7 +34,7 @@ def test_the_recipe_is_a_method(recipe):
 
 
 def test_the_recipe_takes_part_in_a_suite_and_shows_in_its_report(recipe):
-    (label,) = re.findall(r"--methods adamw,(\S+)", README)
+    label, *_ = re.findall(r"--methods adamw,(\S+)", PAGE)
     command = [sys.executable, "-m", "bnnbench", "cifar10", "--data", "stand-in", "--limit", "150"]
     command += ["--seeds", "1", "--methods", f"class frequency,{label}", "--out", str(recipe)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -45,3 +48,20 @@ def test_the_recipe_takes_part_in_a_suite_and_shows_in_its_report(recipe):
     accuracy = {r.method: r.scores["clean"]["accuracy"] for r in records}
     assert accuracy[name] > accuracy["Class frequency"] + 0.3  # digits are easy
     assert name in (results / "report.html").read_text()
+
+
+def test_the_readme_is_one_screen():
+    assert len(README.splitlines()) <= 60
+    assert "make test" in README
+
+
+def test_links_of_the_readme_lead_to_files():
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_commands_of_the_readme_are_commands():
+    named = set(re.findall(r"^bnnbench (\w+)", README, re.MULTILINE))
+    assert named
+    assert named <= COMMANDS.keys() | SUITES.keys()

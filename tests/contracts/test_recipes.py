@@ -28,7 +28,7 @@ def blocks(page: str) -> list[str]:
 @pytest.fixture
 def folder(tmp_path):
     """The recipes in files of their own."""
-    jitter, features = blocks("adding_a_method.md")
+    _, jitter, features = blocks("adding_a_method.md")
     (tmp_path / "jitter.py").write_text(jitter)
     (tmp_path / "features.py").write_text(features)
     return tmp_path

@@ -13,8 +13,9 @@ others over folds, with 95 % intervals. `oracles`: scores over the law behind th
 those of paper 001, by layer; `coverage` and `covered`: how many printed numbers agree, as a table
 and in words.
 `audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
-`answers`: what the board says to each question, by one criterion. `column`: one column of a table
-of the report, with its decision (`one_column.py`). `methods`: a card for each method (`cards.py`).
+`answers`: what the board says to each question, by one criterion; with `each=kind`, to the first
+of each kind. `column`: one column of a table of the report, with its decision (`one_column.py`).
+`methods`: a card for each method (`cards.py`).
 `metrics`: all metrics (`formulary.py`).
 """
 
@@ -121,10 +122,17 @@ def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each question of the board."""
+    """Yield the heading, the rule and a row for each question of the board.
+
+    With `each=kind`, only for the first question of each kind, with which the board begins.
+    """
     yield ("what for", "from", "answer", "methods", "cannot be told from the best", "worse")
     yield ("---", "---", "---", "---:", "---:", "---:")
-    for question in dict.fromkeys((t.question.kind, t.question.data) for t in tasks()):
+    questions = dict.fromkeys((t.question.kind, t.question.data) for t in tasks())
+    firsts = {kind: data for kind, data in reversed(questions)}
+    for question in questions:
+        if options.get("each") == "kind" and firsts[question[0]] != question[1]:
+            continue
         alike = [t for t in tasks() if (t.question.kind, t.question.data) == question]
         task = usual(alike)
         ranking = ranked(task, task.scales[0].name)

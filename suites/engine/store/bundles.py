@@ -6,14 +6,17 @@ It is a store's folder `runs` as a tar archive: `tar xf runs.tar.xz` makes a sto
 import io
 import lzma
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.datasets.reading.whole_files import whole, write_whole
 from bnnbench.suites.engine.store.record import Record, check_identity, from_json, to_json
-from bnnbench.suites.engine.store.store import RECORD, Damaged
+from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, Damaged
 
 NAME = "runs.tar.xz"
+
+OF_PREDICTIONS = "predictions.tar"
+"""The predictions of the same runs, beside it: packed already, and too large for a repository."""
 
 
 def folders(path: Path) -> list[Path]:
@@ -36,6 +39,23 @@ def write(folder: Path, records: Sequence[Record]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / NAME, lzma.compress(packed.getvalue(), preset=9))
     return folder / NAME
+
+
+def write_predictions(folder: Path, content_of: Mapping[str, Callable[[], bytes]]) -> Path:
+    """Write predictions, from key → what reads them, and return the path of the file.
+
+    Unpacked over the records, it makes their store whole. Equal predictions give equal bytes.
+    """
+    with (
+        whole(folder / OF_PREDICTIONS) as file,
+        tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for key in sorted(content_of):
+            content = content_of[key]()
+            entry = tarfile.TarInfo(f"runs/{key}/{PREDICTIONS}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return folder / OF_PREDICTIONS
 
 
 def read(folder: Path) -> tuple[Record, ...]:

@@ -1,19 +1,23 @@
 """Estimates of the time and memory of a plan, from the costs of earlier runs."""
 
+import functools
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from bnnbench.suites.engine.command.planning import calibration
+from bnnbench.suites.engine.command.planning.row_visits import row_visits
+from bnnbench.suites.engine.command.planning.shipped_costs import shipped_cost
 from bnnbench.suites.engine.declare.description import canonical_json
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run.execute import Task
 from bnnbench.suites.engine.store.record import Record
 
-Basis = Literal["same", "scaled"]
+Basis = Literal["same", "shipped", "scaled"]
 
 NO_PART_OF_COST = ("suite", "profile", "fold", "seed")
 """Fields of a run's description that change its time and memory little or not at all."""
@@ -21,7 +25,11 @@ NO_PART_OF_COST = ("suite", "profile", "fold", "seed")
 
 @dataclass(frozen=True)
 class Cost:
-    """Estimated cost of one run; the basis is the same method and data, or others, scaled."""
+    """Estimated cost of one run.
+
+    The basis is the same method and data in this store; the finished runs that ship with this
+    version, at the speed of this machine; or others in this store, scaled.
+    """
 
     seconds: float
     bytes: float
@@ -32,14 +40,18 @@ class Cost:
 @dataclass(frozen=True)
 class _PastCost:
     seconds: float
-    work: float
+    visits: float | None
     bytes: float
 
 
 class Experience:
-    """The costs of earlier runs."""
+    """The costs of earlier runs, in a store and of those that ship with this version."""
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(
+        self, records: Iterable[Record], slowness: Callable[[], float] = calibration.slowness
+    ) -> None:
+        """Take the store's records, and what tells how slow this machine is, asked if needed."""
+        self._slowness = functools.cache(slowness)
         self._costs: dict[str, list[_PastCost]] = defaultdict(list)
         for record in records:
             rows = record.facts.get("train_rows")
@@ -47,25 +59,34 @@ class Experience:
                 continue
             cost = record.cost
             seconds = cost.fit_seconds + cost.predict_seconds
-            past = _PastCost(seconds, _work(record.run, rows), cost.peak_bytes)
+            past = _PastCost(seconds, row_visits(record.run, rows), cost.peak_bytes)
             for category in _categories(record.run):
                 self._costs[category].append(past)
 
     def cost(self, run: Run, rows: int | None) -> Cost | None:
         """Return the estimated cost of a run on this number of training rows; None if unknown.
 
-        The estimate comes from the same method on the same data; else, scaled by rows and epochs,
-        from the same settings on other data or the same method in other settings.
+        The estimate comes from the same method on the same data in the store; else from finished
+        runs of the same suite that ship with this version; else, scaled by rows and epochs, from
+        the same settings on other data or the same method in other settings.
         """
         exact, *similar = _categories(run.description)
         if past := self._costs.get(exact):
             return Cost(median(k.seconds for k in past), max(k.bytes for k in past), "same")
-        for category in similar if rows else ():
-            if past := self._costs.get(category):
-                work = _work(run.description, rows or 0)
-                seconds = work * median(k.seconds / k.work for k in past)
-                return Cost(seconds, max(k.bytes for k in past), "scaled")
+        if shipped := shipped_cost(run, rows):
+            return Cost(shipped.seconds * self._slowness(), shipped.bytes, "shipped")
+        visits = row_visits(run.description, rows) if rows else None
+        for category in similar:
+            past = self._costs.get(category, ())
+            rates = [k.seconds / k.visits for k in past if k.visits]
+            if visits is not None and rates:
+                return Cost(visits * median(rates), max(k.bytes for k in past), "scaled")
         return None
+
+    @property
+    def slowness(self) -> float:
+        """How many times longer this machine takes than the one of the finished runs."""
+        return self._slowness()
 
 
 @dataclass(frozen=True)
@@ -118,20 +139,3 @@ def _categories(run: Mapping[str, object]) -> tuple[str, str, str]:
     method = run["method"]
     method_type = method.get("type") if isinstance(method, Mapping) else method
     return canonical_json(settings), canonical_json([method]), canonical_json(method_type)
-
-
-def _work(run: Mapping[str, object], rows: int) -> float:
-    """Return the number of row visits, as far as the description gives it."""
-    rule = run.get("acquisition")
-    rounds = rule.get("rounds", 0) if isinstance(rule, Mapping) else 0
-    return max(rows, 1) * _epochs(run["method"]) * (1 + float(rounds))
-
-
-def _epochs(settings: object) -> float:
-    """Return the epochs in a method's settings, at any depth, or 1 where there are none."""
-    if not isinstance(settings, Mapping):
-        return 1.0
-    epochs = settings.get("epochs")
-    if isinstance(epochs, int | float) and epochs > 0:
-        return float(epochs)
-    return max((_epochs(value) for value in settings.values()), default=1.0)

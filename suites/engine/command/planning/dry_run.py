@@ -1,6 +1,7 @@
 """`--dry-run`: the planned runs, their time and their memory."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
@@ -50,32 +51,43 @@ def dry_run(
         )
         table.add_row(*(Text(legible(cell)) for cell in cells))
     console.print(table)
-    _conclude(budget(planned.tasks, costs, settings.workers), len(todo), settings, console)
+    estimate = budget(planned.tasks, costs, settings.workers)
+    _conclude(estimate, costs.values(), experience, settings, console)
 
 
 def _estimates(costs: list[Cost | None]) -> tuple[str, str]:
-    """Return the total time of runs and the memory of the largest, with ~ where scaled."""
+    """Return the total time of runs and the memory of the largest, "about" where not their own."""
     if not costs:
         return "", ""
     known = [cost for cost in costs if cost]
     if len(known) < len(costs):
         return "unknown", "unknown"
-    rough = "~" if any(cost.basis == "scaled" for cost in known) else ""
+    rough = "about " if any(cost.basis != "same" for cost in known) else ""
     seconds, most = sum(cost.seconds for cost in known), max(cost.bytes for cost in known)
     return rough + in_words(seconds), rough + memory.in_words(most)
 
 
-def _conclude(estimate: Budget, runs: int, settings: Settings, console: Console) -> None:
+def _conclude(
+    estimate: Budget,
+    costs: Collection[Cost | None],
+    experience: Experience,
+    settings: Settings,
+    console: Console,
+) -> None:
+    runs = len(costs)
     workers = counted(settings.workers, "worker")
     lines = []
     if estimate.unknown < runs:
         more = (
             f", and {counted(estimate.unknown)} whose time is unknown" if estimate.unknown else ""
         )
-        lines.append(f"Estimated time with {workers}: {in_words(estimate.seconds)}{more}")
+        about = "about " if any(cost and cost.basis != "same" for cost in costs) else ""
+        lines.append(f"Estimated time with {workers}: {about}{in_words(estimate.seconds)}{more}")
+        lines += sources(costs, experience)
     elif runs:
         lines.append(
-            "Estimated time: unknown, because the store has no earlier run of these methods"
+            "Estimated time: unknown, because neither the store nor the finished runs that ship "
+            "with this version have a run of these methods"
         )
     if estimate.largest:
         base = memory.high_water_mark("self")
@@ -87,3 +99,19 @@ def _conclude(estimate: Budget, runs: int, settings: Settings, console: Console)
     lines.append("Nothing was run or written (--dry-run).")
     for line in lines:
         console.print(legible(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def sources(costs: Collection[Cost | None], experience: Experience) -> Iterator[str]:
+    """Yield where estimates come from, a line for each basis."""
+    counts = Counter(cost.basis for cost in costs if cost)
+    if count := counts["same"]:
+        yield f"  {counted(count)}: as their like took in this store"
+    if count := counts["shipped"]:
+        slow = experience.slowness
+        speed = "as fast as theirs" if 0.9 < slow < 1.1 else f"{slow:.2g} times as slow as theirs"
+        yield (
+            f"  {counted(count)}: as the finished runs of this repository took; this machine is "
+            f"{speed}, measured in one second"
+        )
+    if count := counts["scaled"]:
+        yield f"  {counted(count)}: as similar runs took in this store, by rows and epochs"

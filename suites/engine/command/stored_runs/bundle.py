@@ -1,8 +1,9 @@
 """`bnnbench bundle`: finished runs as one small file to keep, without their predictions."""
 
+import functools
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bnnbench.datasets.reading.foreign_text import legible
@@ -12,11 +13,15 @@ from bnnbench.suites.engine.store import bundles
 from bnnbench.suites.engine.store.inspection import stores
 from bnnbench.suites.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.suites.engine.store.record import Record, newest
-from bnnbench.suites.engine.store.store import Damaged, Store
+from bnnbench.suites.engine.store.store import PREDICTIONS, Damaged, Store
 
 ABOUT = """\
 Write the records of finished runs to FOLDER/runs.tar.xz: scores, settings, searches, costs and
 provenance, but no predictions. `bnnbench site` makes pages of bundles.
+
+With --predictions, FOLDER/predictions.tar beside it has the predictions of these runs; it is large,
+and no file for a repository. Both unpacked into one folder by `tar xf` are a store, which
+`bnnbench store verify --rescore` checks and `bnnbench report` shows.
 
 Refused: runs made with uncommitted changes, and runs of a method by different code, or by other
 code than this program's (--earlier-code accepts these).
@@ -41,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--earlier-code", action="store_true", help="accept runs of other code than today's"
     )
+    parser.add_argument(
+        "--predictions", action="store_true", help="write a second file with their predictions"
+    )
     options = parser.parse_args(arguments)
     datasets = set(filter(None, options.datasets.split(",")))
     try:
@@ -53,18 +61,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
         check(records, options.earlier_code)
         path = bundles.write(options.out, records)
+        lines = [f"{path}: {counted(len(records))}, {path.stat().st_size / 1e3:,.0f} kB"]
+        if options.predictions:
+            lines += _write_predictions(options.out, folders, records)
     except Refused as error:
         print(f"refused: {legible(error)}", file=sys.stderr)
         return REFUSED
     except (Damaged, ValueError, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
-    print(f"{path}: {counted(len(records))}, {path.stat().st_size / 1e3:,.0f} kB")
+    for line in lines:
+        print(legible(line))
     return 0
+
+
+def _write_predictions(
+    out: Path, folders: Sequence[Store], records: Sequence[Record]
+) -> Iterator[str]:
+    """Write the predictions of these runs, and yield what was written and what is not at hand."""
+    found = {
+        record.key: functools.partial(store.packed, record.key)
+        for record in records
+        for store in folders
+        if record.predictions_sha256 and _holds(store, record)
+    }
+    path = bundles.write_predictions(out, found)
+    yield f"{path}: predictions of {counted(len(found))}, {path.stat().st_size / 1e6:,.1f} MB"
+    if lacking := sum(record.predictions_sha256 is not None for record in records) - len(found):
+        yield f"  of {counted(lacking)} the predictions are not at hand"
 
 
 def _records(folders: Iterable[Store]) -> list[Record]:
     return [record for store in folders for record in store.records()]
+
+
+def _holds(store: Store, record: Record) -> bool:
+    """Return whether a store has the very predictions that a record was scored from."""
+    here = (store.runs / record.key / PREDICTIONS).is_file() and store.read(record.key)
+    return bool(here) and here.predictions_sha256 == record.predictions_sha256
 
 
 def check(records: Sequence[Record], earlier_code: bool = False) -> None:

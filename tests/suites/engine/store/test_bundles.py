@@ -1,15 +1,18 @@
 """Bundles: records without predictions, in one file."""
 
 import tarfile
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.reports.read.frames import results
 from bnnbench.suites.engine.command.stored_runs.bundle import Refused, check, main
+from bnnbench.suites.engine.command.stored_runs.stores import command as verify
 from bnnbench.suites.engine.store import bundles
 from bnnbench.suites.engine.store.store import Damaged, Store
-from tests.reports.synthetic import keep, record
+from tests.reports.synthetic import classified, keep, record, scored
 
 RUNS = [record(m, seed=s, code_sha256=m) for m in ("AdamW", "IVON") for s in range(3)]
 
@@ -90,3 +93,39 @@ def test_the_command_writes_what_was_asked_for(tmp_path, capsys):
     assert not (tmp_path / "bundle").exists()
     assert main([*arguments, "--earlier-code", "--datasets", "mnist"]) == 0
     assert {r.dataset for r in bundles.read(tmp_path / "bundle")} == {"mnist"}
+
+
+def test_with_its_predictions_a_bundle_is_a_store_that_can_be_scored_again(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    predictions = {r.key: {"clean": classified(rng, 1.0, points=50)} for r in RUNS[:4]}
+    true = [
+        replace(r, scores=scored(predictions[r.key], {"clean": ["nll", "accuracy"]}))
+        for r in RUNS[:4]
+    ]
+    keep(tmp_path / "results" / "cifar10", true, predictions)
+    out = tmp_path / "bundle"
+    asked = [str(tmp_path / "results"), "--out", str(out), "--earlier-code"]
+    assert main([*asked, "--predictions"]) == 0
+    assert "predictions.tar: predictions of 4 runs, 0." in capsys.readouterr().out
+    first = (out / "predictions.tar").read_bytes()
+    assert main([*asked, "--predictions"]) == 0
+    assert (out / "predictions.tar").read_bytes() == first
+    for name in ("runs.tar.xz", "predictions.tar"):
+        with tarfile.open(out / name) as archive:
+            archive.extractall(tmp_path / "again" / "cifar10", filter="data")
+    assert verify(["verify", "--rescore", str(tmp_path / "again")]) == 0
+    assert "4 sound runs" in capsys.readouterr().out
+    again = Store(tmp_path / "again" / "cifar10")
+    forged = replace(true[0], scores={"clean": {"nll": 0.01, "accuracy": 1.0}})
+    again.rewrite(replace(again.read(forged.key), scores=forged.scores))
+    assert verify(["verify", "--rescore", str(tmp_path / "again")]) == 3
+
+
+def test_predictions_that_are_not_at_hand_are_counted(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    predictions = {RUNS[0].key: {"clean": classified(rng, 1.0, points=50)}}
+    store = keep(tmp_path / "results" / "cifar10", RUNS[:1], predictions)
+    (store.runs / RUNS[0].key / "predictions.npz").unlink()
+    asked = [str(tmp_path / "results"), "--out", str(tmp_path / "bundle"), "--earlier-code"]
+    assert main([*asked, "--predictions"]) == 0
+    assert "of 1 run the predictions are not at hand" in capsys.readouterr().out

@@ -1,13 +1,17 @@
 """What a plan may take, from what was."""
 
 import math
+import time
 from dataclasses import replace
 
 import pytest
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.suites.engine.command.planning import budget as module
+from bnnbench.suites.engine.command.planning import calibration, shipped_costs
 from bnnbench.suites.engine.command.planning.budget import Cost, Experience, budget
+from bnnbench.suites.engine.command.planning.row_visits import epochs_in
+from bnnbench.suites.engine.command.planning.shipped_costs import Shipped
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
@@ -57,8 +61,8 @@ def test_the_same_settings_tell_more_than_others():
 
 @pytest.mark.parametrize("epochs", [{"training": {"epochs": 7}}, {"a": 1, "epochs": 7}])
 def test_epochs_are_found_in_what_a_method_is_made_of(epochs):
-    assert module._epochs(epochs) == 7
-    assert module._epochs({"epochs": None}) == 1
+    assert epochs_in(epochs) == 7
+    assert epochs_in({"epochs": None}) is None
 
 
 def test_nothing_is_known_of_other_methods_failures_and_unknown_rows():
@@ -133,3 +137,62 @@ def test_an_estimate_is_near_what_a_run_takes(tmp_path):
     answer = call(tmp_path, "--dry-run", suite=replace(suite, folds=4))
     (line,) = (x for x in answer.output.splitlines() if x.startswith("Estimated time"))
     assert math.isclose(float(line.split()[-2]), 3 * took, rel_tol=0.1, abs_tol=0.1)
+
+
+KEPT = Shipped(rows=16, epochs=10.0, seconds=3.0, bytes=50.0)
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    """Finished runs that ship with this version: those of RUN."""
+    table = {("miniature", "quick", "line", "label"): KEPT}
+    monkeypatch.setattr(shipped_costs, "shipped_costs", lambda: table)
+
+
+def twice():
+    return 2.0
+
+
+def test_shipped_runs_tell_what_a_store_does_not_at_the_speed_of_this_machine(kept):
+    assert Experience([], twice).cost(RUN, 16) == Cost(6.0, 50.0, "shipped")
+    assert Experience([record()], twice).cost(RUN, 16) == Cost(2.0, 100.0, "same")
+    assert Experience([], twice).cost(replace(RUN, label="another"), 16) is None
+
+
+def test_shipped_costs_are_scaled_only_for_a_method_that_passes_over_the_rows(kept):
+    assert Experience([], twice).cost(RUN, 32).seconds == 12.0
+    assert Experience([], twice).cost(RUN, 17).seconds == 6.0
+    longer = replace(RUN, method=Slow(0.0, epochs=30))
+    assert Experience([], twice).cost(longer, 16).seconds == 18.0
+    assert Experience([], twice).cost(replace(RUN, method=Mean()), 16) is None
+
+
+def test_a_store_scales_only_the_time_of_methods_with_epochs():
+    run = replace(RUN, method=Mean())
+    assert Experience([record(run)], twice).cost(replace(run, case=Case(Line("b"), ())), 16) is None
+
+
+def test_the_machine_is_measured_only_if_shipped_costs_are_needed():
+    experience = Experience([record()], lambda: pytest.fail("measured"))
+    assert experience.cost(RUN, 16).basis == "same"
+
+
+def test_measuring_this_machine_takes_the_time_it_says_and_repeats():
+    begin = time.perf_counter()
+    first, second = (calibration.step_seconds(0.3) for _ in range(2))
+    assert time.perf_counter() - begin < 10
+    assert 0 < first < 0.1
+    assert 0.5 < first / second < 2
+
+
+def test_a_dry_run_says_about_and_where_its_estimate_is_from(tmp_path, kept, monkeypatch):
+    measured = 2 * calibration.REFERENCE_SECONDS
+    monkeypatch.setattr(calibration, "step_seconds", lambda: measured)
+    unknown = replace(KEPT, epochs=None)
+    table = {("miniature", FAST.profile, "line", m): unknown for m in ("Mean", "Together")}
+    monkeypatch.setattr(shipped_costs, "shipped_costs", lambda: table)
+    answer = call(tmp_path, "--dry-run")
+    assert answer.output.count("about 12 s") == 2
+    assert "1 worker: about 24 s" in answer.output
+    assert "4 runs: as the finished runs of this repository took" in answer.output
+    assert "2 times as slow as theirs" in answer.output

@@ -25,8 +25,9 @@ ROOT = Path(__file__).parents[5]
 
 
 def recipe() -> str:
-    """Return the README's method."""
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    """Return the first method of the page on adding one."""
+    page = (ROOT / "docs" / "adding_a_method.md").read_text()
+    code, *_ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     return code
 
 

@@ -1,0 +1,26 @@
+"""How often a fit visits the training rows, as far as the settings of its method say so."""
+
+from collections.abc import Mapping
+
+
+def epochs_in(settings: object) -> float | None:
+    """Return the epochs in a method's settings, the most at any depth; None where it has none."""
+    if not isinstance(settings, Mapping):
+        return None
+    epochs = settings.get("epochs")
+    if isinstance(epochs, int | float) and epochs > 0:
+        return float(epochs)
+    found = [inner for value in settings.values() if (inner := epochs_in(value)) is not None]
+    return max(found, default=None)
+
+
+def row_visits(run: Mapping[str, object], rows: int) -> float | None:
+    """Return the number of row visits of a described run.
+
+    None for a method without epochs, whose time need not grow with the rows as those visits do:
+    that of a Gaussian process grows with their cube.
+    """
+    epochs = epochs_in(run["method"])
+    rule = run.get("acquisition")
+    rounds = rule.get("rounds", 0) if isinstance(rule, Mapping) else 0
+    return None if epochs is None else max(rows, 1) * epochs * (1 + float(rounds))

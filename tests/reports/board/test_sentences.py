@@ -1,0 +1,51 @@
+"""Every number in a generated sentence on papers is in a table of its page.
+
+It may be the sum of columns: those compared are those that agree and those that differ.
+"""
+
+import re
+
+import pytest
+
+from bnnbench.reports.board.paper_pages import count, paper_page, papers_index
+from bnnbench.reports.papers.coverage import PrintedTable, coverage
+from bnnbench.reports.papers.verdicts import FAR, NEAR
+from tests.documents.finished_runs import suites
+
+COMMON = {"methodPages": [], "search": []}
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w])")
+
+
+def numbers(text: str) -> set[str]:
+    """Return the numbers of a text, without markup and names such as "CIFAR-10"."""
+    plain = re.sub(r"\w+-\d+", " ", re.sub(r"<[^>]*>", " ", text))
+    return set(NUMBER.findall(plain))
+
+
+def parted(page: str) -> tuple[str, str]:
+    """Return the generated sentences below the heading of a page, and all that it shows else."""
+    body = page[page.index("<main>") : page.index("</main>")]
+    match = re.search(r"</h1>\s*<p>(.*?)</p>", body, re.DOTALL)
+    assert match
+    return match[1], body.replace(match[0], "")
+
+
+@pytest.fixture(scope="module")
+def papers() -> dict[str, list[PrintedTable]]:
+    """Paper → its printed tables, with the verdicts of docs/bundle."""
+    found: dict[str, list[PrintedTable]] = {}
+    for table in coverage(suites()):
+        found.setdefault(table.paper, []).append(table)
+    return found
+
+
+def test_numbers_of_the_sentences_on_papers_are_in_their_tables(papers):
+    every = [table for tables in papers.values() for table in tables]
+    pages = [(paper_page(p, f"papers/{p}.html", t, {}, COMMON), t) for p, t in papers.items()]
+    for page, tables in [*pages, (papers_index("papers/index.html", papers, COMMON), every)]:
+        sentence, rest = parted(page)
+        agree, near, far = (count(tables, kind) for kind in ("agrees", "differs", "differs much"))
+        sums = {str(agree + near + far), str(near + far), f"{NEAR:.0f}", f"{FAR:.0f}"}
+        said = numbers(sentence)
+        assert said
+        assert said <= numbers(rest) | sums, said - numbers(rest)
