@@ -77,7 +77,7 @@ class Watch:
         most = before + (MOST_LOST_SHARE * before).clamp_min(MOST_LOST)
         worse = ~(loss <= most)  # as is what is not a number
         accepted = sound & ~worse
-        self.expected[index[accepted]] = loss[accepted]
+        self.expected[index] = torch.where(accepted, loss, before)
         return worse
 
     def hopeless(self, weights: Sequence[Weights], noise: Noise | None) -> Bool[Tensor, " members"]:
@@ -94,8 +94,11 @@ class Watch:
     def _predict(self, index: Tensor, noise: Noise | None) -> tuple[Head, Gaussian]:
         """Return the open head of some members, and messages to the outputs."""
         head = self.head.of_members(index)
-        head.open(self.targets[index], noise, self.network.kernels)
-        return head, self.network.predict(self.inputs[index])
+        inputs, targets = self.inputs, self.targets
+        if len(index) != len(targets):
+            inputs, targets = inputs[index], targets[index]
+        head.open(targets, noise, self.network.kernels)
+        return head, self.network.predict(inputs)
 
     @property
     def _everyone(self) -> Int[Tensor, " members"]:

@@ -9,6 +9,9 @@ from torch import Tensor
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.layers.weighted import Weights
 
+LEAST_SHARE = 1e-6
+"""A cavity keeps at least this share of the prior's precision."""
+
 
 @dataclass(frozen=True)
 class Storage:
@@ -59,6 +62,21 @@ def from_numbers(parameters: list[list[list[Tensor]]]) -> list[Weights]:
     """Return the layers whose `numbers` are given."""
     layers = [[Gaussian(*part) for part in parts] for parts in parameters]
     return [Weights(weight, bias[0] if bias else None) for weight, *bias in layers]
+
+
+def numbers_of(weights: Sequence[Weights]) -> list[Tensor]:
+    """Return the natural parameters of all layers, one after another."""
+    return [t for layer in weights for part in layer.parts() for t in (part.tau, part.rho)]
+
+
+def like(pattern: Sequence[Weights], numbers: Sequence[Tensor]) -> list[Weights]:
+    """Return layers with biases where the pattern has them, of such a list of parameters."""
+    given = iter(numbers)
+
+    def part() -> Gaussian:
+        return Gaussian(next(given), next(given))
+
+    return [Weights(part(), part() if layer.bias else None) for layer in pattern]
 
 
 def converted(

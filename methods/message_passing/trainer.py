@@ -30,6 +30,7 @@ from bnnbench.methods.message_passing.network import Network, members, with_memb
 from bnnbench.methods.message_passing.schedule import Schedule, Sequential, calmer, published_step
 from bnnbench.methods.message_passing.state import (
     AS_MARGINALS,
+    LEAST_SHARE,
     Storage,
     Tally,
     converted,
@@ -37,9 +38,7 @@ from bnnbench.methods.message_passing.state import (
     mapped,
     numbers,
 )
-
-LEAST_SHARE = 1e-6
-"""A cavity keeps at least this share of the prior's precision."""
+from bnnbench.methods.message_passing.straight import StraightVisits, products
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,11 @@ class Trainer:
         """Members whose fit has been given up; they keep their last state."""
         self.calm = torch.zeros(len(rows), dtype=torch.int64, device=inputs.device)
         """The place of each member's next schedule in the list of ever calmer ones."""
+        self.well = True
+        """No member is lost, or to be visited by calmer schedules."""
+        self.straight: StraightVisits | None = None
+        if network.kernels.FUSED and len(rows) == 1 and not isinstance(schedule, Sequential):
+            self.straight = StraightVisits(network, head, self.prior, self.watch)
         self.loss = torch.zeros(len(rows), dtype=torch.float64, device=inputs.device)
         """The loss summed over examples, in the last iteration of each visit of this epoch."""
 
@@ -118,6 +122,7 @@ class Trainer:
         """
         self.loss.zero_()
         self.calm = (self.calm - 1).clamp_min(0)
+        self.well = self._is_well()
         self.watch.expected = None  # a fit that goes on from a checkpoint does not know it either
         turns = torch.Generator().manual_seed(number)
         for batch in torch.randperm(len(self.batches), generator=turns).tolist():
@@ -141,6 +146,12 @@ class Trainer:
         """
         old = self.aggregates[batch]
         watched = self._begin_watch(old, iterations)
+        if (
+            self.straight
+            and self.well
+            and self._visited_straight(self.straight, batch, order, iterations, step, watched)
+        ):
+            return
         cavity = self._cavity(old)
         new: list[Weights] | None = None
         added = self._noise_like(batch)
@@ -176,6 +187,50 @@ class Trainer:
             remaining = remaining[self.calm[remaining] > level]
         self.lost[remaining] = True
         self._store(batch, cavity, old, new or self._like(old, cavity), added, step)
+        self.well = self._is_well()
+
+    def _visited_straight(
+        self,
+        straight: StraightVisits,
+        batch: int,
+        order: Tensor,
+        iterations: int,
+        step: float,
+        watched: bool,
+    ) -> bool:
+        """Return whether a visit went well that is read once; one that did not leaves no trace."""
+        rows = self.batches[batch].gather(1, order)
+        inputs, targets = _rows(self.inputs, rows), _rows(self.targets, rows)
+        old, rest = self.aggregates[batch], self._noise_without(batch)
+        if old is not None:
+            old = [converted(layer, self.inputs.dtype, self._device) for layer in old]
+        cavity, clamped = straight.cavity(self.marginal, old)
+        done = straight.visit(cavity, inputs, targets, rest, self.schedule, iterations)
+        sound = done.sound
+        if watched:
+            index = torch.zeros(1, dtype=torch.int64, device=inputs.device)
+            noise = None if rest is None or done.noise is None else rest + done.noise
+            sound = sound & ~self.watch.worse(index, noise, sound)
+        work.count("message_rows", inputs.shape[1] * iterations)
+        if not bool(sound):
+            return False
+        self.loss += done.loss
+        self.tally.clamped += clamped
+        self.tally.replaced += done.counters[0]
+        self.tally.floored += done.counters[1]
+        self.tally.forwards += done.sent
+        self.tally.serial_steps += done.serial_steps
+        target = straight.damped(old, done.aggregates, step)
+        stored = [self.storage.put(layer) for layer in target]
+        self.aggregates[batch] = stored
+        self.marginal = products(
+            cavity, [converted(layer, self.inputs.dtype, self._device) for layer in stored]
+        )
+        self._store_noise(batch, done.noise, step)
+        return True
+
+    def _is_well(self) -> bool:
+        return not bool((self.lost | (self.calm > 0)).any())
 
     def recompute(self) -> None:
         """Compute the marginals anew from prior and aggregates, in float64."""
@@ -334,6 +389,10 @@ class Trainer:
             stored.append(self.storage.put(target))
             self.marginal[layer] = rest * converted(stored[layer], dtype, self._device)
         self.aggregates[batch] = stored
+        self._store_noise(batch, added, step)
+
+    def _store_noise(self, batch: int, added: Noise | None, step: float) -> None:
+        """Let what a batch adds to the noise move towards what it says now."""
         if self.noise is None or added is None:
             return
         before = self.noise_added[batch]
