@@ -10,8 +10,8 @@ by the first metric; `methods=` names some. `differences`: paired differences of
 others over folds, with 95 % intervals. `oracles`: scores over the law behind the targets.
 `diagnostics`: what fits say of themselves, means and standard errors over runs.
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
-those of paper 001, by layer; `coverage` and `covered`: how many printed numbers agree, as a table
-and in words.
+those of paper 001, by layer; `probed`: our measurements there. `coverage` and `covered`: how many
+printed numbers agree, as a table and in words.
 `audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
 `answers`: what the board says to each question, by one criterion; with `each=kind`, to the first
 of each kind. `column`: one column of a table of the report, with its decision (`one_column.py`).
@@ -163,6 +163,25 @@ def diagnostics_table(options: Options) -> Iterator[tuple[str, ...]]:
         yield dataset.replace("_", " "), *(_of_runs(cell) for cell in cells)
 
 
+def probed_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each network and method; a column is a layer."""
+    metric, methods = options["metric"], options["methods"].split(",")
+    rows: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for benchmark in suites()[options["suite"]]:
+        for record in benchmark.records:
+            if record.profile == options["profile"] and record.method in methods:
+                for condition, scores in record.scores.items():
+                    if metric in scores:
+                        row = rows.setdefault((benchmark.dataset, record.method), {})
+                        row.setdefault(condition, []).append(scores[metric])
+    layers = list(dict.fromkeys(condition for row in rows.values() for condition in row))
+    yield ("network", "", *(layer.removeprefix("layer_").replace("_", " ") for layer in layers))
+    yield ("---", "---", *("---:" for _ in layers))
+    for (dataset, method), row in rows.items():
+        name = dataset.split("-", 1)[1].replace("_", " ").replace("-", ", ")
+        yield name, method, *(_of_runs(row.get(layer, [])) for layer in layers)
+
+
 def _of_runs(values: list[float]) -> str:
     if not values:
         return ""
@@ -178,6 +197,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "column": column_table,
     "printed": printed_table,
     "layers": layers_table,
+    "probed": probed_table,
     "coverage": coverage_table,
     "diagnostics": diagnostics_table,
     "audit": summary_table,
