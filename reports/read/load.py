@@ -75,15 +75,21 @@ def suite_folders(results: Path) -> list[Path]:
         raise ValueError(
             f"{results} is not a folder; give the folder that was passed to the suite as --out"
         )
-    if (results / "runs").is_dir():
+    if _is_store(results):
         return [results]
-    folders = sorted(runs.parent for runs in results.glob("*/runs") if runs.is_dir())
+    folders = sorted(runs.parent for runs in results.glob("*/runs") if _is_store(runs.parent))
     if not folders:
         raise ValueError(
             f"{results} holds no results: there is no {results}/<suite>/runs. "
             f"`python -m suites.cifar10 --out {results}` makes some"
         )
     return folders
+
+
+def _is_store(folder: Path) -> bool:
+    """Return whether a folder has runs; those of a site are pages."""
+    runs = folder / "runs"
+    return runs.is_dir() and not any(runs.glob("*.html"))
 
 
 def store_names(results: Sequence[Path]) -> list[str]:

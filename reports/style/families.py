@@ -29,6 +29,10 @@ METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("moment_approximation", "untrained_network"), MOMENTS),
     **dict.fromkeys(("hmc", "hmc_hamiltorch", "sgld", "cyclical_sgld"), SAMPLING),
     **dict.fromkeys(("exact_linear", "linear_from_draws"), SAMPLING),
+    **dict.fromkeys(("posteriors_sghmc", "blackjax_nuts", "numpyro_nuts"), SAMPLING),
+    **dict.fromkeys(("torch_uncertainty_ensemble", "torch_uncertainty_dropout"), ENSEMBLE),
+    **{"laplace_torch": LAPLACE, "ivon_opt": VARIATIONAL, "sklearn_gp": PROCESSES},
+    **dict.fromkeys(("sklearn_forest", "sklearn_boosting", "sklearn_ridge"), OTHER),
 }
 """Registered name of a method → its family."""
 

@@ -10,10 +10,11 @@ import torch
 
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
 from bnnbench.metrics.selective import aurc
-from bnnbench.reports.figures import cost, distances, ticks
+from bnnbench.reports.figures import cost, ticks
 from bnnbench.reports.figures.canvas import drawing
 from bnnbench.reports.figures.cost import Point, front
 from bnnbench.reports.figures.evidence import COVERAGES, Evidence, risk
+from bnnbench.reports.figures.of_suites import distances
 from bnnbench.reports.figures.of_suites.distances import Distance
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.cli import main
