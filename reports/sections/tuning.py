@@ -41,7 +41,7 @@ NOTE = (
 
 SENSITIVITY = (
     "Held-out log likelihood of each trial, less the best of its fold, over the places of a "
-    "setting in its space; the lower half of the trials is not shown. Line: the best trial "
+    "setting in its space; the worst quarter of the trials is not shown. Line: the best trial "
     "nearby, averaged over folds. A line that falls towards both ends speaks for the bounds of "
     "the space, a level one for a setting that does not matter."
 )
@@ -78,7 +78,7 @@ def sections(material: Material) -> Iterator[Section]:
     )
     galleries = figures("Best of n trials", about, drawings)
     if over_settings:
-        galleries += (Gallery("Sensitivity", SENSITIVITY, tuple(over_settings)),)
+        galleries += (Gallery("Sensitivity", SENSITIVITY, tuple(over_settings), wide=True),)
     if choices:
         yield Section(
             "Tuning",

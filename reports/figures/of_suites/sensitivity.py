@@ -4,14 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bnnbench.reports.figures.canvas import Drawing, dots, drawing, svg
+from bnnbench.reports.figures.canvas import INK, Drawing, dots, drawing, svg
 from bnnbench.reports.judge.summaries.sensitivity import LENGTH, Sensitivity
 from bnnbench.reports.style.palette import Style
 
-PANEL, LEFT, HEIGHT = 1.3, 0.5, 1.6
+PANEL, LEFT, HEIGHT = 1.5, 0.56, 1.5
 """Sizes in inches."""
 
-DEEPEST = 0.5
+PANELS = 6
+"""Figures have at least the width of so many panels, so that all of a page have one scale."""
+
+DEEPEST = 0.25
 """The vertical axis reaches down to this quantile of the finite deficits of a figure."""
 
 
@@ -24,17 +27,22 @@ def draw(
     """
     finite = np.concatenate([one.deficits[np.isfinite(one.deficits)] for one in found])
     lowest = min(float(np.quantile(finite, DEEPEST)), -1e-3)
-    with drawing(HEIGHT, LEFT, LEFT + PANEL * len(found), top=0.24) as figure:
-        row = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
-        figure.subplots_adjust(wspace=0.12)
-        for axes, one in zip(row, found, strict=True):
+    columns = max(PANELS, len(found))
+    with drawing(HEIGHT, LEFT, LEFT + PANEL * columns, top=0.24) as figure:
+        row = figure.subplots(1, columns, sharey=True, squeeze=False)[0]
+        figure.subplots_adjust(wspace=0.16)
+        for axes in row[len(found) :]:
+            axes.remove()
+        for axes, one in zip(row, found, strict=False):
             shown = np.isfinite(one.deficits) & (one.deficits >= lowest)
             dots(axes, one.places[shown], one.deficits[shown], 1.6, alpha=0.5, zorder=1)
             x, y = line(one)
             axes.plot(x, y, color=style.colour, linewidth=1.3, zorder=2)
             axes.set(xlim=(-0.04, 1.04), ylim=(1.06 * lowest, -0.06 * lowest), xticks=[0, 1])
-            axes.set_xticklabels(one.ends, fontsize=7)
-            axes.set_title(one.setting.replace("_", " "), fontsize=7.5)
+            left, right = axes.set_xticklabels(one.ends, fontsize=7)
+            left.set_horizontalalignment("left")
+            right.set_horizontalalignment("right")
+            axes.set_title(one.setting.replace("_", " "), fontsize=8, color=INK)
             axes.locator_params(axis="y", nbins=4)
         row[0].set_ylabel("nats less than best")
         listed = "; ".join(f"{one.setting.replace('_', ' ')} {_words(one)}" for one in found)
