@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from bnnbench.reports.board.about import About, about
@@ -72,7 +73,7 @@ def method_page(
     return page(
         *("method.html", address, f"{method} · bnnbench", "Methods", common),
         method=method,
-        slug=address.rpartition("/")[2].removesuffix(".html"),
+        slug=PurePosixPath(address).stem,
         family=family_of(description),
         about=known,
         around=around(known),

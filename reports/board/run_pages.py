@@ -2,12 +2,13 @@
 
 import contextlib
 import json
-import re
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
-from bnnbench.datasets.conditions.condition_names import CLEAN
+from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.reports.board.pages import LIMIT, PageTooLarge, embedded, page, slugs
 from bnnbench.reports.judge.columns import score_column
 from bnnbench.reports.judge.measures import main_metrics
@@ -61,8 +62,9 @@ def run_pages(suite: str, benchmark: Benchmark, address: str, common: Plain) -> 
     empty = _page(suite, benchmark, address, whole | {"methods": []}, common)
     room = LIMIT - _size(empty) - _size(embedded(_neighbour("", benchmark.runs)))
     parts = list(_parts(benchmark, room))
-    stem = address.removesuffix(".html")
-    addresses = [address, *(f"{stem}.{k}.html" for k in range(2, len(parts) + 1))]
+    path = PurePosixPath(address)
+    more = (str(path.with_suffix(f".{k}.html")) for k in range(2, len(parts) + 1))
+    addresses = [address, *more]
     all_parts = dict(zip(addresses, parts, strict=True))
     return {
         own: _page(
@@ -85,7 +87,8 @@ def run_data(benchmark: Benchmark, runs_of: Mapping[str, Sequence[Record]]) -> P
         "methods": methods,
         "origins": [json.loads(text) for text in origins],
         "conditions": {
-            name: benchmark.condition(name) for name in sorted(benchmark.traits, key=_natural)
+            name: traits.title
+            for name, traits in sorted(benchmark.traits.items(), key=lambda item: _place(*item))
         },
         "metrics": {m: [c.heading, c.unit, c.scale] for m, c in columns.items()},
         "shown": [[_condition(benchmark, m), m] for m in main_metrics([benchmark])],
@@ -152,11 +155,12 @@ def _remarks(record: Record) -> list[str]:
     return [*where, *reasons, *unanswered, *unsteady]
 
 
-def _natural(condition: str) -> tuple[bool, list[tuple[int, str]]]:
-    """Return a key that sorts clean data first and an angle of 20 degrees before one of 100."""
-    parts = re.findall(r"\d+|\D+", condition)
-    key = [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
-    return condition != CLEAN, key
+def _place(name: str, traits: Traits) -> tuple[object, ...]:
+    """Return a key that sorts clean data first, and conditions of a family by their size."""
+    family = traits.family.title if traits.family else ""
+    after = -1 if traits.acquisitions is None else traits.acquisitions
+    size = math.inf if traits.size is None else traits.size
+    return not traits.clean, after, family, size, traits.order, name
 
 
 def _order(metric: str) -> tuple[int, str]:
@@ -198,7 +202,7 @@ def _fitting(method: str, runs: Sequence[Record], room: int) -> Iterator[Sequenc
 
 def _neighbour(address: str, runs_of: Mapping[str, Sequence[Record]]) -> Plain:
     keys = [run.key[:KEY_DIGITS] for runs in runs_of.values() for run in runs]
-    return {"address": address.rpartition("/")[2], "methods": list(runs_of), "keys": keys}
+    return {"address": PurePosixPath(address).name, "methods": list(runs_of), "keys": keys}
 
 
 def _size(text: str) -> int:

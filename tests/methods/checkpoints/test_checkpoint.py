@@ -25,6 +25,11 @@ WITHOUT = {
     "gaussian_process": "a few searches of kernels, whose state scikit-learn keeps",
     "hmc_hamiltorch": "its chains run inside of a package, which cannot go on with them",
     "laplace_diagonal": "a few quasi-Newton searches, whose state SciPy keeps",
+    **{
+        name: "its fit runs inside of a library, which cannot go on with it"
+        for name, path in METHODS.items()
+        if ".libraries." in path
+    },
 }
 """Methods that begin anew, and why."""
 KEPT = [name for name in METHODS if name not in WITHOUT]
