@@ -1,6 +1,7 @@
 """Shapes are checked by beartype wherever our packages are imported under pytest."""
 
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -85,3 +86,16 @@ def folder(tmp_path, monkeypatch) -> Path:
 def project() -> Path:
     """The root of the checkout."""
     return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium, one for each process, or a skipped test."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()

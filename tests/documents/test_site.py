@@ -1,7 +1,6 @@
 """The pages on how to use it: built without a warning, without scripts, and sound in a browser."""
 
 import re
-import shutil
 import subprocess
 import sys
 
@@ -27,16 +26,11 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def tab(site):
+def tab(browser):
     """A browser's tab without a network."""
-    if not (chromium := shutil.which("chromium")):
-        pytest.skip("needs Chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser.new_page(viewport={"width": WIDTH, "height": 844}, offline=True)
-        browser.close()
+    context = browser.new_context(viewport={"width": WIDTH, "height": 844}, offline=True)
+    yield context.new_page()
+    context.close()
 
 
 def test_the_site_has_every_page(site):

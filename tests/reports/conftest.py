@@ -1,25 +1,9 @@
 """Pages in real, headless Chromium."""
 
-import shutil
-
 import pytest
 
 from bnnbench.reports.write.cli import main
 from tests.reports.browsing import keep_suites
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Headless Chromium, or a skipped test."""
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="session")
