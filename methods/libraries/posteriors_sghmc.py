@@ -38,7 +38,7 @@ class PosteriorsSghmc(OfLibrary):
     friction: float = 1.0
     """Share of the momentum that a unit of time loses."""
     prior_std: float = 1.0
-    """Of all weights, where the problem states no prior."""
+    """Prior deviation of all weights, where the problem states no prior."""
     temperature: float = 1.0
     burn_in: float = 0.5
     """Share of the steps before any is kept."""

@@ -75,7 +75,7 @@ class SklearnForest:
     least_rows: int = 3
     """Least number of training rows in a leaf."""
     least_variance: float = 0.01
-    """Of a leaf, in squared standardised target units."""
+    """Least variance of a leaf, in squared standardised target units."""
 
     def __post_init__(self) -> None:
         require_count(self, "trees", "least_rows")

@@ -1,4 +1,4 @@
-"""What scikit-learn's estimators need of a problem: rows as vectors in double precision."""
+"""Rows of a problem as scikit-learn's estimators take them: vectors in double precision."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ class Form:
     graphs: dict[str, tuple[Replay, Any]]
     """Kind of round → its replay, and the outcome that this fills."""
     left: list[dict[str, Any]]
-    """What the layers hold after a first round."""
+    """The tensors that the layers hold after a first round."""
     sent: int = 0
     """Forward messages of activations in a round, of which a replay tells the host nothing."""
 

@@ -13,11 +13,11 @@ class Arranged:
     """Rows and columns of a printed table."""
 
     constant: Sequence[str]
-    """What all its numbers have in common: data set, condition, metric."""
+    """The traits that all its numbers share: data set, condition, metric."""
     methods: Mapping[str, str]
     """The paper's name of a method → the name of ours, or the paper's where none was run."""
     rows: Mapping[str, Mapping[str, Printed]]
-    """What sets a row apart → the paper's name of a method → the number."""
+    """The traits that set a row apart → the paper's name of a method → the number."""
 
 
 def arranged(table: PrintedTable) -> Arranged:

@@ -1,1 +1,1 @@
-"""What runs inside of another library's environment: of bnnbench, only this folder exists there."""
+"""The programs in another library's environment, where only this folder of bnnbench exists."""

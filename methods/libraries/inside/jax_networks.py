@@ -26,7 +26,7 @@ ELEMENTWISE: dict[str, Callable[[Any], Any]] = {
     "Swish": jax.nn.silu,
 }
 SHAPE = RATE = 6.0
-"""Of the Gamma priors of both precisions."""
+"""Parameters of the Gamma priors of both precisions."""
 
 
 class Model:

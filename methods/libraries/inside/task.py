@@ -34,7 +34,7 @@ class Task:
 
 
 class Fitted(Protocol):
-    """What a library's script returns."""
+    """The result of a library's script."""
 
     @property
     def diagnostics(self) -> Mapping[str, float]: ...

@@ -1,4 +1,4 @@
-"""What searches for settings found: expected best of n trials, choices, edges of spaces, regret."""
+"""Results of searches for settings: expected best of n trials, choices, edges of spaces, regret."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What the finished runs of this repository took: `shipped_costs.csv`, one line for their mean.
+"""Costs of the finished runs of this repository: `shipped_costs.csv`, one line for their mean.
 
 The table is made from docs/bundle by `python -m tests.documents.shipped_costs`.
 """
@@ -25,7 +25,7 @@ class Shipped:
     epochs: float | None
     """None where the settings were not kept, or the method has none."""
     seconds: float
-    """Of a processor, to fit and to predict."""
+    """Processor seconds, to fit and to predict."""
     bytes: float
 
 
