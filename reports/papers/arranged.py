@@ -7,6 +7,9 @@ from bnnbench.reports.papers.coverage import Printed, PrintedTable
 from bnnbench.reports.papers.published import Published
 from bnnbench.reports.style import labels
 
+CONDITIONS = {"train_frac": "share of rows for training"}
+"""Name of a condition in the published files → its name on a page, where that is another."""
+
 
 @dataclass(frozen=True)
 class Arranged:
@@ -40,7 +43,7 @@ def arranged(table: PrintedTable) -> Arranged:
 def _parts(published: Published) -> dict[str, str]:
     """Return what sets a number apart in its table, but for the method: name → text."""
     condition = [
-        f"{name.replace('_', ' ')} {value}"
+        f"{CONDITIONS.get(name, name.replace('_', ' '))} {value}"
         for name, value in published.protocol.items()
         if name not in ("strategy", "epochs")
     ]

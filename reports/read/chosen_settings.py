@@ -7,6 +7,12 @@ from typing import Any
 from bnnbench.reports.style.descriptions import flatten
 from bnnbench.suites.engine.command.methods.labels import differences
 
+UNUSABLE = (
+    *(ValueError, TypeError, LookupError, AttributeError),
+    *(ArithmeticError, RecursionError),
+)
+"""What a class raises for settings of another version, of a stranger or of a damaged record."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -15,7 +21,7 @@ class Setting:
     path: str
     value: str
     differs: bool | None
-    """Whether it differs from the default of its class, or has none; None where the class is not
+    """True if it differs from the default of its class, or has none; None where the class is not
     at hand or takes other settings today.
     """
 
@@ -29,7 +35,7 @@ def chosen_settings(description: object) -> tuple[Setting, ...]:
         return ()
     try:
         paths = set(_differing(rebuilt(description)))
-    except (ValueError, TypeError, KeyError, AttributeError):  # of another version, or a stranger's
+    except UNUSABLE:
         return tuple(Setting(path, text, None) for path, text in flat.items())
     return tuple(Setting(path, text, path in paths) for path, text in flat.items())
 

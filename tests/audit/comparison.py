@@ -1,4 +1,4 @@
-"""What one comparison found, and how it was asked of a library."""
+"""The result of one comparison, and how it was asked of a library."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Comparison:
     kind: str = "rounding"
     """rounding, draws, or definition: a difference that two definitions explain."""
     deviation: float | None = None
-    """Of draws: the largest difference in standard errors, at whichever number it is."""
+    """Largest difference of draws in standard errors, at whichever number it is; None otherwise."""
 
 
 @dataclass(frozen=True)

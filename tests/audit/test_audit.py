@@ -1,4 +1,4 @@
-"""What the audit kept is as expected, and what needs no environment is so today."""
+"""The audit's record is as expected, and comparisons without an environment still hold."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,10 @@
-// A command with a button that copies it.
+// A command with a button that copies it, and the command that repeats a run.
+
+function repeating(repeatable, key) {
+  if (repeatable) return commandLine(`bnnbench reproduce ${key}`);
+  return el("p", { class: "note" }, "This run was kept without what would repeat it: it can be looked at, not reproduced.");
+}
+
 function commandLine(command) {
   const copy = el("button", {
     class: "button",

@@ -104,7 +104,7 @@ function oneRun(data, method, i) {
   const error = ownOf(runs.errors, String(i));
   return [
     el("h2", { id: "chosen" }, `${method.name}, fold ${cellAt(runs.fold, i)}, seed ${cellAt(runs.seed, i)}: ${cellAt(runs.status, i)}`),
-    ...repeating(method, runs.key[i]),
+    repeating(method.repeatable, runs.key[i]),
     error ? el("pre", { tabindex: "0", class: "error" }, error) : "",
     ...titled("Scores", scoresOf(data, method, i)),
     remarks.length ? el("ul", { class: "note" }, remarks.map((text) => el("li", {}, text))) : "",
@@ -118,11 +118,6 @@ function oneRun(data, method, i) {
 
 const readable = (name) => name.replaceAll("_", " ");
 const titled = (title, body) => (body ? [el("h3", {}, title), body] : []);
-
-function repeating(method, key) {
-  if (method.repeatable) return [commandLine(`bnnbench reproduce ${key}`)];
-  return [el("p", { class: "note" }, "This run was kept without what would repeat it: it can be looked at, not reproduced.")];
-}
 
 function facts(entries) {
   const known = entries.filter(([, value]) => value !== "" && value !== undefined && value !== null);

@@ -35,7 +35,6 @@ function openRuns(ranking, open, run) {
 
 function chosenRun(key, column) {
   return el("div", {},
-    column.repeatable ? commandLine(`bnnbench reproduce ${key}`)
-      : el("p", { class: "note" }, "This run was kept without what would repeat it: it can be looked at, not reproduced."),
+    repeating(column.repeatable, key),
     el("p", {}, el("a", { href: `${ROOT}${column.page}#run=${key}` }, "Settings, diagnostics and data")));
 }

@@ -19,33 +19,34 @@ DEEPEST = 0.25
 
 
 def draw(
-    method: str, found: Sequence[Sensitivity], style: Style, identifier: str, where: str
+    method: str, settings: Sequence[Sensitivity], style: Style, identifier: str, where: str
 ) -> Drawing:
     """Return a row of panels, one for each setting, with a common vertical axis.
 
     Dots are the trials of all folds, the line is the best trial nearby, averaged over folds.
     """
-    finite = np.concatenate([one.deficits[np.isfinite(one.deficits)] for one in found])
+    finite = np.concatenate([one.deficits[np.isfinite(one.deficits)] for one in settings])
     lowest = min(float(np.quantile(finite, DEEPEST)), -1e-3)
-    columns = max(PANELS, len(found))
+    columns = max(PANELS, len(settings))
     with drawing(HEIGHT, LEFT, LEFT + PANEL * columns, top=0.24) as figure:
         row = figure.subplots(1, columns, sharey=True, squeeze=False)[0]
         figure.subplots_adjust(wspace=0.16)
-        for axes in row[len(found) :]:
+        for axes in row[len(settings) :]:
             axes.remove()
-        for axes, one in zip(row, found, strict=False):
+        for axes, one in zip(row, settings, strict=False):
             shown = np.isfinite(one.deficits) & (one.deficits >= lowest)
             dots(axes, one.places[shown], one.deficits[shown], 1.6, alpha=0.5, zorder=1)
             x, y = line(one)
             axes.plot(x, y, color=style.colour, linewidth=1.3, zorder=2)
-            axes.set(xlim=(-0.04, 1.04), ylim=(1.06 * lowest, -0.06 * lowest), xticks=[0, 1])
+            axes.set(xlim=(-0.04, 1.04), ylim=(1.06 * lowest, -0.06 * lowest))
+            axes.set_xticks([one.places[0].min(), one.places[0].max()])
             left, right = axes.set_xticklabels(one.ends, fontsize=7)
             left.set_horizontalalignment("left")
             right.set_horizontalalignment("right")
             axes.set_title(one.setting.replace("_", " "), fontsize=8, color=INK)
             axes.locator_params(axis="y", nbins=4)
         row[0].set_ylabel("nats less than best")
-        listed = "; ".join(f"{one.setting.replace('_', ' ')} {_words(one)}" for one in found)
+        listed = "; ".join(f"{one.setting.replace('_', ' ')} {_words(one)}" for one in settings)
         description = f"{method} on {where}, held-out scores over each setting: {listed}."
         return Drawing(svg(figure, identifier, description), f"{method}, {where}")
 

@@ -8,7 +8,7 @@ from jaxtyping import Float64
 
 from bnnbench.methods.tuning.search import Search
 from bnnbench.methods.tuning.space import last_part
-from bnnbench.reports.judge.summaries.tuning import Tuning
+from bnnbench.reports.judge.summaries.tuning import Tuning, plain_setting
 
 LENGTH = "length"
 """The name of the number of epochs, passes or rounds, as a setting."""
@@ -21,8 +21,7 @@ class Sensitivity:
     setting: str
     """The last part of its path, or `LENGTH`."""
     ends: tuple[str, str]
-    """The values that were tried at the lowest and at the highest place; twice the same text for
-    a single value."""
+    """The values that were tried at the lowest and at the highest place."""
     places: Float64[np.ndarray, "folds trials"]
     """Where the trial's value lies in its law, from 0 to 1."""
     deficits: Float64[np.ndarray, "folds trials"]
@@ -54,8 +53,9 @@ def sensitivities(tuning: Tuning) -> list[Sensitivity]:
     searches = list(by_fold.values())
     if not searches or tuning.trials < 2:
         return []
-    found = [_over(path, searches) for path in searches[0].places[0]]
-    return [*found, _over_length(searches)] if len(searches[0].lengths) > 1 else found
+    over_settings = [_over(path, searches) for path in searches[0].places[0]]
+    over_length = [_over_length(searches)] if len(searches[0].lengths) > 1 else []
+    return over_settings + over_length
 
 
 def _over(path: str, searches: Sequence[Search]) -> Sensitivity:
@@ -74,6 +74,5 @@ def _over_length(searches: Sequence[Search]) -> Sensitivity:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
-        return _text(value[0])
-    return f"{value:.2g}" if isinstance(value, float) else str(value)
+    plain = plain_setting(value)
+    return f"{plain:.2g}" if isinstance(plain, float) else str(plain)

@@ -141,7 +141,9 @@ class Tuning:
         """
         first = {choice.record.fold: choice for choice in self.choices}.values()
         paths = [*next(iter(first)).settings]
-        values = {path: [_plain(choice.settings[path]) for choice in first] for path in paths}
+        values = {
+            path: [plain_setting(choice.settings[path]) for choice in first] for path in paths
+        }
         values["length"] = [choice.length for choice in first]
         return {path: _summary(of_path) for path, of_path in values.items() if None not in of_path}
 
@@ -231,7 +233,8 @@ def band(
     return low, high
 
 
-def _plain(value: object) -> object:
+def plain_setting(value: object) -> object:
+    """Return the value of a setting, out of a tuple that holds it alone."""
     return value[0] if isinstance(value, tuple) and len(value) == 1 else value
 
 

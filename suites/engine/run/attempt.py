@@ -73,7 +73,7 @@ class Attempt:
     busy_elsewhere: float | None = None
     fit_of: str | None = None
     """Key of the run of this task whose fit it shares; None for that run itself."""
-    interruptions: dict[str, object] = field(default_factory=dict)
+    provenance_entries: dict[str, object] = field(default_factory=dict)
     """Number of fits that continued from a checkpoint, and the checkpoints that were unusable."""
 
     def __post_init__(self) -> None:

@@ -83,7 +83,7 @@ def execute(
         packed = [_packed(attempt) for attempt in attempts]
     for attempt in attempts:
         if changed:
-            attempt.interruptions["process_state_restored"] = list(changed)
+            attempt.provenance_entries["process_state_restored"] = list(changed)
     if watched and not canary.check_process():
         for attempt in attempts:
             if attempt.status != "failed":
@@ -166,7 +166,7 @@ def _record(attempt: Attempt, task: Task, device: torch.device) -> Record:
         provenance={
             **provenance(device, attempt.run.method, task.code),
             **(of_modules(attempt.run, data.train) if completed else {}),
-            **attempt.interruptions,
+            **attempt.provenance_entries,
         },
         target=dataclasses.asdict(data.target) if data.target else None,
         acquired=attempt.acquired,

@@ -61,7 +61,7 @@ def fit(
     peak = max(grown.bytes + children.fit_bytes(), checkpoint.earlier_peak_bytes)
     if environments := children.environments():
         for attempt in attempts:
-            attempt.interruptions["environments"] = environments
+            attempt.provenance_entries["environments"] = environments
     for attempt in attempts:
         attempt.fit_seconds += seconds / len(attempts)
         attempt.compile_seconds += compile_seconds / len(attempts)
@@ -78,8 +78,10 @@ def fit(
         else:
             attempt.fit_joules = earlier + energy / len(attempts)
         attempt.peak_bytes = max(attempt.peak_bytes, peak / len(attempts))
-        attempt.interruptions = checkpoints.provenance_entries(checkpoint, attempt.interruptions)
-        attempt.interruptions |= tf32.entry(device, allowed)
+        attempt.provenance_entries = checkpoints.provenance_entries(
+            checkpoint, attempt.provenance_entries
+        )
+        attempt.provenance_entries |= tf32.entry(device, allowed)
     for attempt, first in sharing:
         take_over(attempt, first)
 

@@ -21,7 +21,7 @@ def divided(
 
 
 COMMON = (
-    *("fitted_sha256", "status", "error", "failed_at", "own_network", "interruptions"),
+    *("fitted_sha256", "status", "error", "failed_at", "own_network", "provenance_entries"),
     *("fit_seconds", "compile_seconds", "fit_cpu_seconds", "busy_elsewhere", "fit_joules"),
     *("peak_bytes", "work"),
 )

@@ -1,4 +1,4 @@
-"""What laplace-torch makes of given weights: every structure, with given precisions."""
+"""Approximations by laplace-torch around given weights: every structure, with given precisions."""
 
 import warnings
 

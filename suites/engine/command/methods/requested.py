@@ -141,11 +141,18 @@ def _row_of_class(suite: Suite, spelled: Spelled) -> dict[tuple[str, str], Row]:
         _check_not_searched(tuned, settings)
         method = changed(tuned, own)
         differing |= differences(method, tuned)
-    label = getattr(kind, "label", None) or name or spelled.name.rpartition(":")[2]
+    label = _declared_label(kind) or name or spelled.name.rpartition(":")[2]
     if label in suite.methods:
         label = spelled.name
     spare = with_differences(name or spelled.name, differing)
     return {(with_differences(label, differing), spare): Row(method)}
+
+
+def _declared_label(kind: Any) -> str:
+    """Return the label that a class declares for its row, "" for none; a setting is no label."""
+    label = getattr(kind, "label", "")
+    is_setting = any(field.name == "label" for field in fields(kind))
+    return label if isinstance(label, str) and not is_setting else ""
 
 
 def _divided(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -59,7 +59,7 @@ def _compile(method: Compiled, problem: Problem, attempt: Attempt) -> None:
             raise
         except BaseException as error:
             reason = f"{type(error).__name__}: {message(error)}"
-            attempt.interruptions["not_compiled_before_the_fit"] = reason
+            attempt.provenance_entries["not_compiled_before_the_fit"] = reason
 
 
 def _begin(method: Method, problem: Problem) -> None:

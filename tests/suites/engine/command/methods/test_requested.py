@@ -61,6 +61,17 @@ def test_rows_of_one_method_have_labels_of_their_own():
     ]
 
 
+@dataclass(frozen=True)
+class Labelled(Mean):
+    label: int = 3
+
+
+def test_a_setting_named_label_is_no_label_of_a_row():
+    request = f"{Labelled.__module__}:Labelled"
+    assert [name for name in chosen(request) if "Labelled" in name] == ["Labelled"]
+    assert "scikit-learn: random forest" in chosen("sklearn_forest")
+
+
 def test_a_label_can_be_given_back():
     (label,) = first = chosen("Ensemble(size=2, member.schedule='constant')")
     assert chosen(label) == first
