@@ -13,8 +13,9 @@ others over folds, with 95 % intervals. `oracles`: scores over the law behind th
 those of paper 001, by layer; `probed`: our measurements there. `coverage` and `covered`: how many
 printed numbers agree, as a table and in words.
 `audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
-`answers`: what the board says to each question, by one criterion; with `each=kind`, to the first
-of each kind. `column`: one column of a table of the report, with its decision (`one_column.py`).
+`answers`: what the board says to each question, by one criterion; with `each=kind`, to the one of
+each kind with most methods. `column`: one column of a table of the report, with its decision
+(`one_column.py`).
 `methods`: a card for each method (`cards.py`).
 `metrics`: all metrics (`formulary.py`).
 """
@@ -34,6 +35,7 @@ from bnnbench.metrics import LISTED
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.site import usual
+from bnnbench.reports.board.tasks import Task
 from bnnbench.reports.read.frames import costs, results
 from bnnbench.reports.read.oracles import oracle_comparison
 from bnnbench.reports.sections.of_suites.oracles import HEADINGS, row
@@ -124,19 +126,22 @@ def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
 def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each question of the board.
 
-    With `each=kind`, only for the first question of each kind, with which the board begins.
+    With `each=kind`, only for the question of each kind that most methods took part in.
     """
     yield ("what for", "from", "answer", "methods", "cannot be told from the best", "worse")
     yield ("---", "---", "---", "---:", "---:", "---:")
-    questions = dict.fromkeys((t.question.kind, t.question.data) for t in tasks())
-    firsts = {kind: data for kind, data in reversed(questions)}
-    for question in questions:
-        if options.get("each") == "kind" and firsts[question[0]] != question[1]:
-            continue
-        alike = [t for t in tasks() if (t.question.kind, t.question.data) == question]
+    by_question: dict[tuple[str, str], list[Task]] = {}
+    for task in tasks():
+        by_question.setdefault((task.question.kind, task.question.data), []).append(task)
+    rankings = {}
+    for question, alike in by_question.items():
         task = usual(alike)
-        ranking = ranked(task, task.scales[0].name)
-        kind, data = question
+        rankings[question] = task, ranked(task, task.scales[0].name)
+    if options.get("each") == "kind":
+        by_size = sorted(rankings, key=lambda question: -len(rankings[question][1].compared))
+        chosen = {kind: (kind, data) for kind, data in reversed(by_size)}.values()
+        rankings = {question: found for question, found in rankings.items() if question in chosen}
+    for (kind, data), (task, ranking) in rankings.items():
         methods = [ranking.compared, ranking.of("undecided"), ranking.of("worse")]
         counts = [str(len(found)) for found in methods]
         words = advice(ranking).headline.removesuffix(".")
