@@ -45,14 +45,14 @@ def draw(
         bars.yaxis.set_major_locator(_two_ticks(shares.max()))
         bars.axhline(0, color=FAINT, linewidth=0.8)
         description = (
-            f"Reliability diagram of {method} on {where}: expected calibration error "
-            f"{error:.3f} over {count.sum():.0f} predictions; "
+            f"Reliability diagram of {method} on {where}: mean gap between confidence and "
+            f"accuracy {error:.3f} over {count.sum():.0f} predictions of all runs together; "
             f"mean confidence {(count * confidence).sum() / count.sum():.3f}, "
             f"accuracy {(count * accuracy).sum() / count.sum():.3f}. "
             f"{outside} of {len(count)} bins lie outside the band of calibrated predictions."
         )
         caption = (
-            f"{count.sum():,.0f} predictions, ECE {error:.3f}; "
+            f"{count.sum():,.0f} predictions of all runs, mean gap {error:.3f}; "
             f"{outside} of {len(count)} bins outside the band"
         )
         return Drawing(svg(figure, identifier, description), method, caption)

@@ -14,7 +14,7 @@ METRICS = {
     "nll": "NLL",
     "brier": "Brier",
     "ece": "ECE",
-    "ece_paper000": "ECE (000)",
+    "ece_paper000": "Simplex calibration error (000)",
     "ece_min_variance": "ECE, minimum variance",
     "ece_adaptive": "ECE, adaptive",
     "ece_classwise": "ECE, classwise",

@@ -6,8 +6,11 @@ A document asks for it in a comment, and the lines up to the end comment are rep
     <!-- end -->
 
 `scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
-by the first metric; `methods=` names some. `differences`: paired differences of one method from
-others over folds, with 95 % intervals. `oracles`: scores over the law behind the targets.
+by the first metric; `methods=` names some. `across`: one metric, with a column for each data set
+or condition. `differences` and `pairs`: paired differences of one method from others over folds,
+with 95 % intervals. `csv`: rows of a file. A value in a sentence stands in one line, after
+`<!-- value bundle=... method=... metric=... -->` (`measured.py`).
+`oracles`: scores over the law behind the targets.
 `diagnostics`: what fits say of themselves, means and standard errors over runs.
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
 those of paper 001, by layer; `probed`: our measurements there. `coverage` and `covered`: how many
@@ -21,41 +24,51 @@ each kind with most methods. `column`: one column of a table of the report, with
 """
 
 import functools
-import math
 import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
-import pandas as pd
-from scipy import stats
 
-from bnnbench.metrics import LISTED
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.site import usual
 from bnnbench.reports.board.tasks import Task
-from bnnbench.reports.read.frames import costs, results
 from bnnbench.reports.read.oracles import oracle_comparison
 from bnnbench.reports.sections.of_suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
 from tests.documents.audited import aside_table, comparisons_table, summary_table
 from tests.documents.cards import cards
-from tests.documents.finished_runs import BUNDLE, ROOT, suites, tasks
+from tests.documents.finished_runs import ROOT, suites, tasks
 from tests.documents.formulary import formulary
+from tests.documents.measured import (
+    Options,
+    across_table,
+    costs_of,
+    csv_table,
+    differences_table,
+    pairs_table,
+    scores_table,
+    seconds,
+    value_text,
+)
 from tests.documents.one_column import column_table, column_text
 from tests.documents.printed import coverage_table, coverage_text, layers_table, printed_table
 
 DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
 BLOCK = re.compile(r"<!-- (?!end)(\w+) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
-
-Options = Mapping[str, str]
+VALUE = re.compile(r"<!-- value ([^>]*) -->(.*?)<!-- end -->", re.DOTALL)
 
 
 def rewritten(text: str) -> str:
-    """Return the text of a document with all its tables made anew."""
-    return BLOCK.sub(_block, text)
+    """Return the text of a document with all its tables, and values in sentences, made anew."""
+    return VALUE.sub(_value, BLOCK.sub(_block, text))
+
+
+def _value(match: re.Match[str]) -> str:
+    text = value_text(dict(word.split("=", 1) for word in shlex.split(match[1])))
+    return f"<!-- value {match[1]} -->{text}<!-- end -->"
 
 
 def _block(match: re.Match[str]) -> str:
@@ -73,40 +86,6 @@ def _made(kind: str, words: str) -> str:
     return f"<!-- {' '.join(filter(None, (kind, words)))} -->\n\n{text}\n<!-- end -->\n"
 
 
-def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each method."""
-    metrics = options["metrics"].split(",")
-    table = _selected(options)
-    by_metric = {m: table[table.metric == m].groupby("method")["value"] for m in metrics}
-    first = by_metric[metrics[0]].mean()
-    down = LISTED[metrics[0]].higher_is_better
-    seconds_of = _costs(options)
-    yield ("method", *map(labels.metric, metrics), "runs", "CPU s")
-    yield ("---", *("---:" for _ in metrics), "---:", "---:")
-    for method in first.sort_values(ascending=not down).index:
-        cells = [_mean(table[(table.metric == m) & (table.method == method)]) for m in metrics]
-        runs = len(by_metric[metrics[0]].get_group(method))
-        yield (method, *cells, str(runs), _seconds(seconds_of.get(method)))
-
-
-def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each rival and metric."""
-    own, seconds_of = options["of"], _costs(options)
-    yield ("rival", "score", "difference", "better on", "CPU s")
-    yield ("---", "---", "---:", "---:", "---:")
-    table = _selected(options)
-    for metric in options["metrics"].split(","):
-        sign = 1 if LISTED[metric].higher_is_better else -1
-        wide = table[table.metric == metric].pivot_table(
-            index="fold", columns="method", values="value"
-        )
-        for rival in options["rivals"].split(","):
-            gaps = (wide[own] - wide[rival]).dropna()
-            better = f"{int((sign * gaps > 0).sum())} of {len(gaps)}"
-            seconds = f"{_seconds(seconds_of.get(own))} and {_seconds(seconds_of.get(rival))}"
-            yield rival, labels.metric(metric), _interval(gaps), better, seconds
-
-
 def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule, a row for the exact posterior and one for each method."""
     (found,) = (
@@ -115,12 +94,12 @@ def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
         if benchmark.records[0].dataset == options["dataset"]
         and (comparison := oracle_comparison(benchmark))
     )
-    seconds_of = _costs(options)
+    seconds_of = costs_of(options)
     yield HEADINGS[0].lower(), *HEADINGS[2:], "CPU s"
     yield ("---", *("---:" for _ in HEADINGS[1:]))
     for standing in (found.exact, *found.standings):
         method, _, *cells = row(standing, found.exact)
-        yield method, *cells, _seconds(seconds_of.get(method))
+        yield method, *cells, seconds(seconds_of.get(method))
 
 
 def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
@@ -196,7 +175,10 @@ def _of_runs(values: list[float]) -> str:
 
 TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "scores": scores_table,
+    "across": across_table,
     "differences": differences_table,
+    "pairs": pairs_table,
+    "csv": csv_table,
     "oracles": oracles_table,
     "answers": answers_table,
     "column": column_table,
@@ -215,53 +197,6 @@ TEXTS: Mapping[str, Callable[[Options], str]] = {
     "methods": lambda options: cards(),
     "metrics": lambda options: formulary(),
 }
-
-
-@functools.cache
-def _results(bundle: str) -> pd.DataFrame:
-    return results(BUNDLE / bundle)
-
-
-@functools.cache
-def _costs_of_runs(bundle: str) -> pd.DataFrame:
-    return costs(BUNDLE / bundle)
-
-
-def _selected(options: Options) -> pd.DataFrame:
-    table = _results(options["bundle"])
-    for name in ("profile", "dataset", "condition"):
-        if name in options:
-            table = table[table[name] == options[name]]
-    if "methods" in options:
-        table = table[table["method"].isin(options["methods"].split(","))]
-    if table.empty:
-        raise ValueError(f"no score in docs/bundle for {dict(options)}")
-    return table
-
-
-def _costs(options: Options) -> pd.Series:
-    """Return method → mean processor seconds of a fit, with its search; NaN if not recorded."""
-    table = _costs_of_runs(options["bundle"])
-    for name in ("profile", "dataset"):
-        if name in options:
-            table = table[table[name] == options[name]]
-    return table.groupby("method")["fit_cpu_seconds"].mean()
-
-
-def _seconds(value: float | None) -> str:
-    return "unknown" if value is None or math.isnan(value) else f"{value:.3g}"
-
-
-def _mean(runs: pd.DataFrame) -> str:
-    by_fold = runs.groupby("fold")["value"].mean()
-    values = by_fold if len(by_fold) > 1 else runs["value"]
-    error = values.std() / len(values) ** 0.5
-    return f"{values.mean():.3f} ± {error:.3f}" if len(values) > 1 else f"{values.mean():.3f}"
-
-
-def _interval(gaps: pd.Series) -> str:
-    half = stats.t.ppf(0.975, len(gaps) - 1) * gaps.std() / np.sqrt(len(gaps))
-    return f"{gaps.mean():+.4f} ± {half:.4f}"
 
 
 def main() -> None:

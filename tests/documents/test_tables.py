@@ -7,8 +7,13 @@ import pytest
 from bnnbench.methods import METHODS
 from bnnbench.metrics import LISTED
 from tests.documents.formulary import CHAPTERS, chapters
-from tests.documents.tables import BLOCK, DOCUMENTS, ROOT, rewritten
+from tests.documents.tables import BLOCK, DOCUMENTS, ROOT, VALUE, rewritten
 
+BY_HAND = {"docs/scaling.md": "seconds of the engine on one machine, and nothing about methods"}
+NOT_PROSE = re.compile(
+    r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$\n]*\$|\]\([^)]*\)|95 %|Python 3\.\d+|Apache-2\.0",
+    re.DOTALL,
+)
 WITH_TABLES = [n for n in DOCUMENTS if BLOCK.search((ROOT / n).read_text(encoding="utf-8"))]
 
 
@@ -27,6 +32,25 @@ def test_a_changed_digit_is_found(name):
     changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :]
     assert changed != text
     assert rewritten(changed) == text
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name not in BY_HAND])
+def test_no_measured_number_is_typed(name):
+    assert typed_numbers((ROOT / name).read_text(encoding="utf-8")) == [], (
+        "write settings as code, results as <!-- value ... -->"
+    )
+
+
+def test_a_typed_number_is_found_and_what_is_made_or_code_is_not():
+    made = "<!-- covered -->\n7.1 and 3 %\n<!-- end -->\nof <!-- value a=b -->0.7<!-- end -->"
+    assert typed_numbers(f"{made} with `0.3`, $0.4$, 95 % and [two](a0.5.md)") == []
+    assert typed_numbers("AdamW has .406, -1.25 or 12 %, in 3 of 20") == [".406", "1.25", "12 %"]
+
+
+def typed_numbers(text: str) -> list[str]:
+    """Return the decimal numbers and percentages in sentences that no run or setting gives."""
+    prose = NOT_PROSE.sub("", VALUE.sub("", BLOCK.sub("", text)))
+    return re.findall(r"(?<![\w.])\d*\.\d+|\d+ %", prose)
 
 
 def test_every_metric_is_in_the_formulary_once_and_with_a_formula():

@@ -1,0 +1,175 @@
+"""Scores of finished runs, by the folders of docs/bundle, for documents."""
+
+import functools
+import math
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from bnnbench.metrics import LISTED
+from bnnbench.reports.judge.statistics.intervals import t_interval
+from bnnbench.reports.read.frames import costs, results
+from bnnbench.reports.style import labels
+from tests.documents.finished_runs import BUNDLE
+
+Options = Mapping[str, str]
+
+
+def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each method, with its cost if recorded."""
+    metrics = options["metrics"].split(",")
+    table = _selected(options)
+    by_metric = {m: table[table.metric == m].groupby("method")["value"] for m in metrics}
+    first = by_metric[metrics[0]].mean()
+    down = LISTED[metrics[0]].higher_is_better
+    seconds_of = costs_of(options)
+    costed = ["CPU s"] if seconds_of.notna().any() else []
+    yield ("method", *map(labels.metric, metrics), "runs", *costed)
+    yield ("---", *("---:" for _ in metrics), "---:", *("---:" for _ in costed))
+    for method in first.sort_values(ascending=not down).index:
+        cells = [_mean(table[(table.metric == m) & (table.method == method)]) for m in metrics]
+        runs = len(by_metric[metrics[0]].get_group(method))
+        yield (method, *cells, str(runs), *(seconds(seconds_of.get(method)) for _ in costed))
+
+
+def across_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each method; a column is a data set or condition.
+
+    `across` says which of the two, `columns` names some in their order; a cell is empty where
+    nothing was run.
+    """
+    table = _selected(options)
+    across, digits = options["across"], int(options.get("digits", 3))
+    table = table[table.metric == options["metric"]]
+    columns = (
+        options["columns"].split(",") if "columns" in options else list(table[across].unique())
+    )
+    if missing := set(columns) - set(table[across]):
+        raise ValueError(f"no score of {sorted(missing)} in docs/bundle for {dict(options)}")
+    methods = options["methods"].split(",") if "methods" in options else table["method"].unique()
+    yield ("", *(column.replace("_", " ") for column in columns))
+    yield ("---", *("---:" for _ in columns))
+    for method in methods:
+        of_method = table[table.method == method]
+        yield method, *(_mean(of_method[of_method[across] == column], digits) for column in columns)
+
+
+def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each rival and metric."""
+    own, seconds_of = options["of"], costs_of(options)
+    yield ("rival", "score", "difference", "better on", "CPU s")
+    yield ("---", "---", "---:", "---:", "---:")
+    table = _selected(options)
+    for metric in options["metrics"].split(","):
+        sign = 1 if LISTED[metric].higher_is_better else -1
+        for rival in options["rivals"].split(","):
+            gaps = _gaps(table[table.metric == metric], own, rival)
+            better = f"{int((sign * gaps > 0).sum())} of {len(gaps)}"
+            both = f"{seconds(seconds_of.get(own))} and {seconds(seconds_of.get(rival))}"
+            yield rival, labels.metric(metric), _interval(gaps, 0.0, 4), better, both
+
+
+def pairs_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each rival; a column is a data set.
+
+    A cell has the mean difference over folds and its 95 % interval, corrected for training rows
+    that folds share by `test_to_train`, the ratio of rows.
+    """
+    table = _selected(options)
+    table = table[table.metric == options["metric"]]
+    columns = options["columns"].split(",")
+    ratio = float(options["test_to_train"])
+    yield (f"{options['of']} less", *(column.replace("_", " ") for column in columns))
+    yield ("---", *("---:" for _ in columns))
+    for rival in options["rivals"].split(","):
+        gaps = [_gaps(table[table.dataset == name], options["of"], rival) for name in columns]
+        yield rival, *(_interval(of_set, ratio, 2) for of_set in gaps)
+
+
+def value_text(options: Options) -> str:
+    """Return the mean of one metric of one method over folds, or over seeds of one fold."""
+    table = _selected({**options, "methods": options["method"]})
+    runs = table[table.metric == options["metric"]]
+    if runs.empty:
+        raise ValueError(f"no score in docs/bundle for {dict(options)}")
+    return _mean(runs, int(options.get("digits", 3))).partition(" ")[0]
+
+
+def csv_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and the rows of a csv of docs/bundle, or of the chosen columns.
+
+    `where` keeps rows by values of columns: `seed:0,epoch:6`.
+    """
+    table = pd.read_csv(BUNDLE / options["file"], dtype=str, keep_default_na=False)
+    for condition in filter(None, options.get("where", "").split(",")):
+        column, _, value = condition.partition(":")
+        table = table[table[column] == value]
+    if table.empty:
+        raise ValueError(f"no row for {dict(options)}")
+    columns = options["columns"].split(",") if "columns" in options else list(table)
+    yield tuple(column.replace("_", " ") for column in columns)
+    yield tuple("---:" for _ in columns)
+    yield from table[columns].itertuples(index=False, name=None)
+
+
+def costs_of(options: Options) -> pd.Series:
+    """Return method → mean processor seconds of a fit, with its search; NaN if not recorded."""
+    table = _costs_of_runs(options["bundle"])
+    for name in ("profile", "dataset"):
+        if name in options:
+            table = table[table[name] == options[name]]
+    return table.groupby("method")["fit_cpu_seconds"].mean()
+
+
+def seconds(value: float | None) -> str:
+    """Return seconds with three digits, or that they are unknown."""
+    return "unknown" if value is None or math.isnan(value) else f"{value:.3g}"
+
+
+@functools.cache
+def _results(bundle: str) -> pd.DataFrame:
+    return results(BUNDLE / bundle)
+
+
+@functools.cache
+def _costs_of_runs(bundle: str) -> pd.DataFrame:
+    return costs(BUNDLE / bundle)
+
+
+def _selected(options: Options) -> pd.DataFrame:
+    table = _results(options["bundle"])
+    for name in ("profile", "dataset", "condition"):
+        if name in options:
+            table = table[table[name] == options[name]]
+    if "methods" in options:
+        wanted = options["methods"].split(",")
+        if missing := set(wanted) - set(table["method"]):
+            raise ValueError(f"no score of {sorted(missing)} in docs/bundle for {dict(options)}")
+        table = table[table["method"].isin(wanted)]
+    if table.empty:
+        raise ValueError(f"no score in docs/bundle for {dict(options)}")
+    return table
+
+
+def _gaps(table: pd.DataFrame, own: str, rival: str) -> pd.Series:
+    wide = table.pivot_table(index="fold", columns="method", values="value")
+    return (wide[own] - wide[rival]).dropna() if rival in wide else pd.Series(dtype=float)
+
+
+def _mean(runs: pd.DataFrame, digits: int = 3) -> str:
+    if runs.empty:
+        return ""
+    by_fold = runs.groupby("fold")["value"].mean()
+    values = by_fold if len(by_fold) > 1 else runs["value"]
+    mean = f"{values.mean():.{digits}f}".replace("-", "−")
+    if len(values) < 2:
+        return mean
+    return f"{mean} ± {values.std() / len(values) ** 0.5:.{digits}f}"
+
+
+def _interval(gaps: pd.Series, test_to_train: float, digits: int) -> str:
+    found = t_interval(list(gaps), test_to_train)
+    if found is None:
+        return ""
+    mean = f"{found.mean:+.{digits}f}".replace("-", "−")
+    return f"{mean} ± {found.half_width:.{digits}f}"
