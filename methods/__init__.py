@@ -49,6 +49,7 @@ METHODS: Mapping[str, str] = {
     "deep_kernel": "bnnbench.methods.gp.deep_kernel:DeepKernel",
     "orthogonal_gp": "bnnbench.methods.gp.orthogonal:OrthogonalGp",
     "deep_gp": "bnnbench.methods.gp.deep:DeepGp",
+    "fastfood": "bnnbench.methods.gp.fastfood:Fastfood",
     "gaussian_process": "bnnbench.methods.gp.exact:GaussianProcess",
     "tempered": "bnnbench.methods.post_hoc.tempered:Tempered",
     "conformal": "bnnbench.methods.post_hoc.conformal:Conformal",

@@ -21,7 +21,7 @@ COVERED: Mapping[str, tuple[str, ...]] = {
         ("mlp regression", "linear regression"),
     ),
     "deep_kernel": ("mlp regression",),
-    "gaussian_process": ("mlp regression", "linear regression"),
+    **dict.fromkeys(("gaussian_process", "fastfood"), ("mlp regression", "linear regression")),
     "mc_dropout": (*MLPS, "cnn regression", "cnn classification"),
     "sklearn_ridge": ("mlp regression", "linear regression", "cnn regression"),
     **dict.fromkeys(("blackjax_nuts", "numpyro_nuts"), (*MLPS, "linear regression")),

@@ -23,7 +23,9 @@ METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("laplace", "laplace_diagonal", "neural_linear"), LAPLACE),
     **dict.fromkeys(("mfvi", "dvi", "vsd", "ivon", "graves_vi", "weight_space"), VARIATIONAL),
     "function_space": FUNCTION,
-    **dict.fromkeys(("deep_kernel", "orthogonal_gp", "deep_gp", "gaussian_process"), PROCESSES),
+    **dict.fromkeys(
+        ("deep_kernel", "orthogonal_gp", "deep_gp", "gaussian_process", "fastfood"), PROCESSES
+    ),
     **dict.fromkeys(("pbp", "message_passing", "message_passing_crossed"), MESSAGES),
     **dict.fromkeys(("moment_propagation", "moment_prediction"), MOMENTS),
     **dict.fromkeys(("moment_approximation", "untrained_network"), MOMENTS),

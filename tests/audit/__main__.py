@@ -6,6 +6,7 @@ where a comparison that should agree does not.
 
 import argparse
 import dataclasses
+import importlib.util
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -24,12 +25,13 @@ COMPARISONS: Mapping[str, tuple[tuple[str, ...], Callable[[], Iterator[Compariso
     "ivon": (("ivon-opt",), steps.of_ivon),
     "sgld": (("posteriors",), steps.of_sgld),
     "nuts": (("blackjax", "numpyro"), sampling.of_nuts),
+    "hamiltorch": (("hamiltorch",), sampling.of_hamiltorch),
     "gaussian_processes": ((), others.of_gaussian_processes),
     "ridge": ((), others.of_ridge),
     "dropout": (("torch-uncertainty",), others.of_dropout),
     "conformal": (("mapie",), others.of_conformal_sets),
 }
-"""Name → the environments that it needs, and the function that compares."""
+"""Name → the environments or packages that it needs, and the function that compares."""
 ASIDE: Mapping[str, tuple[str, Callable[[], Mapping[str, tuple[float, float]]]]] = {
     "errors_of_kfac": ("laplace-torch", laplace.errors_of_kfac),
     "sets_of_aps": ("mapie", others.sets_of_aps),
@@ -66,6 +68,8 @@ def main() -> int:
 
 
 def _had(library: str) -> bool:
+    if library not in environments.LIBRARIES:
+        return importlib.util.find_spec(library) is not None
     return environments.interpreter_of(library) is not None
 
 

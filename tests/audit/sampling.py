@@ -1,5 +1,6 @@
-"""Our Hamiltonian Monte Carlo beside the No-U-Turn samplers of blackjax and NumPyro."""
+"""Our Hamiltonian Monte Carlo beside hamiltorch, and the samplers of blackjax and NumPyro."""
 
+import importlib.metadata
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ import torch
 
 from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.methods.base import Problem
-from bnnbench.methods.hmc.hamiltorch import LogDensity
+from bnnbench.methods.hmc.hamiltorch import HmcHamiltorch, LogDensity
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork
 from bnnbench.methods.networks.architectures import Linear, Tanh
@@ -110,6 +111,21 @@ def of_nuts() -> Iterator[Comparison]:
         yield by_draws(*same, "mean, against our HMC", with_errors(many), with_errors(their))
         logs = (with_errors(np.log(p)) for p in (noise, found.arrays["noise_precision"]))
         yield by_draws(*same, "log precision of the noise, against our HMC", *logs)
+
+
+def of_hamiltorch() -> Iterator[Comparison]:
+    """Compare hamiltorch's plain sampler, through `hmc_hamiltorch`, with quadrature."""
+    small = of_two_weights()
+    mean, std = by_quadrature(small)
+    sampler = HmcHamiltorch(
+        draws=DRAWS, warmup=WARMUP, chains=CHAINS, leapfrog_steps=20, prior_precision=PRECISION
+    )
+    posterior: Any = sampler.fit(small, stream(3))
+    outputs = posterior.predict(points(1), stream(4)).means[:, :, 0].numpy()
+    same = "hamiltorch", importlib.metadata.version("hamiltorch"), "HMC, two weights"
+    exact, against = np.zeros_like(mean), "against quadrature"
+    yield by_draws(*same, f"mean, {against}", (mean, exact), with_errors(outputs))
+    yield by_draws(*same, f"spread, {against}", (std, exact), _spread(outputs, mean))
 
 
 def _density(problem: Problem, states: torch.Tensor) -> np.ndarray:
