@@ -10,6 +10,9 @@ from bnnbench.reports.style import labels
 CONDITIONS = {"train_frac": "share of rows for training"}
 """Name of a condition in the published files → its name on a page, where that is another."""
 
+OF_A_METHOD = ("strategy", "epochs", "test_samples")
+"""Conditions that set no row of a table apart: a method's column has them."""
+
 
 @dataclass(frozen=True)
 class Arranged:
@@ -45,7 +48,7 @@ def _parts(published: Published) -> dict[str, str]:
     condition = [
         f"{CONDITIONS.get(name, name.replace('_', ' '))} {value}"
         for name, value in published.protocol.items()
-        if name not in ("strategy", "epochs")
+        if name not in OF_A_METHOD
     ]
     return {
         "dataset": published.dataset.replace("_", " "),
