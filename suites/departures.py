@@ -13,10 +13,10 @@ OF_TABLE_1_OF_000 = (
     "the paper has marginals",
     "MP: sums over examples run in the order of a GPU's fused kernels, in float32 without TF32; "
     "where a visit goes wrong it is repeated with smaller groups",
-    "MP: images are normalised by channel, as for all methods here; its script has one mean and one "
-    "deviation for all channels",
-    "MP predicts from the marginals of all batches; its script from the state that the last batch "
-    "left",
+    "MP: images are normalised by channel, as for all methods here; its script has one mean and "
+    "one deviation for all channels",
+    "MP predicts from the marginals of all batches; its script from the state that the last "
+    "batch left",
     "AdamW and IVON: channels have the training images' own mean and deviation, not rounded "
     "constants",
 )

@@ -172,9 +172,7 @@ def _grid(table: PrintedTable, texts: list[list[str]], runs: RunPages) -> Grid:
     return Grid(table.title, caption, list(found.methods.values()), rows, departures)
 
 
-def _cell(
-    printed: Printed, texts: list[list[str]], runs: RunPages, with_reason: bool
-) -> PaperCell:
+def _cell(printed: Printed, texts: list[list[str]], runs: RunPages, with_reason: bool) -> PaperCell:
     theirs = number(printed.published, printed.published.value)
     judgement = printed.judgement
     if judgement is None:
