@@ -1,6 +1,6 @@
 """Shapes are checked by beartype wherever our packages are imported under pytest."""
 
-import importlib.util
+import importlib
 import os
 import shutil
 import signal
@@ -21,8 +21,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # At import, because pytest may import the conftest of a folder, and our packages with it, before
 # it calls any hook of this one. Benchmarks measure the code without checks.
-HAS_BEARTYPE = importlib.util.find_spec("beartype") is not None
-shapes = importlib.import_module("tests.shapes") if HAS_BEARTYPE else None
+try:
+    shapes = importlib.import_module("tests.shapes")
+except ModuleNotFoundError as missing:
+    if missing.name != "beartype":
+        raise
+    shapes = None
 if shapes and "--benchmark-only" not in sys.argv:
     shapes.install("bnnbench")
 

@@ -46,6 +46,8 @@ def verdicts(gates: Gates, suite: Suite, device: torch.device) -> Iterator[Verdi
 def _verdicts(gates: Gates, suite: Suite, device: torch.device) -> Iterator[Verdict]:
     yield _tests(gates.tests, device)
     for case in suite.cases:
+        origin = case.source.origin
+        yield Verdict("data", origin != "stand-in", f"{case.name}: {origin}")
         data = case.source.load(0)
         train = data.train.to(device)
         for label in suite.methods:
@@ -69,7 +71,7 @@ def _tests(path: str, device: torch.device) -> Verdict:
     command = [sys.executable, "-m", "pytest", *words]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).strip().splitlines() or ["no output"]
-    if done.returncode:
+    if done.returncode or " passed" not in lines[-1]:
         reason = "no test" if done.returncode == NONE_COLLECTED else "\n".join(lines[-40:])
         return Verdict(gate, False, f"tests on the device failed: {reason}")
     return Verdict(gate, True, f"tests on the device: {lines[-1].strip('= ')}")
