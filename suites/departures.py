@@ -21,5 +21,5 @@ OF_TABLE_1_OF_000 = (
     "constants",
 )
 
+# Paper and table that a profile follows and that waits for a GPU, and our departures from it.
 AWAITED: Mapping[tuple[str, str], tuple[str, ...]] = {("000", "1"): OF_TABLE_1_OF_000}
-"""Paper and table that a profile follows and that waits for a GPU → our departures from it."""

@@ -109,8 +109,9 @@ def _flags(own: argparse.Namespace, others: Sequence[str], gates: Gates) -> list
     """Return the options of the suite's own command line."""
     folders = "--out", str(own.out / "results"), "--data-dir", str(own.out / "data")
     chosen = "--methods", own.methods or ",".join(gates.methods), "--device", own.device
-    profile = () if "--profile" in others else ("--profile", gates.profile)
-    return [*folders, *chosen, *profile, "--offline", "--no-report", *others]
+    defaults = {"--profile": gates.profile, "--seeds": "1"}
+    unsaid = [word for flag in defaults if flag not in others for word in (flag, defaults[flag])]
+    return [*folders, *chosen, *unsaid, "--offline", "--no-report", *others]
 
 
 def _unpack(parts: Path, folder: Path) -> None:
@@ -170,6 +171,8 @@ def _carry_out(suite: str, flags: Sequence[str], seconds: float) -> int:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGINT)
+    except KeyboardInterrupt:  # which the suite has been sent, too
+        pass
     try:
         process.wait(SECONDS_TO_END)
     except subprocess.TimeoutExpired:

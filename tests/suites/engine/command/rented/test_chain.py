@@ -51,7 +51,7 @@ def bare(tmp_path_factory, project) -> dict[str, str]:
 def rented(folder: Path) -> list[str]:
     start = [sys.executable, "-m", "tests.suites.rented_machine", "rented", "cifar10"]
     places = ["--parts", str(folder / "arrived"), "--out", str(folder / "out")]
-    return [*start, *places, "--device", "cpu", "--seeds", "1", "--limit", "32"]
+    return [*start, *places, "--device", "cpu", "--limit", "32"]
 
 
 def ledgers(folder: Path) -> list[Ledger]:
