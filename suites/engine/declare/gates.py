@@ -17,6 +17,8 @@ class FirstPass:
     log_loss: float
     within: float
     """The largest difference of either score."""
+    test_rows: int
+    """The first test rows, of which these scores are."""
 
 
 @dataclass(frozen=True)

@@ -115,13 +115,14 @@ def _rehearsal(gates: Gates, label: str, method: Method, problem: Problem) -> It
 
 def _first_pass(known: FirstPass, data: Dataset, problem: Problem) -> Verdict:
     """Fit once over all rows, and compare the scores with those of another machine."""
-    gate, inputs = "first pass", data.test.to(problem.train.inputs.device)
+    gate, device = "first pass", problem.train.inputs.device
     if data.origin != "original":
         rows = f"{len(data.train):,} training rows of origin {data.origin}"
         return Verdict(gate, None, f"{rows}: scores are known of all original rows alone")
-    rng = torch.Generator(problem.train.inputs.device).manual_seed(0)
-    prediction = known.method.fit(problem, rng).predict(inputs.inputs, rng)
-    scores = score(prediction, inputs.targets, ("accuracy", "nll")).values
+    test = data.test.rows(slice(known.test_rows)).to(device)
+    rng = torch.Generator(device).manual_seed(0)
+    prediction = known.method.fit(problem, rng).predict(test.inputs, rng)
+    scores = score(prediction, test.targets, ("accuracy", "nll")).values
     accuracy, log_loss = scores["accuracy"], scores["nll"]
     away = max(abs(accuracy - known.accuracy), abs(log_loss - known.log_loss))
     fine = away <= known.within
