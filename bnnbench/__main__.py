@@ -43,6 +43,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "bnnbench.suites.engine.command.stored_runs.stores",
         "check, clean, list and merge results",
     ),
+    "rented": (
+        "bnnbench.suites.engine.command.rented.command",
+        "a paper's profile on a GPU that is rented for minutes",
+    ),
     "reproduce": (
         "bnnbench.suites.engine.command.stored_runs.reproduce",
         "repeat a run and compare",

@@ -1,7 +1,8 @@
-"""`bnnbench data`: list the sources, download some, print the facts of one, or export its rows."""
+"""`bnnbench data`: list, download, pack or describe sources, or export the rows of one."""
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from bnnbench.datasets.base import DataSource, ImageSource
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.export import export
 from bnnbench.datasets.facts import of_source
-from bnnbench.datasets.reading import files
+from bnnbench.datasets.reading import files, packed
 from bnnbench.datasets.reading.files import FileSet
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.parser import Parser
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ["BNNBENCH_DATA"] = options.data_dir
     if options.offline:
         os.environ["BNNBENCH_OFFLINE"] = "1"
-    if options.command not in ("fetch", "facts", "export"):
+    if options.command not in ("fetch", "facts", "export", "pack", "unpack"):
         _list()
         return 0
     try:
@@ -32,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _facts(source(options.name), options.fold)
         if options.command == "export":
             return _export(source(options.name), options)
+        if options.command == "unpack":
+            return _unpack(options.parts)
+        if options.command == "pack":
+            return _pack(options.names, options.out, options.parts_of)
         requested = [fetchable(name) for name in options.names]
     except ValueError as error:
         print(legible(error), file=sys.stderr)
@@ -81,7 +86,34 @@ def _parser() -> Parser:
     export_rows.add_argument(
         "--with-test-targets", action="store_true", help="write the test targets, too"
     )
+    pack = commands.add_parser(
+        "pack",
+        help="files of data sets in parts, for a machine without a network",
+        parents=[shared],
+    )
+    pack.add_argument("names", nargs="+", metavar="NAME", help="names that `bnnbench data` lists")
+    pack.add_argument("--out", type=Path, metavar="DIR", required=True, help="folder of the parts")
+    pack.add_argument(
+        "--parts-of",
+        type=_bytes,
+        default="60M",
+        metavar="SIZE",
+        help="largest size of a part, such as 48M (default: %(default)s)",
+    )
+    unpack = commands.add_parser(
+        "unpack", help="restore such files into the data folder, byte for byte", parents=[shared]
+    )
+    unpack.add_argument(
+        "parts", nargs="+", type=Path, metavar="PART", help="all parts, or folders that hold them"
+    )
     return parser
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+)([KMG])", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"needs a size such as 500K or 60M; got {text!r}")
+    return int(match[1]) * {"K": 2**10, "M": 2**20, "G": 2**30}[match[2]]
 
 
 def _list() -> None:
@@ -149,6 +181,48 @@ def _export(data_source: DataSource, options: argparse.Namespace) -> int:
         raise ValueError(error) from error
     print(f"{folder}: {len(rows.train_inputs)} training and {len(rows.test_inputs)} test rows")
     print(f"digest of the rows: {rows.rows_sha256}")
+    return 0
+
+
+def _pack(names: Sequence[str], out: Path, largest: int) -> int:
+    """Pack all files of these data sets that are here, and print what is left out."""
+    found: dict[str, Path] = {}
+    try:
+        for name in names:
+            item = fetchable(name)
+            listed = item.files if isinstance(item, FileSet) else getattr(item, "data_files", ())
+            here = {file.path: file for file in listed if file.place.is_file()}
+            found |= {path: files.verified(file) for path, file in here.items()}
+            others = [
+                path for path in getattr(item, "paths", ()) if (files.folder() / path).exists()
+            ]
+            found |= {path: files.folder() / path for path in others}
+            if not here and not others:
+                raise DataUnavailable(f"{name}: none of its files is in {files.folder()}")
+            for missing in item.missing():
+                print(f"{name}: not here, left out: {missing}")
+        parts = packed.write(found, out, largest)
+    except (DataUnavailable, DataDamaged) as error:
+        print(legible(error), file=sys.stderr)
+        return 1
+    except OSError as error:
+        raise ValueError(error) from error
+    for part in parts:
+        print(f"{part}: {part.stat().st_size / 2**20:.1f} MiB")
+    print(f"on the other machine: bnnbench data unpack {out} --data-dir DIR")
+    return 0
+
+
+def _unpack(given: Sequence[Path]) -> int:
+    listed = [sorted(p.glob(f"*{packed.ENDING}")) if p.is_dir() else [p] for p in given]
+    try:
+        paths = packed.read([part for parts in listed for part in parts], files.folder())
+    except (DataUnavailable, DataDamaged) as error:
+        print(legible(error), file=sys.stderr)
+        return 1
+    except OSError as error:
+        raise ValueError(error) from error
+    print(f"{len(paths)} files in {files.folder()}, each as it was")
     return 0
 
 

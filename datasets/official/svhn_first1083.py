@@ -33,6 +33,8 @@ class SvhnFirst1083:
     classes = 0
     licence = "non-commercial use only"
     bytes = 3_327_232
+    paths = (PATH,)
+    """Its file in the data folder, which has no checksum but that of its pixels."""
 
     @property
     def origin(self) -> Origin:

@@ -15,6 +15,7 @@ from bnnbench.reports.papers.verdicts import FAR, KINDS, NEAR, Kind
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import typographic
 from bnnbench.reports.style.words import counted, joined
+from bnnbench.suites.departures import AWAITED
 
 HEADS: Mapping[Kind | None, str] = {
     "agrees": "agree",
@@ -45,6 +46,8 @@ class PaperCell:
     """▲ or ▼ where ours is higher or lower and the numbers differ, doubled if much."""
     number: int | None
     """Its place among the page's explanations; None if it was not run."""
+    reason: str = ""
+    """The reason why it was not run, in a table that waits for its runs."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Grid:
     caption: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[PaperCell | None]]]
+    departures: Sequence[str]
+    """Our departures from the paper's protocol."""
 
 
 def paper_page(
@@ -67,7 +72,9 @@ def paper_page(
     """Return the page of a paper, from its printed tables."""
     texts: list[list[str]] = []
     grids = [
-        _grid(table, texts, runs) for table in tables if table.count(None) < len(table.numbers)
+        _grid(table, texts, runs)
+        for table in tables
+        if table.count(None) < len(table.numbers) or (paper, table.number) in AWAITED
     ]
     return page(
         *("paper.html", address, f"{labels.paper(paper)} · bnnbench", "Papers"),
@@ -148,19 +155,28 @@ def number(published: Published, value: float, more: int = 0) -> str:
 def _grid(table: PrintedTable, texts: list[list[str]], runs: RunPages) -> Grid:
     """Return a table as the page shows it; explanations of its numbers are added to `texts`."""
     found = arranged(table)
+    awaited = AWAITED.get((table.paper, table.number), ())
     rows = [
-        (label, [_cell(cells[m], texts, runs) if m in cells else None for m in found.methods])
+        (
+            label,
+            [
+                _cell(cells[m], texts, runs, bool(awaited)) if m in cells else None
+                for m in found.methods
+            ],
+        )
         for label, cells in found.rows.items()
     ]
     caption = labels.sentence(", ".join(found.constant))
-    return Grid(table.title, caption, list(found.methods.values()), rows)
+    of_runs = [d for n in table.numbers if n.judgement for d in n.judgement.comparison.departures]
+    departures = [labels.sentence(text) for text in dict.fromkeys(of_runs or awaited)]
+    return Grid(table.title, caption, list(found.methods.values()), rows, departures)
 
 
-def _cell(printed: Printed, texts: list[list[str]], runs: RunPages) -> PaperCell:
+def _cell(printed: Printed, texts: list[list[str]], runs: RunPages, with_reason: bool) -> PaperCell:
     theirs = number(printed.published, printed.published.value)
     judgement = printed.judgement
     if judgement is None:
-        return PaperCell(theirs, "", "", "", None)
+        return PaperCell(theirs, "", "", "", None, printed.reason if with_reason else "")
     ours = judgement.comparison.mean
     sign = "▲" if judgement.comparison.difference > 0 else "▼"
     signs = {"differs": sign, "differs much": 2 * sign}

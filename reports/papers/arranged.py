@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
 from bnnbench.reports.papers.published import Published
 from bnnbench.reports.style import labels
+from bnnbench.reports.style.palette import LABELS
 
 CONDITIONS = {"train_frac": "share of rows for training"}
 """Name of a condition in the published files → its name on a page, where that is another."""
+
+OF_A_METHOD = ("strategy", "epochs", "test_samples")
+"""Conditions that set no row of a table apart: a method's column has them."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +22,7 @@ class Arranged:
     constant: Sequence[str]
     """The traits that all its numbers share: data set, condition, metric."""
     methods: Mapping[str, str]
-    """The paper's name of a method → the name of ours, or the paper's where none was run."""
+    """The paper's name of a method in lower case → ours, or as it is known where none was run."""
     rows: Mapping[str, Mapping[str, Printed]]
     """The traits that set a row apart → the paper's name of a method → the number."""
 
@@ -31,7 +35,7 @@ def arranged(table: PrintedTable) -> Arranged:
     rows: dict[str, dict[str, Printed]] = {}
     for printed, part in zip(table.numbers, parts, strict=True):
         method = printed.published.method
-        methods.setdefault(method, method)
+        methods.setdefault(method, LABELS.get(method, method))
         if printed.judgement:
             methods[method] = printed.judgement.comparison.method
         row = ", ".join(text for name, text in part.items() if name in varying and text)
@@ -45,7 +49,7 @@ def _parts(published: Published) -> dict[str, str]:
     condition = [
         f"{CONDITIONS.get(name, name.replace('_', ' '))} {value}"
         for name, value in published.protocol.items()
-        if name not in ("strategy", "epochs")
+        if name not in OF_A_METHOD
     ]
     return {
         "dataset": published.dataset.replace("_", " "),

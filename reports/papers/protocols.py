@@ -105,11 +105,16 @@ def epochs_of(run: Record) -> int | None:
 
 
 def _all_epochs(described: object) -> Iterator[int]:
-    """Yield every setting named "epochs", of inner methods too."""
+    """Yield every setting named "epochs", of inner methods too, and the count of `iterations`.
+
+    The latter are message passing's rounds, epoch by epoch.
+    """
     if isinstance(described, Mapping):
         for name, value in described.items():
             if name == "epochs" and isinstance(value, int):
                 yield value
+            if name == "iterations" and isinstance(value, (list, tuple)):
+                yield len(value)
             yield from _all_epochs(value)
     elif isinstance(described, (list, tuple)):
         for item in described:

@@ -12,9 +12,6 @@ from bnnbench.metrics import PROBED
 
 FOLDER = Path(__file__).parent / "published"
 
-METHODS = {"mp": "message passing"}
-"""A paper's name of a method → ours, both in lower case, where they differ."""
-
 SIMPLEX_ECE = ("000", "ece")
 """A number marked as doubtful because it is not an ECE; it is our `ece_paper000`."""
 
@@ -92,7 +89,6 @@ def _published(row: dict[str, str]) -> Published:
     dataset, _, elsewhere = dataset.partition("_to_")
     scale = 0.01 if row["unit"] == "percent" else 1.0
     doubtful = "UNCERTAIN" in row["note"] and (row["paper"], row["metric"]) != SIMPLEX_ECE
-    method = row["method"].casefold()
     if row["metric"] in PROBED:
         return _measured(row)
     parts = _parts(row["condition"])
@@ -107,7 +103,7 @@ def _published(row: dict[str, str]) -> Published:
         if elsewhere
         else _condition(parts),
         metric=_metric(row),
-        method=METHODS.get(method, method) + arm,
+        method=row["method"].casefold() + arm,
         model=row["model"],
         protocol=parts,
         value=scale * float(row["value"]),

@@ -95,6 +95,9 @@ KNOWN = {
 }
 """Methods of several suites; what only one suite has shares out what is left."""
 
+LABELS = {label.casefold(): label for label in KNOWN}
+"""A method in lower case, as printed tables name it → its label in ours."""
+
 
 def in_order(labels: Iterable[str], arms: Mapping[str, Arm] | None = None) -> list[str]:
     """Return methods in the order of the tables: known ones first, others by name.

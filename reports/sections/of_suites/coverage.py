@@ -22,7 +22,7 @@ from bnnbench.reports.papers.published import Published
 from bnnbench.reports.sections.base import Block, Choice, Gallery, Material, Section, where_of
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
-from bnnbench.reports.style.palette import Style
+from bnnbench.reports.style.palette import LABELS, Style
 
 Values = Callable[[FoldCoverage], float]
 
@@ -62,7 +62,7 @@ def coverage_table(coverage: Covered) -> Table:
         scores = [coverage.printed_score(method, *key) for _, _, key in kinds]
         networks = max(_networks(row) for row in scores if row)
         cells = tuple(Cell(r.value, None, networks) if r else "not printed" for r in scores)
-        rows.append(Row(f"{labels.sentence(method)} (printed)", cells, networks, networks))
+        rows.append(Row(f"{LABELS.get(method, method)} (printed)", cells, networks, networks))
     benchmark = coverage.benchmark
     title = f"{benchmark.title}: coverage of the true function"
     columns = tuple(replace(column, benchmark=benchmark.identity) for column, _, _ in kinds)

@@ -118,13 +118,13 @@ def test_a_coverage_that_never_changes_has_no_correlation(tmp_path):
 
 
 def test_what_the_paper_prints_stands_in_a_row_of_its_own(tmp_path):
-    method = "Message passing"
+    method = "MP"
     runs = [network(SineFar(), k, method=method, reproduces=SECTIONS) for k in range(4)]
     (found,) = of(stored(tmp_path, runs))
     assert found.departures == ["of ours"]
     table = coverage_table(found)
     ours, theirs = table.rows
-    assert (ours.method, theirs.method) == (method, "Message passing (printed)")
+    assert (ours.method, theirs.method) == (method, "MP (printed)")
     assert theirs.runs == 100
     # Paper 000, section 5.1: 61, 86, 93 %; 36, 68, 90 %. Appendix C: .96, .99 and .9.
     printed = [cell if isinstance(cell, str) else cell.mean for cell in theirs.cells]

@@ -1,0 +1,138 @@
+"""Data files in parts that are small enough to travel, and come back byte for byte.
+
+The parts, in their order, are one archive: a line of JSON that names the files with their digests,
+and their coded contents, CIFAR's images as lossless WebP and all else by xz. Each part begins with
+a line of its own, which says which part of which archive it is and what its digest is: parts may
+arrive one by one, and in any order.
+"""
+
+import hashlib
+import json
+import lzma
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable
+from bnnbench.datasets.reading import pixels
+from bnnbench.datasets.reading.whole_files import read_regular, write_whole
+
+ENDING = ".pack"
+LONGEST_HEAD = 300
+"""Bytes of a part's first line, at most."""
+
+DECODE: Mapping[str, Callable[[bytes], bytes]] = {"images": pixels.decode, "xz": lzma.decompress}
+"""The name of a coding in an archive → what reads it."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One part as it was read."""
+
+    path: Path
+    archive: str
+    number: int
+    count: int
+    content: bytes
+
+
+def write(files: Mapping[str, Path], folder: Path, largest: int) -> list[Path]:
+    """Write the archive of some files, from path in a data folder → where it is, in parts.
+
+    No part has more than `largest` bytes. Every file is restored once and compared before any part
+    is written. Equal files give equal parts.
+    """
+    if largest <= LONGEST_HEAD:
+        raise ValueError(f"a part needs more than {LONGEST_HEAD} bytes; got {largest}")
+    entries, contents = [], []
+    for path in sorted(files):
+        content = read_regular(files[path])
+        coding, coded = _coded(content)
+        assert DECODE[coding](coded) == content, path
+        entries.append(
+            {"path": path, "sha256": _digest(content), "coding": coding, "bytes": len(coded)}
+        )
+        contents.append(coded)
+    whole = b"".join([json.dumps(entries).encode(), b"\n", *contents])
+    room = largest - LONGEST_HEAD
+    pieces = [whole[start : start + room] for start in range(0, len(whole), room)]
+    written = []
+    for number, piece in enumerate(pieces, 1):
+        head = {"archive": _digest(whole), "part": number, "of": len(pieces)}
+        line = json.dumps(head | {"sha256": _digest(piece)}).encode() + b"\n"
+        assert len(line) <= LONGEST_HEAD
+        written.append(folder / f"part-{number}-of-{len(pieces)}{ENDING}")
+        write_whole(written[-1], line + piece)
+    return written
+
+
+def read(parts: Iterable[Path], folder: Path) -> list[Path]:
+    """Restore an archive's files into a data folder, and return their paths.
+
+    Raises DataUnavailable where a part is missing, and DataDamaged where one is not as written;
+    no file is written then. A file appears whole or not at all.
+    """
+    found = [_part(path) for path in parts]
+    if not found:
+        raise DataUnavailable("no part is here")
+    if len({(part.archive, part.count) for part in found}) > 1:
+        raise DataDamaged(f"parts of several archives: {', '.join(str(p.path) for p in found)}")
+    by_number = {part.number: part for part in found}
+    count = found[0].count
+    if lacking := [str(n) for n in range(1, count + 1) if n not in by_number]:
+        raise DataUnavailable(f"of {count} parts, these are not here: {', '.join(lacking)}")
+    whole = b"".join(by_number[number].content for number in range(1, count + 1))
+    if _digest(whole) != found[0].archive:
+        raise DataDamaged("the parts together are not the archive that they say")
+    written = []
+    for entry, content in _contents(whole):
+        place = folder.joinpath(*_inside(entry["path"]))
+        write_whole(place, content)
+        written.append(place)
+    return written
+
+
+def _coded(content: bytes) -> tuple[str, bytes]:
+    images = pixels.encode(content)
+    return ("images", images) if images is not None else ("xz", lzma.compress(content))
+
+
+def _part(path: Path) -> _Part:
+    line, _, content = read_regular(path).partition(b"\n")
+    try:
+        head = json.loads(line)
+        if head["sha256"] != _digest(content):
+            raise ValueError("its digest is another")
+        return _Part(path, str(head["archive"]), int(head["part"]), int(head["of"]), content)
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataDamaged(f"{path} is truncated or altered, or no part: {error}") from error
+
+
+def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
+    """Return every entry of an archive with its file's content, all of them as they were."""
+    line, _, body = whole.partition(b"\n")
+    found, start = [], 0
+    try:
+        for entry in json.loads(line):
+            coded = body[start : start + entry["bytes"]]
+            start += entry["bytes"]
+            content = DECODE[entry["coding"]](coded)
+            if _digest(content) != entry["sha256"]:
+                raise ValueError(f"{entry['path']} is not restored as it was")
+            found.append((entry, content))
+    except (ValueError, KeyError, TypeError, EOFError, lzma.LZMAError) as error:
+        raise DataDamaged(f"no archive of data files: {error}") from error
+    return found
+
+
+def _inside(path: str) -> Sequence[str]:
+    """Return the parts of a path that stays in its folder."""
+    pieces = PurePosixPath(path).parts
+    if not pieces or PurePosixPath(path).is_absolute() or ".." in pieces:
+        raise DataDamaged(f"{path!r} leads out of the data folder")
+    return pieces
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

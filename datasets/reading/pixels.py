@@ -1,0 +1,88 @@
+"""The bytes of a CIFAR pickle in half their size, without loss: its images as lossless WebP.
+
+The images of such a pickle are one run of bytes, 32 x 32 pixels each, red before green before
+blue. They are drawn one below the other in strips, and cut out of the pickle, whose rest is packed
+by xz.
+"""
+
+import io
+import json
+import lzma
+import pickle
+
+import numpy as np
+from jaxtyping import UInt8
+
+from bnnbench.datasets.reading import pickles
+
+SIDE, CHANNELS = 32, 3
+IN_A_STRIP = 500
+"""WebP ends at 16,383 pixels a side."""
+METHOD, QUALITY = 3, 50
+"""The effort of WebP's encoder: 2 % larger than with the most, in a fiftieth of its time."""
+
+
+def encode(content: bytes) -> bytes | None:
+    """Return the coded content of a CIFAR pickle; None for a file of another kind."""
+    images = _images(content)
+    if images is None:
+        return None
+    block = images.tobytes()
+    at = content.find(block)
+    if at < 0:
+        return None
+    strips = [_drawn(images[k : k + IN_A_STRIP]) for k in range(0, len(images), IN_A_STRIP)]
+    rest = lzma.compress(content[:at] + content[at + len(block) :])
+    head = {"at": at, "strips": [len(strip) for strip in strips]}
+    return json.dumps(head).encode() + b"\n" + b"".join(strips) + rest
+
+
+def decode(coded: bytes) -> bytes:
+    """Return the content that was encoded; raises ValueError for bytes of another kind."""
+    line, _, body = coded.partition(b"\n")
+    try:
+        head = json.loads(line)
+        blocks = []
+        for length in head["strips"]:
+            blocks.append(_seen(body[:length]))
+            body = body[length:]
+        rest, at = lzma.decompress(body), head["at"]
+        return b"".join([rest[:at], *blocks, rest[at:]])
+    except (OSError, KeyError, TypeError, EOFError, lzma.LZMAError) as error:
+        raise ValueError(f"no coded images: {error}") from error
+
+
+def _images(content: bytes) -> UInt8[np.ndarray, "images values"] | None:
+    if not content.startswith(b"\x80"):
+        return None
+    try:
+        found = pickles.load(content)
+    except (pickle.UnpicklingError, EOFError, ValueError, IndexError, AttributeError):
+        return None
+    images = found.get("data") if isinstance(found, dict) else None
+    if not isinstance(images, np.ndarray) or images.dtype != np.uint8 or not len(images):
+        return None
+    return images if images.shape[1:] == (SIDE * SIDE * CHANNELS,) else None
+
+
+def _drawn(images: UInt8[np.ndarray, "images values"]) -> bytes:
+    """Return a strip of images as a file."""
+    from PIL import Image
+
+    planes = images.reshape(-1, CHANNELS, SIDE, SIDE).transpose(0, 2, 3, 1)
+    strip = np.ascontiguousarray(planes).reshape(-1, SIDE, CHANNELS)
+    file = io.BytesIO()
+    Image.fromarray(strip).save(file, "WEBP", lossless=True, method=METHOD, quality=QUALITY)
+    return file.getvalue()
+
+
+def _seen(file: bytes) -> bytes:
+    """Return the bytes of a strip's images, as a pickle has them."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(file), formats=["WEBP"]) as image:
+        strip = np.asarray(image)
+    if strip.shape[1:] != (SIDE, CHANNELS) or len(strip) % SIDE:
+        raise ValueError(f"no strip of images: its shape is {strip.shape}")
+    planes = strip.reshape(-1, SIDE, SIDE, CHANNELS).transpose(0, 3, 1, 2)
+    return planes.tobytes()

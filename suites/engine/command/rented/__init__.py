@@ -1,0 +1,1 @@
+"""A profile on a machine that is rented for minutes, without a network: `bnnbench rented`."""

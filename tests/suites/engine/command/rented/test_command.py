@@ -1,0 +1,53 @@
+"""The command on a rented machine ends in time, and says by its code whether to repeat it."""
+
+import sys
+import time
+
+import pytest
+
+from bnnbench.suites.engine.command.rented import command
+
+WAITS = "import time\ntry:\n time.sleep(60)\nexcept KeyboardInterrupt:\n print('ended cleanly')"
+
+
+def launched(monkeypatch, code: str) -> None:
+    monkeypatch.setattr(command, "LAUNCH", (sys.executable, "-c", code))
+
+
+@pytest.mark.parametrize("code", [0, 2, 3])
+def test_a_suite_that_ends_in_time_gives_the_code(code, monkeypatch):
+    launched(monkeypatch, f"import sys; sys.exit({code})")
+    assert command._carry_out("cifar10", [], 30) == code
+
+
+def test_a_suite_is_interrupted_when_the_time_is_up(monkeypatch, capfd):
+    launched(monkeypatch, f"print('begun', flush=True)\n{WAITS}")
+    monkeypatch.setattr(command, "FEWEST_SECONDS", 0.5)
+    start = time.monotonic()
+    assert command._carry_out("cifar10", [], 3) == command.AGAIN
+    assert time.monotonic() - start < 20
+    assert capfd.readouterr().out == "begun\nended cleanly\n"
+
+
+def test_a_suite_that_does_not_end_is_killed(monkeypatch):
+    ignoring = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
+    launched(monkeypatch, ignoring)
+    monkeypatch.setattr(command, "FEWEST_SECONDS", 0.5)
+    monkeypatch.setattr(command, "SECONDS_TO_END", 0.5)
+    start = time.monotonic()
+    assert command._carry_out("cifar10", [], 2) == command.AGAIN
+    assert time.monotonic() - start < 20
+
+
+def test_nothing_is_begun_in_the_last_seconds(monkeypatch):
+    launched(monkeypatch, "raise SystemExit('begun')")
+    assert command._carry_out("cifar10", [], 1.0) == command.AGAIN
+
+
+def test_suites_without_gates_and_unknown_options_are_refused(tmp_path, capsys):
+    folders = ["--parts", str(tmp_path), "--out", str(tmp_path), "--device", "cpu"]
+    for words in (["uci", *folders], ["cifar10", *folders, "--methodz", "MP"]):
+        with pytest.raises(SystemExit) as end:
+            command.main(words)
+        assert end.value.code == 2
+    assert "did you mean --methods" in capsys.readouterr().err
