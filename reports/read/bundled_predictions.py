@@ -30,6 +30,12 @@ class BundledStore(Store):
     checksums: Mapping[str, str]
     """key → SHA-256 that its record names"""
 
+    def packed_bytes(self, key: str) -> int:
+        """Return the size of the packed predictions of a run; raises FileNotFoundError."""
+        if key not in self.spans:
+            raise FileNotFoundError(f"no archive has the predictions of {key}")
+        return self.spans[key].size
+
     def packed(self, key: str) -> bytes:
         """Return the packed predictions of a run, checked; raises `Damaged`."""
         span = self.spans.get(key)

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bnnbench.reports.read.load import Damage, Results
@@ -25,15 +24,14 @@ class MergedStore(Store):
         """Return the predictions of a run from the store of its record."""
         return self.places[key].predictions(key)
 
+    def packed_bytes(self, key: str) -> int:
+        """Return the size of a run's predictions in the store of its record."""
+        return self.places[key].packed_bytes(key)
+
 
 def store_of(store: Store, key: str) -> Store:
     """Return the store that holds a run."""
     return store.places[key] if isinstance(store, MergedStore) else store
-
-
-def predictions_path(store: Store, key: str) -> Path:
-    """Return the path of a run's predictions."""
-    return store_of(store, key).runs / key / "predictions.npz"
 
 
 def merged(results_by_name: Mapping[str, Results]) -> Results:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from bnnbench.reports.board.examples.choice import Pair, axis, bins, cells, compared
-from bnnbench.reports.board.examples.inputs import Inputs, NotShown, inputs_of
+from bnnbench.reports.board.examples.inputs import DIGITS, Inputs, NotShown, inputs_of
 from bnnbench.reports.board.examples.predicted import Folds, Kind, Predicted, joined, predicted
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.suites.engine.store.record import Record
@@ -80,7 +80,7 @@ class Book:
         if inputs is None:
             return place
         seen = inputs.image(row).tobytes() if inputs.are_images else inputs.features_of(row)
-        return seen, self.target(place)
+        return seen, f"{self.target(place):.{DIGITS}g}"
 
     def inputs(self, fold: int) -> Inputs | None:
         """Return the inputs of a fold; None where they cannot be shown, for a reason kept."""

@@ -110,11 +110,10 @@ def _inputs_of(record: Record, condition: str, targets: ndarray, digest: object)
         fingerprint,
         fingerprint_of_data,
     )
-    from bnnbench.suites.engine.store.rebuilding import rebuilt
 
     if digest is None or not record.run.get("source"):
         raise NotShown("the records do not say on which data the runs were scored")
-    source = rebuilt(record.run["source"])
+    source = _rebuilt(record.run["source"])
     if missing := source.missing():
         raise NotShown(f"the data are not on this machine: {', '.join(missing)}")
     dataset = source.load(record.fold)
@@ -146,11 +145,10 @@ def _condition(record: Record, name: str) -> Any:
     """Return the condition of this name among those that a run was evaluated under."""
     from bnnbench.suites.engine.declare.attacks import Attack
     from bnnbench.suites.engine.declare.grid import after_each_fit
-    from bnnbench.suites.engine.store.rebuilding import rebuilt
 
-    evaluations = [rebuilt(described) for described in record.evaluations]
+    evaluations = [_rebuilt(described) for described in record.evaluations]
     acquisition = record.run.get("acquisition")
-    rounds = after_each_fit(evaluations, rebuilt(acquisition) if acquisition else None)
+    rounds = after_each_fit(evaluations, _rebuilt(acquisition) if acquisition else None)
     for condition in (e.condition for evaluations in rounds for e in evaluations):
         if condition.name == name:
             if isinstance(condition, Attack):
@@ -159,6 +157,16 @@ def _condition(record: Record, name: str) -> Any:
                 )
             return condition
     raise NotShown("the records do not describe this condition")
+
+
+def _rebuilt(described: object) -> Any:
+    """Return what a record describes; raises `NotShown` where this version cannot make it."""
+    from bnnbench.suites.engine.store.rebuilding import rebuilt
+
+    try:
+        return rebuilt(described)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise NotShown(f"the data that the runs name cannot be made here: {error}") from error
 
 
 def _same_targets(here: Any, scale: Any, kept: ndarray) -> bool:

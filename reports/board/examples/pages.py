@@ -9,7 +9,7 @@ import numpy as np
 
 from bnnbench.reports.board.examples.book import Book, Place, books
 from bnnbench.reports.board.examples.choice import BINS
-from bnnbench.reports.board.examples.inputs import data_uri
+from bnnbench.reports.board.examples.inputs import MOST_FEATURES, data_uri
 from bnnbench.reports.board.pages import LIMIT, embedded, page, slugs
 from bnnbench.reports.board.run_pages import ORIGINS
 from bnnbench.reports.board.shapes import OUTLINES
@@ -255,9 +255,10 @@ def _page(
 ) -> str:
     benchmark = setting.benchmark
     condition = benchmark.condition(book.condition)
+    title = f"Examples of {benchmark.title}" + f", {condition}" * (len(links) > 1)
     licence = benchmark.records[0].facts.get("licence")
     return page(
-        *("examples.html", address, f"Examples of {benchmark.title} · bnnbench", "Data sets"),
+        *("examples.html", address, f"{title} · bnnbench", "Data sets"),
         data | setting.common(address),
         heading=benchmark.title,
         suite=setting.suite,
@@ -273,6 +274,8 @@ def _page(
         not_shown=list(book.not_shown),
         left_out=joined(book.left_out),
         kind=book.kind,
+        features=len(data["features"]),
+        most_features=MOST_FEATURES,
         plain=_without_script(data),
     )
 

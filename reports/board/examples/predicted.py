@@ -58,6 +58,7 @@ def predicted(
         if record.status != "completed" or record.predictions_sha256 is None:
             continue
         try:
+            store.packed_bytes(record.key)  # where there are none, torch is not needed
             kept = store.predictions(record.key)
         except UNREADABLE:
             continue
@@ -83,6 +84,7 @@ def _summands(prediction: Any, targets: Any, scale: Mapping[str, Any] | None) ->
     Moments about the target lose no digits where the target is large and its spread small.
     """
     from bnnbench.methods.predictions.base import HasLogProb, HasMoments, HasProbabilities
+    from bnnbench.suites.engine.run.score import rescaled
 
     if not targets.is_floating_point():
         if not isinstance(prediction, HasProbabilities):
@@ -96,7 +98,7 @@ def _summands(prediction: Any, targets: Any, scale: Mapping[str, Any] | None) ->
     targets = targets.double()
     if scale:
         mean, std = float(scale["mean"]), float(scale["std"])
-        prediction, targets = prediction.rescaled(mean, std), mean + std * targets
+        prediction, targets = rescaled(prediction, mean, std), mean + std * targets
     if targets.shape[1:] != (1,):
         return None
     error = prediction.mean.double() - targets

@@ -97,7 +97,10 @@ function basis(data, a, b, found) {
 }
 
 // Numbers as texts; null stands for an infinite log score, of a target without any probability.
-const short = (value, count = 4) => typographic(String(Number(value.toPrecision(count))));
+function withError(mean, deviation) {
+  const places = deviation > 0 ? Math.min(Math.max(1 - Math.floor(Math.log10(deviation)), 0), 6) : 3;
+  return `${fixed(mean, places)} ± ${fixed(deviation, places)}`;
+}
 const scoreOf = (value) => (value === null ? "−∞" : fixed(value, 2));
 const percent = (value) => `${fixed(100 * value, 1)} %`;
 
@@ -186,12 +189,12 @@ function rows(data, a, b, found, ids, distances, title) {
     const { at: [fold, row], target, features } = data.examples[id];
     const answers = [a, b].flatMap((k) => {
       const said = data.said[k][id];
-      const text = real ? `${short(said[0])} ± ${short(said[1], 2)}` : `${data.classes[said[0]]} (${percent(said[1])})`;
+      const text = real ? withError(said[0], said[1]) : `${data.classes[said[0]]} (${percent(said[1])})`;
       return [el("td", { class: real ? "number" : null }, text), el("td", { class: "number" }, scoreOf(said.at(-1)))];
     });
     return el("tr", lifting(id),
       el("td", {}, capital(placeOf(found, fold, row))),
-      el("td", { class: "number" }, real ? short(target) : data.classes[target]),
+      el("td", { class: "number" }, real ? typographic(String(target)) : data.classes[target]),
       answers,
       distances ? el("td", { class: "number" }, distances.get(id) === null ? "∞" : fixed(distances.get(id), 2)) : "",
       el("td", { class: "inputs" }, (features ?? []).flatMap(([name, value]) =>
