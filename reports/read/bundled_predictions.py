@@ -12,6 +12,15 @@ from bnnbench.reports.read.load import Results
 from bnnbench.suites.engine.store.store import PREDICTIONS, Damaged, Store, sha256
 
 
+class _Altered(ValueError):
+    """An archive has other predictions of a run than it was scored from."""
+
+    cure = "copy the archive again from where it was made"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the predictions of {key} are not those that its record names")
+
+
 @dataclass(frozen=True)
 class Span:
     """The bytes of one run's predictions in an archive."""
@@ -45,9 +54,7 @@ class BundledStore(Store):
             file.seek(span.start)
             content = file.read(span.size)
         if sha256(content) != self.checksums.get(key):
-            raise Damaged(
-                span.archive, f"the predictions of {key} are not those that its record names"
-            )
+            raise Damaged(span.archive, _Altered(key))
         return content
 
 

@@ -123,7 +123,7 @@ def _mean(sums: _Sums) -> Predicted:
         error, square = answers.T
         deviation = np.sqrt(np.maximum(square - error**2, 0.0))
         answers = np.stack([sums.targets + error, deviation], 1)
-    return Predicted(sums.kind, tuple(sums.seeds), sums.targets, answers, scores)
+    return Predicted(sums.kind, tuple(sorted(sums.seeds)), sums.targets, answers, scores)
 
 
 def joined(folds: Folds, chosen: Sequence[int]) -> Predicted:

@@ -86,8 +86,9 @@ function countsTable(data, a, b, found) {
   const head = (text) => el("th", { scope: "col", class: "number" }, text);
   const row = (text, ...numbers) => el("tr", {}, el("th", { scope: "row" }, text),
     numbers.map((number) => el("td", { class: "number" }, String(number))));
-  return el("table", {}, el("thead", {}, el("tr", {}, el("td"), head(`${data.methods[b]} right`), head("wrong"))),
-    el("tbody", {}, row(`${data.methods[a]} right`, both, one), row("wrong", other, none)));
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Counts" },
+    el("table", {}, el("thead", {}, el("tr", {}, el("td"), head(`${data.methods[b]} right`), head("wrong"))),
+      el("tbody", {}, row(`${data.methods[a]} right`, both, one), row("wrong", other, none))));
 }
 
 function basis(data, a, b, found) {
