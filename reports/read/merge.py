@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bnnbench.reports.read.bundled_predictions import BundledStore
 from bnnbench.reports.read.load import Damage, Results
 from bnnbench.suites.engine.store.record import Record, newest
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.suites.engine.store.store import PREDICTIONS, Store
 
 if TYPE_CHECKING:
     from bnnbench.suites.engine.run.packing import Predictions
@@ -24,14 +25,18 @@ class MergedStore(Store):
         """Return the predictions of a run from the store of its record."""
         return self.places[key].predictions(key)
 
-    def packed_bytes(self, key: str) -> int:
-        """Return the size of a run's predictions in the store of its record."""
-        return self.places[key].packed_bytes(key)
-
 
 def store_of(store: Store, key: str) -> Store:
     """Return the store that holds a run."""
     return store.places[key] if isinstance(store, MergedStore) else store
+
+
+def packed_bytes(store: Store, key: str) -> int:
+    """Return the size of a run's predictions; raises FileNotFoundError where there are none."""
+    holder = store_of(store, key)
+    if isinstance(holder, BundledStore):
+        return holder.packed_bytes(key)
+    return (holder.runs / key / PREDICTIONS).stat().st_size
 
 
 def merged(results_by_name: Mapping[str, Results]) -> Results:

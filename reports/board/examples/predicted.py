@@ -9,6 +9,7 @@ from jaxtyping import Float, Shaped
 from numpy import ndarray
 
 from bnnbench.reports.read.kept_scores import UNREADABLE
+from bnnbench.reports.read.merge import packed_bytes
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
@@ -58,7 +59,7 @@ def predicted(
         if record.status != "completed" or record.predictions_sha256 is None:
             continue
         try:
-            store.packed_bytes(record.key)  # where there are none, torch is not needed
+            packed_bytes(store, record.key)  # where there are none, torch is not needed
             kept = store.predictions(record.key)
         except UNREADABLE:
             continue

@@ -205,10 +205,6 @@ class Store:
         except Exception as error:  # NumPy raises all kinds of errors for damaged bytes
             raise Damaged(path, f"not predictions: {error!r}") from error
 
-    def packed_bytes(self, key: str) -> int:
-        """Return the size of the packed predictions of a run; raises FileNotFoundError."""
-        return (self.runs / key / PREDICTIONS).stat().st_size
-
     def packed(self, key: str) -> bytes:
         """Return the packed predictions of a run, checked; raises `Damaged`."""
         path = self.runs / key / PREDICTIONS

@@ -1,10 +1,15 @@
 """Pages of examples in real, headless Chromium."""
 
+import numpy as np
 import pytest
 
 from bnnbench.reports.board.examples.book import MOST_METHODS
+from bnnbench.reports.board.site import compare_page, tasks_of
+from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.write.cli import main
 from tests.reports.board.examples.stores import CLEAN, COLOURS, TURNED, of_digits, of_patients
+from tests.reports.board.stores import regressions
+from tests.reports.board.test_run_pages import COMMON
 from tests.reports.browsing import CONTRAST, HOSTILE
 
 DIGITS, TURNED_DIGITS, PATIENTS, STRANGE, MANY = KINDS = (
@@ -90,30 +95,34 @@ def test_two_methods_are_chosen_by_keyboard_and_stay_in_the_address(visit):
     assert names_of(page) == [first, second]
 
 
+SEEN = """() => {
+  const number = (e, name) => Number(e.getAttribute(name));
+  const bin = (e) => number(e, "width");
+  return {
+    counts: [...document.querySelectorAll("#counts td.number")].map(e => e.textContent),
+    cells: [...document.querySelectorAll(".cell")].map(e => [
+      Math.round((number(e, "x") - 46) / bin(e)), Math.round((304 - number(e, "y")) / bin(e)) - 1]),
+    examples: [...document.querySelectorAll(".examples img")].map(e => e.alt),
+  };
+}"""
+"""JavaScript: what a page shows of a pair, with cells as numbers of columns and rows."""
+
+
 def test_the_other_order_is_the_same_pair_from_the_other_side(visit):
-    page = visit(DIGITS)
-    cells = "[...document.querySelectorAll('#counts td.number')].map(e => e.textContent)"
-    squares = "[...document.querySelectorAll('.cell')].map(e => [e.getAttribute('x') - 46, " \
-        "304 - e.getAttribute('y') - e.getAttribute('height')].map(Math.round).join())"  # fmt: skip
-    both, one, other, none = page.evaluate(cells)
-    places = page.evaluate(squares)
-    order = "[...document.querySelectorAll('.examples li')].map(e => e.querySelector('img').alt)"
-    listed = page.evaluate(order)
-    page.goto(page.url.split("#")[0] + "#a=sgd&b=ivon")
-    page.reload()
-    swapped = names_of(page)
-    page.goto(page.url.split("#")[0] + "#a=ivon&b=sgd")
-    page.reload()
-    assert names_of(page) == swapped[::-1]
-    first = page.evaluate(cells), page.evaluate(squares), page.evaluate(order)
-    page.goto(page.url.split("#")[0] + "#a=sgd&b=ivon")
-    page.reload()
-    both, one, other, none = page.evaluate(cells)
-    assert first[0] == [both, other, one, none]
-    places = page.evaluate(squares)
-    assert sorted(first[1]) == sorted(",".join(p.split(",")[::-1]) for p in places)
-    listed = page.evaluate(order)
-    assert first[2] == listed[:12] + listed[18:] + listed[12:18]
+    one, other = visit(DIGITS), visit(DIGITS)
+    for page, pair in ((one, "#a=sgd&b=ivon"), (other, "#a=ivon&b=sgd")):
+        page.goto(page.url + pair)
+        page.wait_for_function("pair => document.querySelector('#question select').value === pair",
+                               arg=pair[3:].split("&")[0])  # fmt: skip
+    assert names_of(one) == names_of(other)[::-1] == ["SGD", "IVON"]
+    first, second = one.evaluate(SEEN), other.evaluate(SEEN)
+    both, only, others, none = first["counts"]
+    assert second["counts"] == [both, others, only, none]
+    assert only != others
+    turned = [[row, column] for column, row in first["cells"]]
+    assert sorted(second["cells"]) == sorted(turned) != sorted(first["cells"])
+    listed = first["examples"]
+    assert second["examples"] == listed[:12] + listed[18:] + listed[12:18]
 
 
 def test_nonsense_in_the_address_is_the_usual_pair(visit):
@@ -163,11 +172,28 @@ def test_an_example_under_the_pointer_lifts_its_ring(visit):
     assert page.locator(".ring.lit").count() == 0
 
 
-def test_data_set_and_runs_and_comparison_lead_to_the_examples(visit):
+def test_data_set_and_runs_lead_to_the_examples(visit):
     for name in ("data/digits-as-mnist.html", "runs/digits-quick-digits-as-mnist.html"):
         page = visit(name)
         page.get_by_role("link", name="Examples on which methods differ").first.click()
         page.wait_for_url(f"**/{DIGITS}")
+
+
+def test_a_comparison_leads_to_the_examples_of_the_pair(browser, tmp_path):
+    runs = {"uci": benchmarks(regressions(np.random.default_rng(0)))}
+    examples = {
+        ("uci", b.identity): "examples/it.html" for b in runs["uci"] if b.dataset == "boston"
+    }
+    text = compare_page("compare.html", tasks_of(runs), COMMON, examples)
+    (tmp_path / "compare.html").write_text(text)
+    page = browser.new_page()
+    page.goto((tmp_path / "compare.html").as_uri() + "#a=sgd&b=pbp")
+    links = page.get_by_role("link", name="Examples of boston")
+    rows = page.locator("#differences tbody tr", has_text="boston")
+    assert links.count() == rows.count() == page.locator("#differences tbody a").count() > 0
+    address = links.first.evaluate("e => e.href")
+    assert address == (tmp_path / "examples/it.html").as_uri() + "#a=sgd&b=pbp"
+    page.close()
 
 
 def test_without_a_script_the_first_pair_is_a_table(browser, site):
