@@ -103,7 +103,7 @@ function withError(mean, deviation) {
   return `${fixed(mean, places)} ± ${fixed(deviation, places)}`;
 }
 const scoreOf = (value) => (value === null ? "−∞" : fixed(value, 2));
-const percent = (value) => `${fixed(100 * value, 1)} %`;
+const percent = (value) => `${fixed(100 * value, 1)}\u00a0%`;
 
 // Log scores of both: squares hold examples, rings are those of the first list below.
 const SIDE = 300;
@@ -185,7 +185,7 @@ function rows(data, a, b, found, ids, distances, title) {
   const real = data.kind === "reals";
   const head = [["Example"], [real ? `${targetName}${unit ? `, ${unit}` : ""}` : "Target", "number"],
     ...[a, b].flatMap((k) => [[data.methods[k], real ? "number" : ""], ["log score", "number"]]),
-    ...(distances ? [[real ? "difference" : "distance", "number"]] : []), ["Inputs"]];
+    ...(distances ? [[real ? "difference" : "distance", "number"]] : [])];
   const body = ids.map((id) => {
     const { at: [fold, row], target, features } = data.examples[id];
     const answers = [a, b].flatMap((k) => {
@@ -193,17 +193,18 @@ function rows(data, a, b, found, ids, distances, title) {
       const text = real ? withError(said[0], said[1]) : `${data.classes[said[0]]} (${percent(said[1])})`;
       return [el("td", { class: real ? "number" : null }, text), el("td", { class: "number" }, scoreOf(said.at(-1)))];
     });
-    return el("tr", lifting(id),
-      el("td", {}, capital(placeOf(found, fold, row))),
+    const inputs = (features ?? []).flatMap(([name, value]) =>
+      [el("span", {}, data.features[name], " ", el("b", {}, typographic(value))), " "]);
+    return el("tbody", lifting(id), el("tr", {},
+      el("th", { scope: "row" }, capital(placeOf(found, fold, row))),
       el("td", { class: "number" }, real ? typographic(String(target)) : data.classes[target]),
       answers,
-      distances ? el("td", { class: "number" }, distances.get(id) === null ? "∞" : fixed(distances.get(id), 2)) : "",
-      el("td", { class: "inputs" }, (features ?? []).flatMap(([name, value]) =>
-        [el("span", {}, data.features[name], " ", el("b", {}, typographic(value))), " "])));
+      distances ? el("td", { class: "number" }, distances.get(id) === null ? "∞" : fixed(distances.get(id), 2)) : ""),
+    inputs.length ? el("tr", {}, el("td", { colspan: head.length }, el("p", { class: "inputs" }, inputs))) : "");
   });
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
-    el("table", { class: "rows" }, el("thead", {}, el("tr", {}, head.map(([text, kind]) => el("th", { class: kind || null }, text)))),
-      el("tbody", {}, body)));
+    el("table", { class: "rows" },
+      el("thead", {}, el("tr", {}, head.map(([text, kind]) => el("th", { scope: "col", class: kind || null }, text)))), body));
 }
 
 // An example under the pointer lifts its ring in the picture of log scores.
