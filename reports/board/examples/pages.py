@@ -50,8 +50,20 @@ def example_pages(setting: Setting, store: Store) -> dict[str, str]:
     links = list(zip(titles, addresses, strict=True))
     pages: dict[str, str] = {}
     for book, address in zip(found, addresses, strict=True):
-        pages |= _pages_of(setting, book, address, links)
+        pages |= _pages_of(Chapter(setting, book, address, links))
     return pages
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One condition of a benchmark, and where the pages of all its conditions are."""
+
+    setting: Setting
+    book: Book
+    address: str
+    """The address of the first page of this condition."""
+    links: Sequence[tuple[str, str]]
+    """Title and address of each condition."""
 
 
 @dataclass
@@ -83,44 +95,42 @@ class Portion:
         return {"pairs": self.pairs, "examples": self.examples, "said": self.said}
 
 
-def _pages_of(
-    setting: Setting, book: Book, address: str, links: Sequence[tuple[str, str]]
-) -> dict[str, str]:
-    every = list(_pairs(book))
-    ids = [pair for one in every for pair in one.pairs]
-    head = _head(setting, book)
-    empty = Portion(said=[{} for _ in book.methods])
-    path = PurePosixPath(address)
-    bare = head | empty.data | {"neighbours": [{"address": "x" * len(address), "pairs": ids}]}
-    room = LIMIT - SLACK - _size_of_page(setting, book, address, bare, every[0], links)
+def _pages_of(chapter: Chapter) -> dict[str, str]:
+    """Return the pages of a condition, each with as many pairs as fit."""
+    every = list(_pairs(chapter.book))
+    head = _head(chapter.setting, chapter.book)
+    empty = Portion(said=[{} for _ in chapter.book.methods])
+    room = _room(chapter, head, empty, every)
     portions = [empty]
     for one in every:
         if portions[-1].pairs and portions[-1].size + one.size_beside(portions[-1]) > room:
             portions.append(empty)
         portions[-1] = portions[-1].grown(one)
-    addresses = [
-        address,
-        *(str(path.with_suffix(f".{k}.html")) for k in range(2, len(portions) + 1)),
-    ]
-    places = dict(zip(addresses, portions, strict=True))
+    path = PurePosixPath(chapter.address)
+    more = (str(path.with_suffix(f".{k}.html")) for k in range(2, len(portions) + 1))
+    places = dict(zip((chapter.address, *more), portions, strict=True))
     return {
-        own: _page(
-            setting,
-            book,
-            own,
+        address: _page(
+            chapter,
+            address,
             head
             | portion.data
-            | {
-                "neighbours": [
-                    {"address": PurePosixPath(a).name, "pairs": list(p.pairs)}
-                    for a, p in places.items()
-                    if a != own
-                ]
-            },
-            links,
+            | {"neighbours": [_neighbour(a, p) for a, p in places.items() if a != address]},
         )
-        for own, portion in places.items()
+        for address, portion in places.items()
     }
+
+
+def _room(chapter: Chapter, head: Plain, empty: Portion, every: Sequence[Portion]) -> int:
+    """Return the bytes that a page has for pairs, beside the text of one for lack of a script."""
+    whole = Portion({name: {} for one in every for name in one.pairs})
+    neighbours = {"neighbours": [_neighbour(chapter.address, whole)]}
+    page = _page(chapter, chapter.address, head | every[0].data | neighbours)
+    return LIMIT - SLACK - len(page.encode()) + every[0].size_beside(empty)
+
+
+def _neighbour(address: str, portion: Portion) -> Plain:
+    return {"address": PurePosixPath(address).name, "pairs": list(portion.pairs)}
 
 
 def _head(setting: Setting, book: Book) -> Plain:
@@ -237,25 +247,11 @@ def _size(data: object) -> int:
     return len(embedded(data).encode())
 
 
-def _size_of_page(
-    setting: Setting,
-    book: Book,
-    address: str,
-    bare: Plain,
-    first: Portion,
-    links: Sequence[tuple[str, str]],
-) -> int:
-    """Return the bytes of a page without pairs, but with the table of one that needs no script."""
-    whole = _page(setting, book, address, bare | first.data, links)
-    return len(whole.encode()) - first.size_beside(Portion(said=[{} for _ in first.said]))
-
-
-def _page(
-    setting: Setting, book: Book, address: str, data: Plain, links: Sequence[tuple[str, str]]
-) -> str:
+def _page(chapter: Chapter, address: str, data: Plain) -> str:
+    setting, book = chapter.setting, chapter.book
     benchmark = setting.benchmark
     condition = benchmark.condition(book.condition)
-    title = f"Examples of {benchmark.title}" + f", {condition}" * (len(links) > 1)
+    title = f"Examples of {benchmark.title}" + f", {condition}" * (len(chapter.links) > 1)
     licence = benchmark.records[0].facts.get("licence")
     return page(
         *("examples.html", address, f"{title} · bnnbench", "Data sets"),
@@ -267,8 +263,8 @@ def _page(
         origin=benchmark.origin,
         on_data=ORIGINS.get(benchmark.origin, f"{benchmark.origin} data"),
         condition=condition,
-        links=links,
-        first=next(a for title, a in links if title == condition),
+        links=chapter.links,
+        first=chapter.address,
         runs=setting.runs,
         licence=licence if isinstance(licence, str) else "",
         not_shown=list(book.not_shown),
