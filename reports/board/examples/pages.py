@@ -169,6 +169,7 @@ def _pairs(book: Book) -> Iterator[Portion]:
             for k, name in ((i, first), (j, second)):
                 said[k] = {_id(place): _said(book, name, place) for place in chosen}
             data = {
+                "methods": [i, j],
                 "examples": len(places),
                 "folds": spans(folds),
                 "counts": list(found.counts),
@@ -278,8 +279,8 @@ def _page(chapter: Chapter, address: str, data: Plain) -> str:
 
 def _without_script(data: Plain) -> Plain:
     """Return the first pair of a page as a table of text."""
-    name, pair = next(iter(data["pairs"].items()))
-    i, j = map(int, name.split("-"))
+    pair = next(iter(data["pairs"].values()))
+    i, j = pair["methods"]
     named = data["classes"]
 
     def answer(k: int, example: str) -> str:

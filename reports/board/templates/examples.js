@@ -13,7 +13,7 @@ function chosenPair(data, state) {
   const named = (slug) => data.methods.findIndex((method) => slugOfMethod(method) === slug);
   const partner = (one) => data.methods.findIndex((_, other) => every.has(pairName(one, other)));
   let [a, b] = [named(state.a), named(state.b)];
-  if (a < 0 && b < 0) [a, b] = own[0].split("-").map(Number);
+  if (a < 0 && b < 0) [a, b] = data.pairs[own[0]].methods;
   else if (a < 0) a = partner(b);
   else if (b < 0) b = partner(a);
   const name = pairName(a, b);
