@@ -64,7 +64,13 @@ def predicted(
         except UNREADABLE:
             continue
         for condition in conditions:
-            if condition in kept and (one := _summands(*kept[condition], record.target)):
+            if condition not in kept:
+                continue
+            try:
+                one = _summands(*kept[condition], record.target)
+            except (ValueError, AttributeError):  # it cannot answer
+                continue
+            if one:
                 _add(sums.setdefault(condition, {}), record, one)
     return {c: {fold: _mean(of[fold]) for fold in sorted(of)} for c, of in sums.items()}
 

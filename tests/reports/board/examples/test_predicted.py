@@ -6,6 +6,7 @@ import torch
 from scipy.stats import norm
 
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
+from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.reports.board.examples.predicted import joined, predicted
 from tests.reports.synthetic import classified, keep, record, regressed
 
@@ -77,6 +78,15 @@ def test_runs_that_give_nothing_are_left_out(tmp_path):
     found = predicted(store, sorted(store.records(), key=lambda r: r.seed), ["clean", "absent"])
     assert list(found) == ["clean"]
     assert found["clean"][0].seeds == (0,)
+
+
+def test_predictions_without_a_log_score_or_moments_are_left_out(tmp_path):
+    targets = torch.zeros(3, 1)
+    values = torch.tensor([-1.0, 0.0, 1.0]).expand(3, 1, 3).contiguous()
+    quantiles = QuantilePredictive(torch.tensor([0.1, 0.5, 0.9]), values)
+    runs = [record(), record("SGD", target=SCALE)]
+    store = keep(tmp_path, runs, {r.key: {"clean": (quantiles, targets)} for r in runs})
+    assert predicted(store, store.records(), ["clean"]) == {}
 
 
 def test_a_damaged_file_is_left_out(tmp_path):
