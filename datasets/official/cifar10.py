@@ -68,6 +68,10 @@ class Cifar10(ImageFiles):
 
     FILES = FILES
     name = "cifar10"
+    labels = (
+        *("airplane", "automobile", "bird", "cat", "deer"),
+        *("dog", "frog", "horse", "ship", "truck"),
+    )
     classes = 10
     licence = "none stated; public research data"
     bytes = ARCHIVE.bytes

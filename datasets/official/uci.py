@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnnbench.datasets.base import Dataset, DataSource, Table, check_fold
+from bnnbench.datasets.official.uci_features import FEATURES
 from bnnbench.datasets.origins import Origin
 from bnnbench.datasets.reading import files, tables
 from bnnbench.datasets.reading.cache import cached
@@ -197,6 +198,11 @@ class Uci:
     def target(self) -> tuple[str, str]:
         """The target's name and unit."""
         return SETS[self.name].target, SETS[self.name].unit
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features; none of year."""
+        return FEATURES.get(self.name, ())
 
     @property
     def licence(self) -> str:

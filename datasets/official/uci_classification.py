@@ -231,6 +231,7 @@ SETS = {
 class _Rows(NamedTuple):
     features: Features
     targets: np.ndarray
+    labels: tuple[str, ...]
     official_train: int
     """The number of official training rows, which come first; 0 without an official split."""
 
@@ -265,6 +266,16 @@ class UciClassification:
         return SETS[self.name].classes
 
     @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The numbers of the columns, with the category where a feature is one of it."""
+        return tuple(f"column {name}" for name in self._rows().features.names)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The classes as the file writes them."""
+        return self._rows().labels
+
+    @property
     def licence(self) -> str:
         """The licence its publisher states."""
         return SETS[self.name].licence
@@ -287,7 +298,7 @@ class UciClassification:
     def table(self, fold: int) -> Table:
         """Return the raw rows of the fold; targets are numbers of labels in alphabetical order."""
         check_fold(self, fold)
-        features, targets, train_rows = self._rows()
+        features, targets, _, train_rows = self._rows()
         if train_rows:
             train, test = np.split(np.arange(len(targets)), [train_rows])
         else:
@@ -305,7 +316,8 @@ class UciClassification:
         names, targets = np.unique(labels, return_inverse=True)
         assert len(names) == self.classes
         features = features_of(frame.drop(columns=[label, *left_out]))
-        return _Rows(features, targets.astype(np.float64), len(parts[0]) * (len(parts) > 1))
+        official_train = len(parts[0]) * (len(parts) > 1)
+        return _Rows(features, targets.astype(np.float64), tuple(map(str, names)), official_train)
 
     def missing(self) -> tuple[str, ...]:
         """Return the files that the data folder lacks."""

@@ -17,6 +17,7 @@ from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.cache import cached
 from bnnbench.datasets.reading.columns import (
     BadTable,
+    Features,
     column_of,
     features_of,
     is_classes,
@@ -77,13 +78,16 @@ class OwnTable:
         """The classes of a classification, in the order of their numbers."""
         return tuple(sorted(map(str, column_of(self._frame(), self.target_column).unique())))
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, one for each category of a column of words."""
+        return self._features(self._frame()).names
+
     def table(self, fold: int) -> Table:
         """Return the raw rows of a fold; of a classification, targets are numbers of classes."""
         check_fold(self, fold)
         frame = self._frame()
-        targets = self._targets(frame)
-        used = [self.target_column, self.split, self.groups, *self.drop]
-        features = features_of(frame.drop(columns=[name for name in used if name]))
+        targets, features = self._targets(frame), self._features(frame)
         classes = targets if self.task == "classification" else None
         columns = self._optional(self.split), self._optional(self.groups)
         train, test = splits.cut(fold, len(frame), classes, *columns)
@@ -114,6 +118,10 @@ class OwnTable:
         if digest(self.path) != self.sha256:
             raise BadTable(f"{self.path} changed while the command ran: repeat the command")
         return frame
+
+    def _features(self, frame: pd.DataFrame) -> Features:
+        used = [self.target_column, self.split, self.groups, *self.drop]
+        return features_of(frame.drop(columns=[name for name in used if name]))
 
     def _targets(self, frame: pd.DataFrame) -> np.ndarray:
         column = column_of(frame, self.target_column)

@@ -50,6 +50,8 @@ class Place:
     suite: str
     runs: str
     """The address of the page of its runs."""
+    examples: str
+    """The address of the page of its examples, "" where there are no predictions."""
     tables: Sequence[Ranked]
 
 
@@ -59,11 +61,12 @@ def data_page(
     benchmarks: Mapping[str, Sequence[Benchmark]],
     pages: Mapping[str, str],
     run_pages: RunPages,
+    examples: RunPages,
     common: dict[str, Any],
 ) -> str:
     """Return the page of a data set, from suite → its benchmarks on it.
 
-    `pages` has the name of each method's page.
+    `pages` has the name of each method's page, `examples` the addresses of pages of examples.
     """
     every = [b for of in benchmarks.values() for b in of]
     facts = {b.origin: data_facts(b) for b in every}
@@ -75,7 +78,13 @@ def data_page(
         facts=_longest(facts),
         origins=list(facts),
         places=[
-            Place(_heading(suite, b), suite, run_pages[suite, b.identity], tables)
+            Place(
+                _heading(suite, b),
+                suite,
+                run_pages[suite, b.identity],
+                examples.get((suite, b.identity), ""),
+                tables,
+            )
             for suite, of in benchmarks.items()
             for b in sorted(of, key=lambda b: -len(b.runs))
             if (tables := _tables(b))

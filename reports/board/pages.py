@@ -32,6 +32,7 @@ JUDGING = ("numerics", "decision", "ranking", "advice", "table")
 SCRIPTS = {
     "board.html": (*JUDGING, "chart", "heat", "command_line", "runs", "board"),
     "compare.html": (*JUDGING, "compare"),
+    "examples.html": ("examples",),
     "paper.html": ("paper",),
     "runs.html": ("command_line", "run"),
 }

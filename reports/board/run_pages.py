@@ -54,12 +54,17 @@ def run_addresses(suites: Mapping[str, Sequence[Benchmark]]) -> dict[Place, str]
     return {place: f"runs/{of_names[name]}.html" for place, name in names.items()}
 
 
-def run_pages(suite: str, benchmark: Benchmark, address: str, common: Plain) -> dict[str, str]:
-    """Return address → page of a benchmark's runs: one, or several where it would be too large."""
+def run_pages(
+    suite: str, benchmark: Benchmark, address: str, common: Plain, examples: str = ""
+) -> dict[str, str]:
+    """Return address → page of a benchmark's runs: one, or several where it would be too large.
+
+    `examples` is the address of the page of its examples, "" where there is none.
+    """
     whole = run_data(benchmark, benchmark.runs)
     with contextlib.suppress(PageTooLarge):
-        return {address: _page(suite, benchmark, address, whole, common)}
-    empty = _page(suite, benchmark, address, whole | {"methods": []}, common)
+        return {address: _page(suite, benchmark, address, whole, common, examples)}
+    empty = _page(suite, benchmark, address, whole | {"methods": []}, common, examples)
     room = LIMIT - _size(empty) - _size(embedded(_neighbour("", benchmark.runs)))
     parts = list(_parts(benchmark, room))
     path = PurePosixPath(address)
@@ -72,6 +77,7 @@ def run_pages(suite: str, benchmark: Benchmark, address: str, common: Plain) -> 
             run_data(benchmark, part)
             | {"neighbours": [_neighbour(a, p) for a, p in all_parts.items() if a != own]},
             common,
+            examples,
         )
         for own, part in all_parts.items()
     }
@@ -209,7 +215,9 @@ def _size(text: str) -> int:
     return len(text.encode())
 
 
-def _page(suite: str, benchmark: Benchmark, address: str, data: Plain, common: Plain) -> str:
+def _page(
+    suite: str, benchmark: Benchmark, address: str, data: Plain, common: Plain, examples: str
+) -> str:
     records = benchmark.records
     failed = [r for r in records if r.status != "completed"]
     completed = f"{len(records) - len(failed)} of {counted(len(records), 'run')}"
@@ -221,6 +229,7 @@ def _page(suite: str, benchmark: Benchmark, address: str, data: Plain, common: P
         suite_title=labels.suite(suite),
         profile=labels.profile(benchmark.profile),
         origin=benchmark.origin,
+        examples=examples,
         on_data=ORIGINS.get(benchmark.origin, f"{benchmark.origin} data"),
         counts=f"{completed} of {counted(len(benchmark.runs), 'method')} completed",
         failed=[

@@ -6,27 +6,40 @@ from typing import Any
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.data import board_data
 from bnnbench.reports.board.data_pages import data_index, data_page
+from bnnbench.reports.board.examples.pages import Setting, example_pages
 from bnnbench.reports.board.method_pages import method_page, methods_index
 from bnnbench.reports.board.pages import page, slugs
 from bnnbench.reports.board.paper_pages import paper_page, papers_index
 from bnnbench.reports.board.questions import QUESTIONS
 from bnnbench.reports.board.ranking import ranked
-from bnnbench.reports.board.run_pages import NO_PAGES, RunPages, run_addresses, run_pages
+from bnnbench.reports.board.run_pages import (
+    NO_PAGES,
+    Place,
+    RunPages,
+    run_addresses,
+    run_pages,
+)
 from bnnbench.reports.board.tasks import Task, task_of
 from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import duration
+from bnnbench.suites.engine.store.store import Store
 
 Suites = Mapping[str, Sequence[Benchmark]]
 """suite → its benchmarks"""
 
+NO_STORES: Mapping[str, Store] = {}
 
-def pages_of(suites: Suites, front: object) -> dict[str, str]:
+
+def pages_of(
+    suites: Suites, front: object, stores: Mapping[str, Store] = NO_STORES
+) -> dict[str, str]:
     """Return address → page, from the runs of all suites and the content of the list of suites.
 
-    Without runs that answer a question of the board, the site begins with the list.
+    Without runs that answer a question of the board, the site begins with the list. `stores` have
+    the predictions of suites; benchmarks with predictions of two methods have pages of examples.
     """
     tasks = tasks_of(suites)
     runs = run_addresses(suites)
@@ -56,10 +69,21 @@ def pages_of(suites: Suites, front: object) -> dict[str, str]:
             ],
         }
 
-    files = {"suites.html": suites_page("suites.html", front, common("suites.html"))}
+    files: dict[str, str] = {}
+    examples: dict[Place, str] = {}
+    for suite, store in stores.items():
+        for benchmark in suites[suite]:
+            place = suite, benchmark.identity
+            made = example_pages(Setting(suite, benchmark, runs[place], common), store)
+            if made:
+                files |= made
+                examples[place] = next(iter(made))
+    files["suites.html"] = suites_page("suites.html", front, common("suites.html"))
     if tasks:
         files["index.html"] = board_page("index.html", tasks, runs, common("index.html"))
-        files["compare.html"] = compare_page("compare.html", tasks, common("compare.html"))
+        files["compare.html"] = compare_page(
+            "compare.html", tasks, common("compare.html"), examples
+        )
     else:
         files["index.html"] = suites_page("index.html", front, common("index.html"))
     for method, slug in of_methods.items():
@@ -75,7 +99,9 @@ def pages_of(suites: Suites, front: object) -> dict[str, str]:
     files[address] = methods_index(address, families, of_methods, common(address))
     for name, found in by_set.items():
         address = f"data/{of_sets[name]}.html"
-        files[address] = data_page(name, address, found, of_methods, runs, common(address))
+        files[address] = data_page(
+            *(name, address, found, of_methods), runs, examples, common(address)
+        )
     address = "data/index.html"
     origins = {name: next(iter(found.values()))[0].origin for name, found in by_set.items()}
     listed = {name: (titles[name], of_sets[name], origins[name]) for name in by_set}
@@ -87,8 +113,11 @@ def pages_of(suites: Suites, front: object) -> dict[str, str]:
     files[address] = papers_index(address, papers, common(address))
     for suite, benchmarks in suites.items():
         for benchmark in benchmarks:
-            address = runs[suite, benchmark.identity]
-            files |= run_pages(suite, benchmark, address, common(address))
+            place = suite, benchmark.identity
+            address = runs[place]
+            files |= run_pages(
+                *(suite, benchmark, address, common(address)), examples=examples.get(place, "")
+            )
     return files
 
 
@@ -124,9 +153,14 @@ def board_page(address: str, tasks: Sequence[Task], runs: RunPages, common: dict
     )
 
 
-def compare_page(address: str, tasks: Sequence[Task], common: dict[str, Any]) -> str:
-    """Return the page that compares any two methods."""
-    data = board_data(tasks, NO_PAGES)
+def compare_page(
+    address: str,
+    tasks: Sequence[Task],
+    common: dict[str, Any],
+    examples: RunPages = NO_PAGES,
+) -> str:
+    """Return the page that compares any two methods, with links to pages of examples."""
+    data = board_data(tasks, examples)
     for task in data["tasks"]:
         task["keys"] = {
             column: {m: [key and "" for key in keys] for m, keys in by_method.items()}

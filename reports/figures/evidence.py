@@ -13,7 +13,7 @@ from bnnbench.metrics.calibration import BINS, reliability_curve
 from bnnbench.metrics.coverage import CALIBRATION_LEVELS, calibration_curve
 from bnnbench.metrics.selective import risk_coverage_curve, squared_error_curve
 from bnnbench.metrics.uncertainty import entropy
-from bnnbench.reports.read.merge import predictions_path
+from bnnbench.reports.read.merge import packed_bytes
 from bnnbench.suites.engine.run.packing import NotImported
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
@@ -125,7 +125,7 @@ def gather(
         if record.status != "completed" or read > MOST_BYTES:
             continue
         try:
-            read += predictions_path(store, record.key).stat().st_size
+            read += packed_bytes(store, record.key)
             for condition, (prediction, targets) in store.predictions(record.key).items():
                 evidence.add(condition, prediction, targets, main, outside)
             evidence.runs += 1

@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bnnbench.reports.read.bundled_predictions import BundledStore
 from bnnbench.reports.read.load import Damage, Results
 from bnnbench.suites.engine.store.record import Record, newest
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.suites.engine.store.store import PREDICTIONS, Store
 
 if TYPE_CHECKING:
     from bnnbench.suites.engine.run.packing import Predictions
@@ -31,9 +31,12 @@ def store_of(store: Store, key: str) -> Store:
     return store.places[key] if isinstance(store, MergedStore) else store
 
 
-def predictions_path(store: Store, key: str) -> Path:
-    """Return the path of a run's predictions."""
-    return store_of(store, key).runs / key / "predictions.npz"
+def packed_bytes(store: Store, key: str) -> int:
+    """Return the size of a run's predictions; raises FileNotFoundError where there are none."""
+    holder = store_of(store, key)
+    if isinstance(holder, BundledStore):
+        return holder.packed_bytes(key)
+    return (holder.runs / key / PREDICTIONS).stat().st_size
 
 
 def merged(results_by_name: Mapping[str, Results]) -> Results:

@@ -11,6 +11,12 @@ from bnnbench.metrics.base import Margins
 from bnnbench.parser import Parser
 from bnnbench.reports.board import site as board
 from bnnbench.reports.board.run_pages import RunPages, run_addresses
+from bnnbench.reports.read.bundled_predictions import (
+    BundledStore,
+    Span,
+    spans_in,
+    with_predictions,
+)
 from bnnbench.reports.read.bundles import holds_bundle, read_bundle
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
@@ -63,12 +69,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--out", type=Path, help="folder for a site (default: reports are written beside the runs)"
     )
+    parser.add_argument(
+        *("--predictions",), action="append", type=Path, default=[], metavar="FILE.tar",
+        help="predictions of a bundle's runs, from `bnnbench bundle --predictions`; repeatable",
+    )  # fmt: skip
     add_margins(parser)
     options = parser.parse_args(arguments)
     if len(options.results) > 1 and options.out is None:
         return _error("several folders are merged into a site; give its folder by --out FOLDER")
     try:
-        suites = _suites(options.results)
+        suites = _suites(options.results, spans_in(options.predictions))
         if options.out is None and any(map(holds_bundle, options.results)):
             return _error("a bundle's pages are a site; give its folder by --out FOLDER")
     except ValueError as error:
@@ -90,8 +100,9 @@ def main(arguments: Sequence[str]) -> int:
         codes += [_damaged(reason) for reason in timed.damage]
         front = site.Front(tuple(map(site.entry, reports)), tuple(timed.links))
         of_suites = {report.suite: report.benchmarks for report in reports}
+        stores = {report.suite: report.results.store for report in reports}
         try:
-            files = dict(timed.pages) | board.pages_of(of_suites, front)
+            files = dict(timed.pages) | board.pages_of(of_suites, front, stores)
             for address, text in files.items():
                 (options.out / address).parent.mkdir(parents=True, exist_ok=True)
                 write_whole(options.out / address, text.encode())
@@ -105,17 +116,26 @@ Sources = Mapping[str, Path | Results]
 """Name of a store → its folder for one suite, or the runs themselves, out of a bundle."""
 
 
-def _suites(results: Sequence[Path]) -> dict[str, dict[str, Path | Results]]:
-    """Return suite → store → where its runs are; stores are named after the folders of results."""
+def _suites(
+    results: Sequence[Path], spans: Mapping[str, Span]
+) -> dict[str, dict[str, Path | Results]]:
+    """Return suite → store → where its runs are; stores are named after the folders of results.
+
+    `spans` are where predictions of bundled runs are. Raises ValueError where they are of others.
+    """
     by_suite: dict[str, dict[str, Path | Results]] = {}
     names = store_names(results)
     for name, path in zip(names, results, strict=True):
         if holds_bundle(path):
             for suite, bundled in read_bundle(path).items():
-                by_suite.setdefault(suite, {})[name] = bundled
+                by_suite.setdefault(suite, {})[name] = with_predictions(bundled, spans)
             continue
         for folder in suite_folders(path):
             by_suite.setdefault(folder.resolve().name, {})[name] = folder
+    every = [source.store for of in by_suite.values() for source in of.values()
+             if isinstance(source, Results)]  # fmt: skip
+    if spans and not any(isinstance(store, BundledStore) for store in every):
+        raise ValueError("--predictions has those of none of the bundled runs")
     return dict(sorted(by_suite.items()))
 
 

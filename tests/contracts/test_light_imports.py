@@ -30,6 +30,7 @@ LIGHT = (
     "bnnbench.reports.write.export_runs",
     "bnnbench.reports.write.compare",
     "bnnbench.reports.write.content",
+    "bnnbench.reports.board.examples.pages",
     "bnnbench.suites.engine.store.store",
     "bnnbench.suites.engine.command.means",
     "bnnbench.suites.engine.command.stored_runs.score",

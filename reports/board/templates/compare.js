@@ -58,6 +58,13 @@ function comparedHeadline(first, second, lines) {
     `${count("behind")}; ${open} ${open === 1 ? "is" : "are"} undecided.`;
 }
 
+// Where predictions of a data set are at hand, the examples on which the two differ.
+function toExamples(column, first, second) {
+  if (!column.page) return [];
+  const pair = new URLSearchParams({ a: slugOfMethod(first), b: slugOfMethod(second) });
+  return [" ", el("a", { href: `${ROOT}${column.page}#${pair}`, "aria-label": `Examples of ${column.title}` }, "examples")];
+}
+
 function comparedTable(first, second, lines) {
   const heads = ["Question", "Data", "Score", `${first} ahead by`, "State", "Runs", "Times the fit"];
   const body = lines.map(({ task, scale, column, gap, half, state, runs }) => {
@@ -66,7 +73,7 @@ function comparedTable(first, second, lines) {
     const seconds = entriesOf(task.seconds[column.id]);
     const ratio = seconds.get(first) / seconds.get(second);
     return el("tr", { class: state },
-      el("td", {}, `${task.kind}, settings ${task.settings}`), el("td", {}, column.title),
+      el("td", {}, `${task.kind}, settings ${task.settings}`), el("td", {}, column.title, ...toExamples(column, first, second)),
       el("td", {}, scale.title), el("td", { class: "number" }, `${fixed(gap, places)}${error} ${scale.unit}`),
       el("td", {}, state), el("td", { class: "number" }, String(runs)),
       el("td", { class: "number" }, Number.isFinite(ratio) ? digits(ratio, 2) : ""));

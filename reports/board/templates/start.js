@@ -34,6 +34,7 @@ if (data) {
   if (byId("compare")) startCompare(data);
   if (byId("paper")) startPaper(data);
   if (byId("run-page")) startRuns(data);
+  if (byId("examples")) startExamples(data);
 }
 
 // For other programs: the statistics of the page, by the same functions that draw it.

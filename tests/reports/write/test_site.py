@@ -9,7 +9,7 @@ import pytest
 
 from bnnbench.methods import METHODS
 from bnnbench.reports.read.load import read, store_names
-from bnnbench.reports.read.merge import MergedStore, merged, predictions_path
+from bnnbench.reports.read.merge import MergedStore, merged, store_of
 from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, WRAPPERS, family_of
 from bnnbench.reports.write import page as pages_of
 from bnnbench.reports.write.cli import main
@@ -119,7 +119,7 @@ def test_predictions_come_from_the_store_whose_record_was_taken(tmp_path, rng):
     found = merged({name: read(tmp_path / name / "s") for name in "ab"})
     assert isinstance(found.store, MergedStore)
     assert list(found.store.predictions(run.key)) == ["clean"]
-    assert predictions_path(found.store, run.key).parts[-5] == "b"
+    assert store_of(found.store, run.key).folder.parts[-2] == "b"
     assert content(found).parts[0].galleries
 
 

@@ -1,0 +1,96 @@
+"""The predictions of bundled runs, out of the archives that `bnnbench bundle --predictions` makes.
+
+They are read where they are, one run at a time; nothing is unpacked.
+"""
+
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bnnbench.reports.read.load import Results
+from bnnbench.suites.engine.store.store import PREDICTIONS, Damaged, Store, sha256
+
+
+class _Altered(ValueError):
+    """An archive has other predictions of a run than it was scored from."""
+
+    cure = "copy the archive again from where it was made"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the predictions of {key} are not those that its record names")
+
+
+@dataclass(frozen=True)
+class Span:
+    """The bytes of one run's predictions in an archive."""
+
+    archive: Path
+    start: int
+    size: int
+
+
+@dataclass(frozen=True)
+class BundledStore(Store):
+    """A store whose predictions are in archives; it is never written to."""
+
+    spans: Mapping[str, Span]
+    """key → where its predictions are"""
+    checksums: Mapping[str, str]
+    """key → SHA-256 that its record names"""
+
+    def packed_bytes(self, key: str) -> int:
+        """Return the size of the packed predictions of a run; raises FileNotFoundError."""
+        if key not in self.spans:
+            raise FileNotFoundError(f"no archive has the predictions of {key}")
+        return self.spans[key].size
+
+    def packed(self, key: str) -> bytes:
+        """Return the packed predictions of a run, checked; raises `Damaged`."""
+        span = self.spans.get(key)
+        if span is None:
+            raise Damaged(self.runs / key / PREDICTIONS, "no archive has it")
+        with span.archive.open("rb") as file:
+            file.seek(span.start)
+            content = file.read(span.size)
+        if sha256(content) != self.checksums.get(key):
+            raise Damaged(span.archive, _Altered(key))
+        return content
+
+
+def spans_in(archives: Sequence[Path]) -> dict[str, Span]:
+    """Return key → where its predictions are; of several, the first.
+
+    Raises ValueError for a file that is no archive of predictions.
+    """
+    spans: dict[str, Span] = {}
+    for path in archives:
+        try:
+            with tarfile.open(path, "r:") as archive:
+                found = {
+                    Path(entry.name).parts[-2]: Span(path, entry.offset_data, entry.size)
+                    for entry in archive
+                    if entry.isreg() and Path(entry.name).parts[-1:] == (PREDICTIONS,)
+                    and len(Path(entry.name).parts) > 1
+                }  # fmt: skip
+        except (OSError, tarfile.TarError) as error:
+            raise ValueError(f"{path} is no archive of predictions: {error}") from error
+        if not found:
+            raise ValueError(
+                f"{path} has no predictions; `bnnbench bundle RESULTS --predictions` writes some"
+            )
+        spans = found | spans
+    return spans
+
+
+def with_predictions(results: Results, spans: Mapping[str, Span]) -> Results:
+    """Return the results of a bundle with the predictions of its runs, as far as there are any."""
+    held = {r.key: r for r in results.records if r.key in spans and r.predictions_sha256}
+    if not held:
+        return results
+    store = BundledStore(
+        results.store.folder,
+        {key: spans[key] for key in held},
+        {key: str(record.predictions_sha256) for key, record in held.items()},
+    )
+    return replace(results, store=store)
