@@ -95,7 +95,7 @@ function moreRuns(data, method) {
 
 function noRun(state, method) {
   const unknown = state.run ? [el("p", { class: "caution", role: "alert" }, `No run here has a key that begins with “${state.run}”.`)] : [];
-  return [...unknown, el("p", { class: "note" }, "Choose a run for its scores, diagnostics and provenance."), ...settingsOf(method)];
+  return [...unknown, el("p", { class: "note" }, "Choose a run for its scores, diagnostics and provenance."), ...settingsOf(method, "h2")];
 }
 
 function oneRun(data, method, i) {
@@ -150,12 +150,12 @@ function costsOf(data, runs, i) {
     });
 }
 
-function settingsOf(method) {
+function settingsOf(method, heading = "h3") {
   const entries = method.settings.map(([path, value, differs]) =>
     [path, differs ? el("b", {}, value) : value]);
   const known = method.settings.some(([, , differs]) => differs !== null);
   const note = !entries.length ? "The settings were not kept."
     : known ? "In bold: differs from the default of its class, or has none." : "The defaults of this class are not known here.";
-  return [el("h3", {}, "Settings"), el("p", { class: "note" }, note), facts(entries) ?? "",
+  return [el(heading, {}, "Settings"), el("p", { class: "note" }, note), facts(entries) ?? "",
     method.network ? el("p", { class: "note" }, `Network: ${method.network}`) : ""].filter((part) => part !== "");
 }
