@@ -16,6 +16,8 @@ from bnnbench.parser import Parser
 from bnnbench.suites import Entry
 from bnnbench.suites.engine.command.methods.expressions import Misspelt, parts
 from bnnbench.suites.engine.executors import EXECUTORS, Limits, Settings, cores, lacks
+from bnnbench.suites.engine.executors.gpus import gpus_for
+from bnnbench.suites.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
 
 WORKERS_ELSEWHERE = 16
 """Workers on a cluster unless the command line says how many."""
@@ -76,16 +78,24 @@ class Options:
         """The time and memory that one run may take."""
         return Limits(self.timeout, self.memory)
 
-    def placement(self, tasks: int) -> tuple[str, Settings]:
-        """Return the executor's name, and its settings for this number of tasks."""
-        workers = min(self.workers or self._most_workers(), max(tasks, 1))
-        if self.executor is None and self.device == "cuda" and self.workers is None:
-            workers = 1
+    @property
+    def elsewhere(self) -> bool:
+        """True if workers are on other machines, whose devices this one cannot know."""
+        return self.executor in ("ray", "slurm")
+
+    def placement(self, tasks: int, count: Callable[[], int] = gpus_here) -> tuple[str, Settings]:
+        """Return the executor's name, and its settings for this number of tasks.
+
+        `count` returns the number of GPUs of this machine.
+        """
+        devices = () if self.elsewhere else gpus_for(self.device, count)
+        workers = min(self.workers or self._most_workers(len(devices)), max(tasks, 1))
         name = self.executor or ("processes" if workers > 1 or self.limits else "serial")
         settings = Settings(
             workers=1 if name == "serial" else workers,
             limits=self.limits,
             isolate=not self.in_process,
+            devices=devices[: 1 if name == "serial" else workers],
             gpus=float(self.device == "cuda") if self.gpus is None else self.gpus,
             address=self.address,
             partition=self.partition,
@@ -93,11 +103,11 @@ class Options:
         )
         return name, settings
 
-    def _most_workers(self) -> int:
+    def _most_workers(self, devices: int) -> int:
         """Return the number of workers where the command line gives none."""
         if self.executor == "slurm" or (self.executor == "ray" and self.address):
             return WORKERS_ELSEWHERE
-        return cores()
+        return 1 if self.executor == "serial" else devices or cores()
 
 
 def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
@@ -192,9 +202,11 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="auto: cuda where there is a GPU, else cpu",
+        type=_device,
+        metavar="NAME",
+        default=AUTO,
+        help="auto, cpu, cuda, or a GPU of this machine by its number, such as cuda:1; auto: cuda "
+        "where the process that fits has a GPU, else cpu",
     )
     add(
         "--executor",
@@ -203,9 +215,10 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--workers",
-        type=_count(),
+        type=_workers,
         metavar="N",
-        help=f"number of workers; default: one for each core, on a cluster {WORKERS_ELSEWHERE}",
+        help="number of workers, which share this machine's GPUs and their memory alike; default, "
+        f"or auto: one for each GPU, without GPUs for each core, on a cluster {WORKERS_ELSEWHERE}",
     )
     add("--timeout", type=_seconds, metavar="SECONDS", help="time limit of each run")
     add("--memory", type=_size, metavar="SIZE", help="memory limit of each worker, such as 4G")
@@ -249,18 +262,13 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         parser.error(reason)
     if options.out.exists() and not options.out.is_dir():
         parser.error(f"--out: {options.out} is a file; give a folder")
-    elsewhere = options.executor in ("ray", "slurm")
-    if options.device == "cuda" and not (elsewhere or _has_gpu()):
-        parser.error("--device cuda: torch finds no CUDA device here; use --device cpu")
-    if options.device == "auto":
-        options = replace(options, device="cuda" if _has_gpu() else "cpu")
-    return options
-
-
-def _has_gpu() -> bool:
-    import torch  # here, so that --help needs none
-
-    return torch.cuda.is_available()
+    if options.elsewhere:
+        return replace(options, device="cuda") if options.gpus else options
+    try:
+        device = decided(options.device)
+    except NoSuchDevice as error:
+        parser.error(str(error))
+    return replace(options, device=str(device))
 
 
 def _contradiction(options: Options) -> str | None:
@@ -285,6 +293,12 @@ def _contradiction(options: Options) -> str | None:
     ):
         if value is not None and name not in executors:
             return f"--{flag}: needs --executor {' or '.join(executors)}"
+    if options.elsewhere and ":" in options.device:
+        return f"--device {options.device}: names a GPU of this machine; on a cluster, --gpus 1"
+    if options.gpus and options.device == "cpu":
+        return "--gpus: with --device cpu, workers would leave their GPUs idle"
+    if options.gpus == 0 and options.device == "cuda":
+        return "--gpus 0: with --device cuda, workers need a GPU or a share of one"
     if name == "slurm" and options.address not in (None, "local"):
         return "--address: with Slurm the only address is local, which runs jobs on this machine"
     if name == "slurm" and options.gpus and options.gpus % 1:
@@ -295,6 +309,16 @@ def _contradiction(options: Options) -> str | None:
 def most_workers() -> int:
     """Return the largest number of worker processes that may be asked for on this machine."""
     return max(16, 4 * cores())
+
+
+def _device(text: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
+        raise argparse.ArgumentTypeError(f"needs auto, cpu, cuda or such as cuda:1; got {text!r}")
+    return text
+
+
+def _workers(text: str) -> int | None:
+    return None if text == "auto" else _count(others=", or auto")(text)
 
 
 def _seconds(text: str) -> float:
@@ -345,14 +369,15 @@ def _names(text: str, pieces: Sequence[str] | None = None) -> tuple[str, ...]:
     return names
 
 
-def _count(most: int | None = None) -> Callable[[str], int]:
-    """Return a parser of whole numbers from 1 to `most`."""
-    needed = f"a whole number from 1 to {most}" if most else "a whole number, 1 or more"
+def _count(others: str = "") -> Callable[[str], int]:
+    """Return a parser of whole numbers from 1; its message names what else there is."""
 
     def read(text: str) -> int:
         number = int(text) if text.isascii() and text.isdigit() else 0
-        if number < 1 or (most and number > most):
-            raise argparse.ArgumentTypeError(f"needs {needed}; got {text!r}")
+        if number < 1:
+            raise argparse.ArgumentTypeError(
+                f"needs a whole number, 1 or more{others}; got {text!r}"
+            )
         return number
 
     return read

@@ -44,6 +44,7 @@ from bnnbench.suites.engine.executors.base import (
     executor,
     prepare_process,
 )
+from bnnbench.suites.engine.run.devices import NoSuchDevice
 from bnnbench.suites.engine.run.execute import lost
 from bnnbench.suites.engine.store.claims import Claims
 from bnnbench.suites.engine.store.curves import keep_curves
@@ -73,7 +74,7 @@ REPORTED, REPORTED_DAMAGE = 0, 3
 
 MISTAKES = (
     *(UsageError, DataUnavailable, DataDamaged, Damaged, Unwritable),
-    *(NothingToLearn, PoolTooSmall, ExecutorUnavailable),
+    *(NothingToLearn, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
 )
 """Errors that the user can cure, as their messages say."""
 
@@ -205,6 +206,7 @@ def _described(data_set: Provided) -> str:
 def _announce(planned: Plan, options: Options, console: Console) -> None:
     name, settings = options.placement(len(planned.tasks))
     where = WHERE[name].format(settings.workers)
+    where += f" on {counted(len(settings.devices), 'GPU')}" if settings.devices else ""
     already_finished = len(planned.runs) - planned.left
     finished = f"{already_finished} finished earlier, " if already_finished else ""
     for change in planned.changes:

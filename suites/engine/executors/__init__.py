@@ -38,8 +38,10 @@ class Settings:
     limits: Limits = field(default=Limits())
     isolate: bool = True
     """Foreign methods have a process of their own for each task."""
+    devices: tuple[int, ...] = ()
+    """Numbers of this machine's GPUs, which take turns as the one that a worker process sees."""
     gpus: float = 0.0
-    """GPUs of each worker; where this is a fraction, Ray shares one among several."""
+    """GPUs of each worker on a cluster; where this is a fraction, Ray shares one among several."""
     address: str | None = None
     """Address of a Ray cluster; "local" has Slurm's jobs carried out on this machine."""
     partition: str | None = None
