@@ -52,6 +52,8 @@ class Options:
     timeout: float | None
     memory: int | None
     address: str | None
+    wait: float
+    working_dir: Path | None
     gpus: float | None
     partition: str | None
     minutes: int
@@ -98,6 +100,8 @@ class Options:
             devices=devices[: 1 if name == "serial" else workers],
             gpus=float(self.device == "cuda") if self.gpus is None else self.gpus,
             address=self.address,
+            wait_minutes=self.wait,
+            working_dir=self.working_dir,
             partition=self.partition,
             minutes=self.minutes,
         )
@@ -234,10 +238,25 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         help="address of a Ray cluster, or auto; with Slurm, local runs its jobs on this machine",
     )
     add(
+        "--wait",
+        type=_minutes,
+        metavar="MINUTES",
+        default=15.0,
+        help="longest wait for a Ray cluster to start a first worker; default: %(default)g",
+    )
+    add(
+        "--working-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder that Ray copies to its machines, where they share no disk with this one: that "
+        "of your methods, or a checkout of this project; what its .gitignore names stays here",
+    )
+    add(
         "--gpus",
         type=_share,
         metavar="SHARE",
-        help="share of a GPU for each worker: 0.25 on Ray, 1 on Slurm",
+        help="GPUs for each worker of a cluster, 0.25 on Ray or 1 on Slurm; default: none, with "
+        "--device cuda one",
     )
     add("--partition", metavar="NAME", help="Slurm partition to submit jobs to")
     add("--minutes", type=_count(), metavar="N", default=240, help="time limit of each Slurm job")
@@ -289,10 +308,13 @@ def _contradiction(options: Options) -> str | None:
     for flag, value, executors in (
         ("address", options.address, ("ray", "slurm")),
         ("gpus", options.gpus, ("ray", "slurm")),
+        ("working-dir", options.working_dir, ("ray",)),
         ("partition", options.partition, ("slurm",)),
     ):
         if value is not None and name not in executors:
             return f"--{flag}: needs --executor {' or '.join(executors)}"
+    if options.working_dir and not options.working_dir.is_dir():
+        return f"--working-dir: {options.working_dir} is no folder"
     if options.elsewhere and ":" in options.device:
         return f"--device {options.device}: names a GPU of this machine; on a cluster, --gpus 1"
     if options.gpus and options.device == "cpu":
@@ -323,6 +345,10 @@ def _workers(text: str) -> int | None:
 
 def _seconds(text: str) -> float:
     return _positive(text, "a number of seconds above 0")
+
+
+def _minutes(text: str) -> float:
+    return _positive(text, "a number of minutes above 0")
 
 
 def _share(text: str) -> float:

@@ -206,6 +206,7 @@ def _described(data_set: Provided) -> str:
 def _announce(planned: Plan, options: Options, console: Console) -> None:
     name, settings = options.placement(len(planned.tasks))
     where = WHERE[name].format(settings.workers)
+    where += f", {settings.gpus:g} GPU each (--gpus)" if name == "ray" else ""
     where += f" on {counted(len(settings.devices), 'GPU')}" if settings.devices else ""
     already_finished = len(planned.runs) - planned.left
     finished = f"{already_finished} finished earlier, " if already_finished else ""

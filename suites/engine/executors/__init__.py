@@ -44,6 +44,10 @@ class Settings:
     """GPUs of each worker on a cluster; where this is a fraction, Ray shares one among several."""
     address: str | None = None
     """Address of a Ray cluster; "local" has Slurm's jobs carried out on this machine."""
+    wait_minutes: float = 15.0
+    """Longest time without any worker of a Ray cluster, which may have to start machines."""
+    working_dir: Path | None = None
+    """Folder that Ray copies to its machines, where workers start and import from it."""
     partition: str | None = None
     """Slurm partition."""
     minutes: int = 240

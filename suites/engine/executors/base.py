@@ -45,6 +45,10 @@ class Watcher(Protocol):
         """Report that a task's process died, and how the task continues, under other names."""
         ...
 
+    def note(self, line: str) -> None:
+        """Report on the course of the whole, such as a wait for machines."""
+        ...
+
 
 @runtime_checkable
 class Executor(Protocol):

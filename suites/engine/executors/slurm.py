@@ -17,7 +17,7 @@ from bnnbench.suites.engine.executors.base import (
     Result,
     Watcher,
 )
-from bnnbench.suites.engine.executors.turns import Ending, Turn, Turns, check_that_it_travels
+from bnnbench.suites.engine.executors.turns import Ending, Turn, Turns
 from bnnbench.suites.engine.executors.worker import TICK_SECONDS, Worker
 from bnnbench.suites.engine.run.execute import Task
 from bnnbench.suites.engine.store.claims import SECONDS_BETWEEN_BEATS, Pulse
