@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -30,6 +31,8 @@ SECONDS_BETWEEN_REPORTS = 1.0
 
 FALSE_STARTS = 5
 """Number of workers in a row that end before they are ready, which is no accident."""
+
+_COLOUR = re.compile(r"\x1b\[\d+m")
 
 
 class Host:
@@ -153,8 +156,9 @@ def _with_reply(ray: Any, crew: list[_Hired]) -> list[_Hired]:
 
 def _message(ray: Any, hired: _Hired) -> tuple[Any, Any]:
     """Return the actor's reply: a message of the task, "ready", or "gone" with a `Lost`."""
+    starting = not hired.ready
     try:
-        if not hired.ready:
+        if starting:
             ray.get(hired.awaited)
             hired.ready, hired.awaited = True, None
             return "ready", None
@@ -164,8 +168,10 @@ def _message(ray: Any, hired: _Hired) -> tuple[Any, Any]:
     except ray.exceptions.RayTaskError:
         raise
     except ray.exceptions.RayError as error:
-        return "gone", Lost(f"a worker of Ray was lost ({_first_line(error)})")
+        return "gone", Lost(f"a worker of Ray was lost ({_line(error, -1 if starting else 0)})")
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".:")
+def _line(error: Exception, number: int) -> str:
+    """Return a line of Ray's message: the first says what ended, the last why it never began."""
+    lines = _COLOUR.sub("", str(error)).strip().splitlines() or [type(error).__name__]
+    return lines[number].rstrip(".:")

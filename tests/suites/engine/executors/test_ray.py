@@ -122,9 +122,8 @@ def test_workers_are_asked_for_before_there_is_a_machine(tmp_path, project, envi
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(asked, cwd=project, env=environment, **pipes) as driver:
         assert driver.stdout
-        for line in driver.stdout:
-            if line.startswith("Waiting for Ray to start a worker, up to 15 min (--wait)"):
-                break
+        start = "Waiting for Ray to start a worker, up to 15 min (--wait)"
+        line = next(line for line in driver.stdout if line.startswith(start))
         assert "none of the 1 machines of the cluster has 1 CPU" in line
         cluster.grow()
         output, _ = driver.communicate(timeout=TIMEOUT)
