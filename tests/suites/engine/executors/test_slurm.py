@@ -1,6 +1,7 @@
 """Jobs of Slurm: their options, several runs in one, and jobs that outlive their command."""
 
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bnnbench.suites.engine.executors import Settings, slurm_options
-from bnnbench.suites.engine.executors.base import ExecutorUnavailable, executor
+from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Lost, executor
 from bnnbench.suites.engine.executors.parcels import Parcel
 from bnnbench.suites.engine.executors.slurm_job import Job, on_this_machine
 from bnnbench.suites.engine.store.store import Store
@@ -145,8 +146,8 @@ def test_a_job_has_a_process_for_each_gpu_else_for_each_processor():
 def test_a_job_that_is_put_into_the_queue_again_keeps_its_results():
     first, second = task(Mean()), task(Mean(), folds=(1, 2))
     job = Job(Settings(), [Parcel.of(first), Parcel.of(second)])
-    outcome = object()
-    job.results = [(first, [outcome]), (replace(second, runs=second.runs[:1]), [outcome])]
+    earlier = Lost("of no matter here")
+    job.results = [(first, earlier), (replace(second, runs=second.runs[:1]), earlier)]
     results = job.checkpoint().function()
     assert isinstance(results, list), results
     assert len(results) == 3
@@ -199,7 +200,7 @@ def test_detached_jobs_write_to_the_store_and_are_submitted_once(slurm, suite):
     code, output = suite(*flags)
     assert code == 0, output
     assert "Submitted 4 runs in 2 jobs; you may log out." in output
-    code, output = suite(*flags, "--folds", "3")
+    _, output = suite(*flags, "--folds", "3")
     assert "Submitted earlier: 4 runs to come of 2 jobs (2 PENDING)" in output
     assert "Submitted 2 runs in 1 job; you may log out." in output
     assert suite.records() == {}
@@ -218,14 +219,14 @@ def test_what_a_lost_job_leaves_is_submitted_once_more_and_then_has_failed(slurm
     suite(*flags)
     cancel = str(slurm / "scancel")
     subprocess.run([cancel, "101"], check=True)
-    code, output = suite(*flags)
+    _, output = suite(*flags)
     assert "job 101 ended as CANCELLED by 0: 1 run of it submitted once more" in output
     subprocess.run([cancel, "102"], check=True)
     code, output = suite(*flags)
     assert code == 3, output
     (record,) = suite.records().values()
     assert (record.status, record.error) == ("failed", "job 102 ended as CANCELLED by 0")
-    code, output = suite(*flags)
+    _, output = suite(*flags)
     assert "Submitted 1 run in 1 job" in output
     (slurm / "hold").unlink()
     suite.wait_until(lambda: "COMPLETED" in states(slurm))
@@ -236,11 +237,18 @@ def test_what_a_lost_job_leaves_is_submitted_once_more_and_then_has_failed(slurm
     assert "1 of 1 runs completed" in output
 
 
-def test_the_local_stand_in_can_be_left_too(suite):
+def test_the_local_stand_in_can_be_left_too(project, suite):
     flags = ("--detach", "--address", "local", "--methods", "mean", "--folds", "1")
-    code, output = suite(*flags)
-    assert "Submitted 1 run in 1 job; you may log out." in output
-    code, output = suite(*flags)
-    assert "Submitted earlier: 1 run to come of 1 job" in output
-    suite.wait_until(lambda: len(suite.records()) == 1)
-    suite.wait_until(lambda: "1 of 1 runs completed" in suite(*flags)[1])
+    start = [sys.executable, "-m", "tests.suites.miniature", "--out", str(suite.out), "--no-report"]
+    submitting = [*start, "--executor", "slurm", *flags]
+    first = subprocess.run(submitting, cwd=project, capture_output=True, text=True, check=True)
+    assert "Submitted 1 run in 1 job; you may log out." in first.stdout
+    outputs = []
+
+    def collected() -> bool:
+        outputs.append(suite(*flags)[1])
+        return "1 of 1 runs completed" in outputs[-1]
+
+    suite.wait_until(collected)
+    assert not any("log out" in output for output in outputs)
+    assert not (suite.out / "miniature" / ".submitted").exists()
