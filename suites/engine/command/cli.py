@@ -42,7 +42,6 @@ from bnnbench.suites.engine.declare.grid import Suite
 from bnnbench.suites.engine.declare.probe import has_samples
 from bnnbench.suites.engine.executors.base import (
     ExecutorUnavailable,
-    Silent,
     executor,
     prepare_process,
 )
@@ -234,21 +233,14 @@ def _run(planned: Plan, store: Store, claims: Claims, options: Options, console:
     return share.not_tried
 
 
-def _submit(planned: Plan, store: Store, claims: Claims, options: Options, console: Console) -> int:
-    """Submit jobs that outlive this command, and return the number of runs that are in jobs."""
+def _submit(
+    planned: Plan, store: Store, claims: Claims, options: Options, console: Console
+) -> bool:
+    """Submit jobs that outlive this command, and return whether jobs are queued or running."""
     from bnnbench.suites.engine.command import detached  # here, as few commands need it
 
     _, settings = options.placement(len(planned.tasks))
-    folder = (store.folder / detached.FOLDER / claims.pulse.stem).absolute()
-    share = Share(planned, store, claims, Silent())
-    with claims.held("submission"):
-        submissions = detached.Submissions(store, functools.partial(_say, console))
-        under_way = submissions.submit(planned, replace(settings, folder=folder), share)
-        if under_way:
-            _say(console, "When they have ended, the same command writes tables and report.")
-        else:
-            submissions.collected()
-    return under_way
+    return detached.submit(planned, store, claims, settings, functools.partial(_say, console))
 
 
 def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_tried: int) -> int:

@@ -201,7 +201,7 @@ def test_detached_jobs_write_to_the_store_and_are_submitted_once(slurm, suite):
     assert code == 0, output
     assert "Submitted 4 runs in 2 jobs; you may log out." in output
     _, output = suite(*flags, "--folds", "3")
-    assert "Submitted earlier: 4 runs to come of 2 jobs (2 PENDING)" in output
+    assert "Submitted earlier: 4 runs to come (2 PENDING)" in output
     assert "Submitted 2 runs in 1 job; you may log out." in output
     assert suite.records() == {}
     (slurm / "hold").unlink()
