@@ -43,9 +43,10 @@ class Host:
     """
 
     def __init__(self, limits: Limits, isolate: bool, gpus: float) -> None:
-        # Ray names the GPUs of an actor in this variable, but hides none from one that has none.
-        visible = os.environ.get(VISIBLE, "") if gpus else ""
-        os.environ[VISIBLE] = visible
+        import ray
+
+        visible = ",".join(map(str, ray.get_gpu_ids()))
+        os.environ[VISIBLE] = visible  # Ray hides no GPU from an actor that has none
         own_files.make_absolute()
         gpu = Gpu(visible, min(gpus, 1.0)) if gpus else None
         self._worker = Worker(limits, isolate, gpu)

@@ -159,6 +159,17 @@ def test_a_class_of_the_started_file_does_not_travel():
     assert Parcel.of(task(Mean())).opened() == task(Mean())
 
 
+def test_a_machine_with_other_code_opens_no_task():
+    whole = Parcel.of(task(Mean()))
+    with pytest.raises(ExecutorUnavailable, match="has other code") as caught:
+        replace(whole, code_sha256="of another version").opened()
+    assert "--working-dir" in str(caught.value)
+    content = whole.content.replace(b"tests.suites.fakes", b"missing.module.abc")
+    elsewhere = replace(whole, content=content)
+    with pytest.raises(ExecutorUnavailable, match="cannot open a task: No module named 'missing'"):
+        elsewhere.opened()
+
+
 def test_a_package_that_is_missing_is_named_with_its_cure(monkeypatch):
     monkeypatch.setitem(NEEDS, "ray", "no_such_package")
     assert lacks("ray") == "needs the package no_such_package: pip install 'bnnbench[ray]'"
