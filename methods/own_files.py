@@ -42,18 +42,27 @@ def module_of(file: Path) -> str:
     return name
 
 
+def folders() -> list[str]:
+    """Return the folders in the environment variable."""
+    return [folder for folder in os.environ.get(VARIABLE, "").split(os.pathsep) if folder]
+
+
+def make_absolute() -> None:
+    """Make relative folders in the variable absolute: those within this process's folder."""
+    os.environ[VARIABLE] = os.pathsep.join(map(os.path.abspath, folders()))
+
+
 def search_folders() -> None:
     """Search the folders in the environment variable, as workers do when they start."""
-    for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+    for folder in folders():
         if folder not in sys.path:
             sys.path.append(folder)
         sys.path_importer_cache[folder] = _finder(folder)
 
 
 def _search(folder: Path) -> None:
-    folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f]
-    if str(folder) not in folders:
-        os.environ[VARIABLE] = os.pathsep.join([*folders, str(folder)])
+    if str(folder) not in folders():
+        os.environ[VARIABLE] = os.pathsep.join([*folders(), str(folder)])
     importlib.invalidate_caches()
     search_folders()
 

@@ -1,9 +1,7 @@
 """The flags that all suites share."""
 
-import argparse
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +12,20 @@ from bnnbench.datasets import Policy
 from bnnbench.methods import environments
 from bnnbench.parser import Parser
 from bnnbench.suites import Entry
-from bnnbench.suites.engine.command.methods.expressions import Misspelt, parts
-from bnnbench.suites.engine.executors import EXECUTORS, Limits, Settings, cores, lacks
+from bnnbench.suites.engine.command import clusters, values
+from bnnbench.suites.engine.executors import (
+    EXECUTORS,
+    Limits,
+    Settings,
+    cores,
+    lacks,
+    slurm_options,
+)
+from bnnbench.suites.engine.executors.gpus import gpus_for
+from bnnbench.suites.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
 
 WORKERS_ELSEWHERE = 16
 """Workers on a cluster unless the command line says how many."""
-
-UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
 
 Refit = Literal["missing", "changed", "all"]
 """Runs to carry out: those without a result, also those recorded with other code, or all."""
@@ -50,8 +54,13 @@ class Options:
     timeout: float | None
     memory: int | None
     address: str | None
+    wait: float
+    working_dir: Path | None
     gpus: float | None
     partition: str | None
+    slurm: list[tuple[str, str | bool]]
+    runs_per_job: int | None
+    detach: bool
     minutes: int
     limit: int | None
     refit: Refit
@@ -76,28 +85,47 @@ class Options:
         """The time and memory that one run may take."""
         return Limits(self.timeout, self.memory)
 
-    def placement(self, tasks: int) -> tuple[str, Settings]:
-        """Return the executor's name, and its settings for this number of tasks."""
-        workers = min(self.workers or self._most_workers(), max(tasks, 1))
-        if self.executor is None and self.device == "cuda" and self.workers is None:
-            workers = 1
+    @property
+    def elsewhere(self) -> bool:
+        """True if workers are on other machines, whose devices this one cannot know."""
+        return self.executor in ("ray", "slurm")
+
+    def placement(self, tasks: int, count: Callable[[], int] = gpus_here) -> tuple[str, Settings]:
+        """Return the executor's name, and its settings for this number of tasks.
+
+        `count` returns the number of GPUs of this machine.
+        """
+        devices = () if self.elsewhere else gpus_for(self.device, count)
+        packs = math.ceil(tasks / (self.runs_per_job or 1))
+        workers = min(self.workers or self._most_workers(len(devices)), max(packs, 1))
         name = self.executor or ("processes" if workers > 1 or self.limits else "serial")
         settings = Settings(
             workers=1 if name == "serial" else workers,
             limits=self.limits,
             isolate=not self.in_process,
-            gpus=float(self.device == "cuda") if self.gpus is None else self.gpus,
+            devices=devices[: 1 if name == "serial" else workers],
+            gpus=self._gpus(),
             address=self.address,
+            wait_minutes=self.wait,
+            working_dir=self.working_dir,
             partition=self.partition,
+            options=dict(self.slurm),
+            pack=self.runs_per_job or 1,
             minutes=self.minutes,
         )
         return name, settings
 
-    def _most_workers(self) -> int:
+    def _gpus(self) -> float:
+        """Return the GPUs of each worker of a cluster, unless Slurm's options ask for them."""
+        if self.gpus is None and not slurm_options.asks_for_gpus(dict(self.slurm)):
+            return float(self.device == "cuda")
+        return self.gpus or 0.0
+
+    def _most_workers(self, devices: int) -> int:
         """Return the number of workers where the command line gives none."""
         if self.executor == "slurm" or (self.executor == "ray" and self.address):
             return WORKERS_ELSEWHERE
-        return cores()
+        return 1 if self.executor == "serial" else devices or cores()
 
 
 def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
@@ -117,7 +145,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--methods",
-        type=_methods,
+        type=values.methods,
         metavar="A,B",
         help="labels of the suite, names that `bnnbench methods` lists, module:Class or "
         "file.py:Class, each perhaps with settings: 'ivon(learning_rate=0.3, epochs=200)'; in a "
@@ -138,7 +166,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--env",
-        type=_environment,
+        type=values.environment,
         metavar="NAME=PATH",
         action="append",
         default=[],
@@ -147,26 +175,26 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--datasets",
-        type=_names,
+        type=values.names,
         metavar="A,B",
         help="data sets of the profile, by name; default: all",
     )
     add(
         "--seeds",
-        type=_count(),
+        type=values.count(),
         metavar="N",
         help="number of seeds per fold; default: as the profile",
     )
     add(
         "--folds",
-        type=_count(),
+        type=values.count(),
         metavar="N",
         help="at most N folds of each data set; default: as the profile",
     )
     if suite.sampled:
         add(
             "--samples",
-            type=_count(),
+            type=values.count(),
             metavar="N",
             help="number of samples drawn for each measurement",
         )
@@ -192,9 +220,11 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="auto: cuda where there is a GPU, else cpu",
+        type=values.device,
+        metavar="NAME",
+        default=AUTO,
+        help="auto, cpu, cuda, or a GPU of this machine by its number, such as cuda:1; auto: cuda "
+        "where the process that fits has a GPU, else cpu",
     )
     add(
         "--executor",
@@ -203,31 +233,22 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--workers",
-        type=_count(),
+        type=values.workers,
         metavar="N",
-        help=f"number of workers; default: one for each core, on a cluster {WORKERS_ELSEWHERE}",
+        help="number of workers, which share this machine's GPUs and their memory alike; default, "
+        f"or auto: one for each GPU, without GPUs for each core, on a cluster {WORKERS_ELSEWHERE}",
     )
-    add("--timeout", type=_seconds, metavar="SECONDS", help="time limit of each run")
-    add("--memory", type=_size, metavar="SIZE", help="memory limit of each worker, such as 4G")
+    add("--timeout", type=values.seconds, metavar="SECONDS", help="time limit of each run")
+    add(
+        "--memory", type=values.size, metavar="SIZE", help="memory limit of each worker, such as 4G"
+    )
     add(
         "--in-process",
         action="store_true",
         help="carry out foreign methods in the process of the others, for a debugger; each then "
         "sees the test rows, and could change the others' numbers",
     )
-    add(
-        "--address",
-        metavar="ADDRESS",
-        help="address of a Ray cluster, or auto; with Slurm, local runs its jobs on this machine",
-    )
-    add(
-        "--gpus",
-        type=_share,
-        metavar="SHARE",
-        help="share of a GPU for each worker: 0.25 on Ray, 1 on Slurm",
-    )
-    add("--partition", metavar="NAME", help="Slurm partition to submit jobs to")
-    add("--minutes", type=_count(), metavar="N", default=240, help="time limit of each Slurm job")
+    clusters.add_flags(add)
     add(
         "--dry-run",
         action="store_true",
@@ -235,7 +256,7 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
     )
     add(
         "--limit",
-        type=_count(),
+        type=values.count(),
         metavar="N",
         help="use only N training and N test rows, as a smoke test",
     )
@@ -249,18 +270,14 @@ def parse(name: str, suite: Entry, arguments: Sequence[str] | None) -> Options:
         parser.error(reason)
     if options.out.exists() and not options.out.is_dir():
         parser.error(f"--out: {options.out} is a file; give a folder")
-    elsewhere = options.executor in ("ray", "slurm")
-    if options.device == "cuda" and not (elsewhere or _has_gpu()):
-        parser.error("--device cuda: torch finds no CUDA device here; use --device cpu")
-    if options.device == "auto":
-        options = replace(options, device="cuda" if _has_gpu() else "cpu")
-    return options
-
-
-def _has_gpu() -> bool:
-    import torch  # here, so that --help needs none
-
-    return torch.cuda.is_available()
+    if options.elsewhere:
+        given = options.gpus or slurm_options.asks_for_gpus(dict(options.slurm))
+        return replace(options, device="cuda") if given else options
+    try:
+        device = decided(options.device)
+    except NoSuchDevice as error:
+        parser.error(str(error))
+    return replace(options, device=str(device))
 
 
 def _contradiction(options: Options) -> str | None:
@@ -278,13 +295,34 @@ def _contradiction(options: Options) -> str | None:
         return "--memory: works on Linux only, where a process's memory can be read"
     if name in (None, "serial", "processes") and (options.workers or 1) > most_workers():
         return f"--workers: give a whole number from 1 to {most_workers()} on this machine"
+    return _contradiction_of_clusters(options)
+
+
+def _contradiction_of_clusters(options: Options) -> str | None:
+    """Return a message about flags that an executor has not, or that exclude each other."""
+    name = options.executor
+    of_slurm = dict(options.slurm)
     for flag, value, executors in (
         ("address", options.address, ("ray", "slurm")),
         ("gpus", options.gpus, ("ray", "slurm")),
+        ("working-dir", options.working_dir, ("ray",)),
         ("partition", options.partition, ("slurm",)),
+        ("slurm", of_slurm or None, ("slurm",)),
+        ("runs-per-job", options.runs_per_job, ("slurm",)),
+        ("detach", options.detach or None, ("slurm",)),
     ):
         if value is not None and name not in executors:
             return f"--{flag}: needs --executor {' or '.join(executors)}"
+    if options.working_dir and not options.working_dir.is_dir():
+        return f"--working-dir: {options.working_dir} is no folder"
+    if options.elsewhere and ":" in options.device:
+        return f"--device {options.device}: names a GPU of this machine; on a cluster, --gpus 1"
+    if options.gpus is not None and slurm_options.asks_for_gpus(of_slurm):
+        return "--gpus and --slurm both ask for GPUs; give one of them"
+    if options.device == "cpu" and (options.gpus or slurm_options.asks_for_gpus(of_slurm)):
+        return "--gpus, --slurm: with --device cpu, workers would leave their GPUs idle"
+    if options.gpus == 0 and options.device == "cuda":
+        return "--gpus 0: with --device cuda, workers need a GPU or a share of one"
     if name == "slurm" and options.address not in (None, "local"):
         return "--address: with Slurm the only address is local, which runs jobs on this machine"
     if name == "slurm" and options.gpus and options.gpus % 1:
@@ -295,64 +333,3 @@ def _contradiction(options: Options) -> str | None:
 def most_workers() -> int:
     """Return the largest number of worker processes that may be asked for on this machine."""
     return max(16, 4 * cores())
-
-
-def _seconds(text: str) -> float:
-    return _positive(text, "a number of seconds above 0")
-
-
-def _share(text: str) -> float:
-    return 0.0 if text == "0" else _positive(text, "a number of GPUs, 0 or more")
-
-
-def _size(text: str) -> int:
-    """Return the bytes of a size such as 500M, 4G or 1.5GiB."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])(?:i?B)?", text, re.IGNORECASE)
-    if not match or not (size := int(float(match[1]) * UNITS[match[2].upper()])):
-        raise argparse.ArgumentTypeError(f"needs a size such as 500M or 4G; got {text!r}")
-    return size
-
-
-def _positive(text: str, needed: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"needs {needed}; got {text!r}")
-    return number
-
-
-def _methods(text: str) -> tuple[str, ...]:
-    try:
-        return _names(text, parts(text))
-    except Misspelt as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _environment(text: str) -> tuple[str, str]:
-    try:
-        return environments.checked(text)
-    except environments.NoSuchEnvironment as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _names(text: str, pieces: Sequence[str] | None = None) -> tuple[str, ...]:
-    stripped = (name.strip() for name in pieces or text.split(","))
-    names = tuple(name for name in stripped if name)
-    if not names:
-        raise argparse.ArgumentTypeError("needs at least one name")
-    return names
-
-
-def _count(most: int | None = None) -> Callable[[str], int]:
-    """Return a parser of whole numbers from 1 to `most`."""
-    needed = f"a whole number from 1 to {most}" if most else "a whole number, 1 or more"
-
-    def read(text: str) -> int:
-        number = int(text) if text.isascii() and text.isdigit() else 0
-        if number < 1 or (most and number > most):
-            raise argparse.ArgumentTypeError(f"needs {needed}; got {text!r}")
-        return number
-
-    return read

@@ -1,11 +1,12 @@
 """The command line that all suites share."""
 
+import functools
 import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -19,6 +20,7 @@ from bnnbench.datasets.reading import files
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.suites import Entry
 from bnnbench.suites.engine.command.arguments import Options, parse
+from bnnbench.suites.engine.command.carrying_out import carry_out
 from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.command.display import display
 from bnnbench.suites.engine.command.interrupts import Terminated, ending_cleanly
@@ -40,11 +42,10 @@ from bnnbench.suites.engine.declare.grid import Suite
 from bnnbench.suites.engine.declare.probe import has_samples
 from bnnbench.suites.engine.executors.base import (
     ExecutorUnavailable,
-    Lost,
     executor,
     prepare_process,
 )
-from bnnbench.suites.engine.run.execute import lost
+from bnnbench.suites.engine.run.devices import NoSuchDevice
 from bnnbench.suites.engine.store.claims import Claims
 from bnnbench.suites.engine.store.curves import keep_curves
 from bnnbench.suites.engine.store.planes import keep_planes
@@ -73,7 +74,7 @@ REPORTED, REPORTED_DAMAGE = 0, 3
 
 MISTAKES = (
     *(UsageError, DataUnavailable, DataDamaged, Damaged, Unwritable),
-    *(NothingToLearn, PoolTooSmall, ExecutorUnavailable),
+    *(NothingToLearn, PoolTooSmall, ExecutorUnavailable, NoSuchDevice),
 )
 """Errors that the user can cure, as their messages say."""
 
@@ -140,7 +141,11 @@ def _carry_out(
         with upkeep():
             planned = plan(suite, store, options.device, options.refit)
         _announce(planned, options, console)
-        not_tried = _run(planned, store, claims, options, console)
+        not_tried = 0
+        if not options.detach:
+            not_tried = _run(planned, store, claims, options, console)
+        elif _submit(planned, store, claims, options, console):
+            return COMPLETED
         with upkeep():
             for line in add_distances(suite, store):
                 _say(console, line)
@@ -205,6 +210,8 @@ def _described(data_set: Provided) -> str:
 def _announce(planned: Plan, options: Options, console: Console) -> None:
     name, settings = options.placement(len(planned.tasks))
     where = WHERE[name].format(settings.workers)
+    where += f", {settings.gpus:g} GPU each (--gpus)" if name == "ray" else ""
+    where += f" on {counted(len(settings.devices), 'GPU')}" if settings.devices else ""
     already_finished = len(planned.runs) - planned.left
     finished = f"{already_finished} finished earlier, " if already_finished else ""
     for change in planned.changes:
@@ -222,14 +229,18 @@ def _run(planned: Plan, store: Store, claims: Claims, options: Options, console:
     settings = replace(settings, folder=jobs.absolute(), pulse=claims.pulse.absolute())
     with display(console, planned.left) as progress:
         share = Share(planned, store, claims, progress)
-        with closing(executor(name, settings).map(share.tasks(), progress)) as results:
-            for task, result in results:
-                outcomes = (
-                    lost(task, result.reason, result.place) if isinstance(result, Lost) else result
-                )
-                share.keep(outcomes)
-                progress.finished(task, outcomes)
+        carry_out(share, executor(name, settings), progress)
     return share.not_tried
+
+
+def _submit(
+    planned: Plan, store: Store, claims: Claims, options: Options, console: Console
+) -> bool:
+    """Submit jobs that outlive this command, and return whether jobs are queued or running."""
+    from bnnbench.suites.engine.command import detached  # here, as few commands need it
+
+    _, settings = options.placement(len(planned.tasks))
+    return detached.submit(planned, store, claims, settings, functools.partial(_say, console))
 
 
 def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_tried: int) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bnnbench.suites.engine.executors import slurm_options
+
 EXECUTORS: Mapping[str, str] = {
     "serial": "bnnbench.suites.engine.executors.serial:Serial",
     "processes": "bnnbench.suites.engine.executors.processes:Processes",
@@ -38,18 +40,33 @@ class Settings:
     limits: Limits = field(default=Limits())
     isolate: bool = True
     """Foreign methods have a process of their own for each task."""
+    devices: tuple[int, ...] = ()
+    """Numbers of this machine's GPUs, which take turns as the one that a worker process sees."""
     gpus: float = 0.0
-    """GPUs of each worker; where this is a fraction, Ray shares one among several."""
+    """GPUs of each worker on a cluster; where this is a fraction, Ray shares one among several."""
     address: str | None = None
     """Address of a Ray cluster; "local" has Slurm's jobs carried out on this machine."""
+    wait_minutes: float = 15.0
+    """Longest time without any worker of a Ray cluster, which may have to start machines."""
+    working_dir: Path | None = None
+    """Folder that Ray copies to its machines, where workers start and import from it."""
     partition: str | None = None
     """Slurm partition."""
+    options: slurm_options.Options = field(default_factory=dict)
+    """Options of Slurm's sbatch, which it gets as they are."""
+    pack: int = 1
+    """Least number of runs of a Slurm job, while there are any."""
     minutes: int = 240
     """Time limit of each Slurm job; it is then put into the queue again."""
     folder: Path = field(default=Path(".jobs"))
     """Folder of files of Slurm's jobs, on a disk shared with the driver; removed at the end."""
     pulse: Path | None = None
     """File on that disk that the driver renews while it lives. Jobs end when it does."""
+
+    @property
+    def cpus(self) -> int:
+        """Processors of a Slurm job."""
+        return slurm_options.cpus(self.options)
 
 
 def lacks(name: str) -> str | None:

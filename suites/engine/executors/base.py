@@ -45,6 +45,26 @@ class Watcher(Protocol):
         """Report that a task's process died, and how the task continues, under other names."""
         ...
 
+    def note(self, line: str) -> None:
+        """Report on the course of the whole, such as a wait for machines."""
+        ...
+
+
+class Silent:
+    """Shows nothing, as nobody sees where a job runs."""
+
+    def started(self, task: Task) -> None: ...
+
+    def progressed(self, task: Task, done: int, total: int, loss: float) -> None: ...
+
+    def lost(self, task: Task, reason: str) -> None: ...
+
+    def note(self, line: str) -> None: ...
+
+    def passed_over(self, runs: int) -> None: ...
+
+    def finished(self, task: Task, outcomes: list[Outcome]) -> None: ...
+
 
 @runtime_checkable
 class Executor(Protocol):

@@ -15,6 +15,7 @@ from bnnbench.suites.engine.executors.base import Lost
 from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.child import work
 from bnnbench.suites.engine.executors.context import started
+from bnnbench.suites.engine.executors.gpus import Gpu
 
 _WRITE_SIGNALS = {signal.SIGSEGV, signal.SIGBUS}
 """Signals by which a write to unwritable memory ends a process."""
@@ -32,12 +33,13 @@ class Process:
     task of a foreign method.
     """
 
-    def __init__(self, data: socket.socket | None = None) -> None:
+    def __init__(self, gpu: Gpu | None = None, data: socket.socket | None = None) -> None:
         self.apart = data is not None
         self.channel, theirs = Channel.pair()
         self._crashes, crash_end = Pipe(duplex=False)
+        environment = os.environ | (gpu.environment if gpu else {})
         # Not a daemon, whose methods could not start processes; it dies with the driver anyway.
-        self._process = started(work, theirs.socket, crash_end, dict(os.environ), data)
+        self._process = started(work, theirs.socket, crash_end, environment, data)
         theirs.close()  # so that the worker's death ends the channel
         crash_end.close()
         if data:

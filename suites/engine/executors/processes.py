@@ -8,6 +8,7 @@ from multiprocessing.connection import wait
 
 from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher
+from bnnbench.suites.engine.executors.gpus import gpu_of
 from bnnbench.suites.engine.executors.turns import Turn, Turns
 from bnnbench.suites.engine.executors.worker import TICK_SECONDS, Worker
 from bnnbench.suites.engine.run.execute import Task
@@ -28,7 +29,7 @@ class Processes:
         try:
             while True:
                 while len(busy) < self.settings.workers and (turn := turns.next()):
-                    worker = idle.pop() if idle else self._worker()
+                    worker = idle.pop() if idle else self._worker(len(busy))
                     worker.assign(turn.task)
                     busy[worker.channel.socket] = (worker, turn)
                     watcher.started(turn.task)
@@ -56,8 +57,9 @@ class Processes:
             for worker in crew:
                 worker.dismiss()
 
-    def _worker(self) -> Worker:
-        return Worker(self.settings.limits, self.settings.isolate)
+    def _worker(self, number: int) -> Worker:
+        gpu = gpu_of(number, self.settings.workers, self.settings.devices)
+        return Worker(self.settings.limits, self.settings.isolate, gpu)
 
     def _patience(self, turns: Turns, busy: int) -> float | None:
         """Return the seconds to listen before checking limits and new tasks, None for no end."""

@@ -1,16 +1,16 @@
 """Workers on the machines of a Ray cluster; tasks of a lost machine go to another one."""
 
-import logging
+import functools
 import os
-import signal
+import re
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from bnnbench.methods import environments, own_files
+from bnnbench.methods import own_files
 from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import (
     PAUSE_SECONDS,
@@ -20,38 +20,47 @@ from bnnbench.suites.engine.executors.base import (
     Watcher,
 )
 from bnnbench.suites.engine.executors.child import throttled
-from bnnbench.suites.engine.executors.turns import Turn, Turns, check_that_it_travels
+from bnnbench.suites.engine.executors.gpus import VISIBLE, Gpu
+from bnnbench.suites.engine.executors.parcels import CURE, Parcel
+from bnnbench.suites.engine.executors.ray_cluster import Patience, connected, machines_of
+from bnnbench.suites.engine.executors.turns import Turn, Turns
 from bnnbench.suites.engine.executors.worker import Message, Worker
 from bnnbench.suites.engine.run.execute import Task
-
-SHARED = ("BNNBENCH_DATA", "BNNBENCH_OFFLINE", own_files.VARIABLE, environments.VARIABLE)
-"""Variables of the driver's environment that workers inherit."""
 
 SECONDS_BETWEEN_REPORTS = 1.0
 
 FALSE_STARTS = 5
 """Number of workers in a row that end before they are ready, which is no accident."""
 
+_COLOUR = re.compile(r"\x1b\[\d+m")
+
 
 class Host:
     """One core of a machine, and its share of a GPU: an actor that has a worker there.
 
-    The worker is a process of its own, so that limits hold and its death has a reason.
+    The worker is a process of its own, so that limits hold and its death has a reason. It decides
+    on the device of its fits, as the driver's machine may have another.
     """
 
-    def __init__(self, limits: Limits, isolate: bool) -> None:
-        self._limits, self._isolate = limits, isolate
-        self._worker: Worker | None = None
+    def __init__(self, limits: Limits, isolate: bool, gpus: float) -> None:
+        import ray
+
+        visible = ",".join(map(str, ray.get_gpu_ids()))
+        os.environ[VISIBLE] = visible  # Ray hides no GPU from an actor that has none
+        own_files.make_absolute()
+        gpu = Gpu(visible, min(gpus, 1.0)) if gpus else None
+        self._worker = Worker(limits, isolate, gpu)
 
     def ready(self) -> None:
-        """Have a worker, whose process starts with its first task."""
-        if self._worker is None:
-            self._worker = Worker(self._limits, self._isolate)
+        """Answer, once there is an actor to do so; its process starts with its first task."""
 
-    def carry_out(self, task: Task) -> Iterator[Message]:
+    def carry_out(self, parcel: Parcel) -> Iterator[Message]:
         """Yield the messages of a task, the last of which is its ending."""
-        self.ready()
-        assert self._worker
+        try:
+            task = parcel.opened()
+        except ExecutorUnavailable as error:
+            yield "error", error
+            return
         reports: deque[Message] = deque()
         listen = throttled(
             lambda *report: reports.append(("progress", report)), pause=SECONDS_BETWEEN_REPORTS
@@ -84,11 +93,14 @@ class Ray:
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
         """Return the result of every task, in the order in which they finish."""
         turns = Turns(tasks, watcher)
-        with _cluster(self.settings) as ray:
+        patience = Patience(self.settings, watcher)
+        with connected(self.settings) as ray:
             crew = [_hire(ray, self.settings) for _ in range(self.settings.workers)]
             false_starts = 0
             try:
                 while True:
+                    ready = any(hired.ready for hired in crew)
+                    patience.check(functools.partial(machines_of, ray), ready)
                     for hired in crew:
                         if hired.ready and not hired.turn and (turn := turns.next()):
                             _assign(hired, turn)
@@ -104,7 +116,7 @@ class Ray:
                             false_starts += not hired.ready
                             if false_starts == FALSE_STARTS:
                                 raise ExecutorUnavailable(
-                                    f"Ray's workers end as they start: {content.reason}"
+                                    f"Ray's workers end as they start: {content.reason}; {CURE}"
                                 )
                             crew[crew.index(hired)] = _hire(ray, self.settings)
                         if turn and event == "progress":
@@ -123,14 +135,14 @@ def _hire(ray: Any, settings: Settings) -> _Hired:
     options: dict[str, Any] = {"num_cpus": 1, "num_gpus": settings.gpus}
     if settings.limits.bytes:
         options["memory"] = settings.limits.bytes
-    actor = ray.remote(**options)(Host).remote(settings.limits, settings.isolate)
+    actor = ray.remote(**options)(Host).remote(settings.limits, settings.isolate, settings.gpus)
     return _Hired(actor, actor.ready.remote())
 
 
 def _assign(hired: _Hired, turn: Turn) -> None:
-    check_that_it_travels(turn.task)
+    parcel = Parcel.of(turn.task)
     hired.turn = turn
-    hired.awaited = hired.actor.carry_out.options(num_returns="streaming").remote(turn.task)
+    hired.awaited = hired.actor.carry_out.options(num_returns="streaming").remote(parcel)
 
 
 def _with_reply(ray: Any, crew: list[_Hired]) -> list[_Hired]:
@@ -145,8 +157,9 @@ def _with_reply(ray: Any, crew: list[_Hired]) -> list[_Hired]:
 
 def _message(ray: Any, hired: _Hired) -> tuple[Any, Any]:
     """Return the actor's reply: a message of the task, "ready", or "gone" with a `Lost`."""
+    starting = not hired.ready
     try:
-        if not hired.ready:
+        if starting:
             ray.get(hired.awaited)
             hired.ready, hired.awaited = True, None
             return "ready", None
@@ -156,48 +169,10 @@ def _message(ray: Any, hired: _Hired) -> tuple[Any, Any]:
     except ray.exceptions.RayTaskError:
         raise
     except ray.exceptions.RayError as error:
-        return "gone", Lost(f"a worker of Ray was lost ({_first_line(error)})")
+        return "gone", Lost(f"a worker of Ray was lost ({_line(error, -1 if starting else 0)})")
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".:")
-
-
-@contextmanager
-def _cluster(settings: Settings) -> Iterator[Any]:
-    """Connect to the cluster, or start one on this machine; shut it down at the end."""
-    import ray
-
-    shared = {name: os.environ[name] for name in SHARED if os.environ.get(name)}
-    local = {"num_cpus": settings.workers, "include_dashboard": False}
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        ray.init(
-            address=settings.address or "local",
-            runtime_env={"env_vars": shared | {"OMP_NUM_THREADS": "1"}},
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            **({} if settings.address else local),
-        )
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise ExecutorUnavailable(
-            f"no Ray cluster at --address {settings.address}: {error}"
-        ) from error
-    for number, handler in handlers.items():  # Ray's would end this process silently
-        signal.signal(number, handler)
-    try:
-        _check_resources(ray, settings)
-        yield ray
-    finally:
-        ray.shutdown()
-
-
-def _check_resources(ray: Any, settings: Settings) -> None:
-    """Raise `ExecutorUnavailable` unless one machine of the cluster has room for a worker."""
-    machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    needed = {"CPU": 1.0, "GPU": settings.gpus, "memory": float(settings.limits.bytes or 0)}
-    if not any(all(resources.get(n, 0.0) >= needed[n] for n in needed) for resources in machines):
-        amounts = ", ".join(f"{amount:g} {name}" for name, amount in needed.items() if amount)
-        raise ExecutorUnavailable(
-            f"no machine of the Ray cluster has what a worker needs: {amounts}"
-        )
+def _line(error: Exception, number: int) -> str:
+    """Return a line of Ray's message: the first says what ended, the last why it never began."""
+    lines = _COLOUR.sub("", str(error)).strip().splitlines() or [type(error).__name__]
+    return lines[number].rstrip(".:")

@@ -3,13 +3,12 @@
 import math
 import shutil
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bnnbench.suites.engine.executors import Limits, Settings
+from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.executors.base import (
     PAUSE_SECONDS,
     ExecutorUnavailable,
@@ -17,10 +16,11 @@ from bnnbench.suites.engine.executors.base import (
     Result,
     Watcher,
 )
-from bnnbench.suites.engine.executors.turns import Ending, Turn, Turns, check_that_it_travels
-from bnnbench.suites.engine.executors.worker import TICK_SECONDS, Worker
+from bnnbench.suites.engine.executors.parcels import Parcel
+from bnnbench.suites.engine.executors.slurm_job import Job
+from bnnbench.suites.engine.executors.turns import Turn, Turns
+from bnnbench.suites.engine.executors.worker import TICK_SECONDS
 from bnnbench.suites.engine.run.execute import Task
-from bnnbench.suites.engine.store.claims import SECONDS_BETWEEN_BEATS, Pulse
 
 if TYPE_CHECKING:
     import submitit
@@ -32,92 +32,52 @@ SECONDS_TO_END = 10
 """Time to wait for jobs on this machine to end when they were cancelled."""
 
 BYTES_TO_START = 2**30
-"""Part of a job's memory limit beyond that of its worker."""
+"""Part of a job's memory limit beyond that of its workers."""
 
-
-@dataclass(frozen=True)
-class Job:
-    """Carries out a task in a separate process, on a machine of the cluster."""
-
-    limits: Limits
-    pulse: Path | None
-    isolate: bool = True
-
-    def __call__(self, task: Task) -> Ending:
-        """Return how the task ended. The job ends when its driver does."""
-        worker = Worker(self.limits, self.isolate)
-        try:
-            *_, ending = worker.messages(task, _watching(self.pulse))
-        finally:
-            worker.terminate()
-            worker.dismiss()
-        return ending
-
-    def checkpoint(self, task: Task) -> "submitit.helpers.DelayedSubmission":
-        """Return the job to queue when this one is preempted or out of time."""
-        from submitit.helpers import DelayedSubmission
-
-        return DelayedSubmission(self, task)
+_END_OF_TRACE = "\n----------------------\nYou can check full logs"
 
 
 @dataclass(frozen=True)
 class Slurm:
-    """Carries out tasks as jobs, `settings.workers` of them at once."""
+    """Carries out tasks in jobs of at least `settings.pack` runs, `settings.workers` at once."""
 
     settings: Settings
 
     def map(self, tasks: Iterable[Task | None], watcher: Watcher) -> Generator[Result, None, None]:
-        """Return the result of every task, in the order in which they finish."""
+        """Return the result of every task, in the order in which their jobs finish."""
         turns = Turns(tasks, watcher)
-        submit = self._submitter()
-        job_of = Job(self.settings.limits, self.settings.pulse, self.settings.isolate)
-        running: dict[Any, Turn] = {}
+        executor = submitter(self.settings)
+        running: dict[Any, list[Turn]] = {}
         try:
             while True:
-                array: list[Turn] = []
-                while len(running) + len(array) < self.settings.workers and (turn := turns.next()):
-                    check_that_it_travels(turn.task)
-                    array.append(turn)
+                array: list[list[Turn]] = []
+                while len(running) + len(array) < self.settings.workers and (
+                    pack := self._pack(turns)
+                ):
+                    array.append(pack)
                 if array:
-                    jobs = submit.map_array(job_of, [turn.task for turn in array])
-                    running |= zip(jobs, array, strict=True)
-                    for turn in array:
+                    parcels = ([Parcel.of(turn.task) for turn in pack] for pack in array)
+                    jobs = [Job(self.settings, own) for own in parcels]
+                    running |= zip(submitted(executor, jobs), array, strict=True)
+                    for turn in (turn for pack in array for turn in pack):
                         watcher.started(turn.task)
                 if not running and turns.over:
                     return
                 time.sleep(PAUSE_SECONDS)
                 for job in [job for job in running if job.done()]:
-                    yield from turns.settle(running.pop(job), _ending(job))
+                    yield from _results(job, running.pop(job), turns, watcher)
         finally:
             self._cancel(running)
 
-    def _submitter(self) -> "submitit.AutoExecutor":
-        """Return the submitter of jobs; raises `ExecutorUnavailable` without Slurm."""
-        import submitit
-
-        settings, limits = self.settings, self.settings.limits
-        cluster = settings.address or "slurm"
-        try:
-            submitter = submitit.AutoExecutor(
-                settings.folder, cluster=cluster, slurm_max_num_timeout=REQUEUES
-            )
-        except (RuntimeError, ValueError) as error:
-            raise ExecutorUnavailable(
-                f"Slurm is unavailable: {error} Start on a machine with srun and sbatch, or "
-                "use --address local to run the jobs here"
-            ) from error
-        optional: dict[str, Any] = {"slurm_partition": settings.partition}
-        if limits.bytes:
-            optional["mem_gb"] = (limits.bytes + BYTES_TO_START) / 2**30
-        submitter.update_parameters(
-            name="bnnbench",
-            timeout_min=settings.minutes,
-            cpus_per_task=1,
-            gpus_per_node=math.ceil(settings.gpus),
-            slurm_array_parallelism=settings.workers,
-            **{name: value for name, value in optional.items() if value is not None},
-        )
-        return submitter
+    def _pack(self, turns: Turns) -> list[Turn]:
+        """Return the turns of a job; one whose job was lost has the next for itself."""
+        pack: list[Turn] = []
+        while sum(len(turn.task.runs) for turn in pack) < self.settings.pack:
+            if turn := turns.next():
+                pack.append(turn)
+            if not turn or turn.attempt > 1:
+                break
+        return pack
 
     def _cancel(self, jobs: Iterable[Any]) -> None:
         """End the jobs and remove their files."""
@@ -133,26 +93,87 @@ class Slurm:
         shutil.rmtree(self.settings.folder, ignore_errors=True)
 
 
-def _watching(path: Path | None) -> Callable[[], None]:
-    """Return a function that raises an error once the driver stopped renewing its file."""
-    pulse, latest = path and Pulse(path), time.monotonic()
+def submitter(settings: Settings) -> "submitit.AutoExecutor":
+    """Return the submitter of jobs; raises `ExecutorUnavailable` without Slurm."""
+    import submitit
 
-    def check_driver() -> None:
-        nonlocal latest
-        if pulse and time.monotonic() - latest > SECONDS_BETWEEN_BEATS:
-            latest = time.monotonic()
-            if not pulse.beats():
-                raise RuntimeError("the driver has ended")
+    limits, options = settings.limits, dict(settings.options)
+    cluster = settings.address or "slurm"
+    try:
+        submitter = submitit.AutoExecutor(
+            settings.folder, cluster=cluster, slurm_max_num_timeout=REQUEUES
+        )
+    except (RuntimeError, ValueError) as error:
+        raise ExecutorUnavailable(
+            f"Slurm is unavailable: {error} Start on a machine with srun and sbatch, or "
+            "use --address local to run the jobs here"
+        ) from error
+    optional: dict[str, Any] = {"slurm_partition": settings.partition}
+    if limits.bytes:
+        optional["mem_gb"] = (settings.cpus * limits.bytes + BYTES_TO_START) / 2**30
+    if settings.gpus:
+        optional["gpus_per_node"] = math.ceil(settings.gpus)
+    if options:
+        named = {name.replace("-", "_"): value for name, value in options.items()}
+        optional["slurm_additional_parameters"] = named  # these win over all others
+    submitter.update_parameters(
+        name="bnnbench",
+        timeout_min=settings.minutes,
+        cpus_per_task=settings.cpus,
+        slurm_array_parallelism=settings.workers,
+        **{name: value for name, value in optional.items() if value is not None},
+    )
+    return submitter
 
-    return check_driver
+
+def submitted(
+    executor: "submitit.AutoExecutor", jobs: Sequence[Callable[[], Any]]
+) -> "list[submitit.Job[Any]]":
+    """Put jobs into the queue; raises `ExecutorUnavailable` where Slurm refuses them."""
+    from submitit.core.utils import FailedJobError, FailedSubmissionError
+
+    try:
+        return executor.submit_array(jobs)
+    except (FailedJobError, FailedSubmissionError) as error:
+        raise ExecutorUnavailable(f"Slurm refuses the jobs: {str(error).strip()}") from error
 
 
-def _ending(job: Any) -> Ending:
-    """Return the ending of a job's task; a job without a result has died."""
+def reason(job: Any) -> str:
+    """Return a sentence on how a job ended that has no result."""
+    from submitit.core.utils import FailedJobError, UncompletedJobError
+
+    ending = f"job {job.job_id} ended as {job.state}"
+    if job.paths.result_pickle.exists():
+        try:
+            job.result()
+        except (FailedJobError, UncompletedJobError) as error:
+            trace = str(error).partition(_END_OF_TRACE)[0].strip().splitlines()
+            return f"{ending} ({trace[-1]})" if trace else ending
+    return ending
+
+
+def _results(
+    job: Any, pack: list[Turn], turns: Turns, watcher: Watcher
+) -> Generator[Result, None, None]:
+    """Yield the results of a job; one that has none has died, and its tasks are tried again."""
     from submitit.core.utils import FailedJobError, UncompletedJobError
 
     try:
-        return job.result()
-    except (FailedJobError, UncompletedJobError) as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        return "died", Lost(f"job {job.job_id} ended as {job.state} ({lines[-1].strip()})")
+        results = job.result()
+    except (FailedJobError, UncompletedJobError):
+        for turn in pack:
+            yield from turns.settle(turn, ("died", Lost(reason(job))))
+        return
+    if isinstance(results, Exception):
+        raise results
+    by_keys = {_keys(task): (task, result) for task, result in results}
+    for turn in pack:
+        if found := by_keys.pop(_keys(turn.task), None):
+            yield turn.task, found[1]
+        else:
+            watcher.lost(turn.task, "its process died; its runs were tried one by one")
+    yield from by_keys.values()
+
+
+def _keys(task: Task) -> tuple[str, ...]:
+    return tuple(run.key for run in task.runs)

@@ -1,12 +1,11 @@
 """Tasks in the order in which they are handed out; those to be repeated come first."""
 
-import pickle
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Result, Watcher
+from bnnbench.suites.engine.executors.base import Result, Watcher
 from bnnbench.suites.engine.run.execute import Task
 
 ATTEMPTS = 2
@@ -91,12 +90,3 @@ class Turns:
 
 def _never(turn: Turn) -> None:
     """Return None: such a run would end so again."""
-
-
-def check_that_it_travels(task: Task) -> None:
-    """Raise `ExecutorUnavailable` for a task that cannot be unpickled in another program."""
-    if b"__main__" in pickle.dumps(task):
-        raise ExecutorUnavailable(
-            f"{task.name}: a class that is defined in the started file cannot be found by "
-            "processes on other machines; put it into a module, and import it"
-        )

@@ -4,6 +4,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -11,6 +12,7 @@ from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.executors import Limits, family
 from bnnbench.suites.engine.executors.base import Lost
 from bnnbench.suites.engine.executors.channel import Channel
+from bnnbench.suites.engine.executors.gpus import Gpu
 from bnnbench.suites.engine.executors.keeper import KeeperProcess
 from bnnbench.suites.engine.executors.process import Process
 from bnnbench.suites.engine.run.execute import Task
@@ -30,11 +32,12 @@ class Worker:
     """Carries out tasks in turn in one process, and each of a foreign method in a new one.
 
     With `isolate` false, foreign methods share the process with the others, until one of them
-    changes results there: the next task then has a new process.
+    changes results there: the next task then has a new process. With a `gpu`, processes see that
+    one alone.
     """
 
-    def __init__(self, limits: Limits, isolate: bool = True) -> None:
-        self._limits, self._isolate = limits, isolate
+    def __init__(self, limits: Limits, isolate: bool = True, gpu: Gpu | None = None) -> None:
+        self._limits, self._isolate, self._gpu = limits, isolate, gpu
         self._runs = 1
         self._since: float | None = None
         self._looked = 0.0
@@ -55,9 +58,11 @@ class Worker:
     def assign(self, task: Task) -> None:
         """Send the task; a dead process is noticed when its answer is awaited."""
         if self._isolate and has_foreign_code(task.runs[0]):
-            self._current = Process(self._introduced())
+            self._current = Process(self._gpu, self._introduced())
         else:
-            self._current = self._shared = self._shared or Process()
+            self._current = self._shared = self._shared or Process(self._gpu)
+        if self._gpu:
+            task = replace(task, device="cuda")  # the only one that the process sees
         self._runs, self._since = len(task.runs), None
         if self._limits.bytes:
             memory.reset_high_water_mark(self._process.pid)

@@ -14,6 +14,7 @@ from bnnbench.methods.fitting.progress import Listener, listening, part_of
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
+from bnnbench.suites.engine.run import devices
 from bnnbench.suites.engine.run.attempt import Attempt, blaming, unfinished
 from bnnbench.suites.engine.run.evaluation import evaluate, probe
 from bnnbench.suites.engine.run.fitting import fit, grow
@@ -33,6 +34,7 @@ class Task:
     runs: tuple[Run, ...]
     evaluations: tuple[Evaluation, ...]
     device: str = "cpu"
+    """Name of a device, which the process that fits decides on: "auto" is a GPU if it has one."""
     reproduces: tuple[Reproduces, ...] = ()
     checkpoints: Path | None = None
     """Checkpoint folder; may be absent on this machine."""
@@ -75,11 +77,18 @@ def execute(
     After a method that is not of this project a known fit is repeated: where it differs, the runs
     have failed, and no other task should follow in this process.
     """
+    with devices.used(task.device) as device:
+        return _executed(task, device, listener, keeper)
+
+
+def _executed(
+    task: Task, device: torch.device, listener: Listener, keeper: Keeper | None
+) -> list[Outcome]:
     watched = has_foreign_code(task.runs[0])
     if watched:
         canary.expected()
     with surroundings.restored(seed=int(task.runs[0].key, 16) % 2**63) as changed:
-        attempts = _attempts(task, listener, keeper)
+        attempts = _attempts(task, device, listener, keeper)
         packed = [_packed(attempt) for attempt in attempts]
     for attempt in attempts:
         if changed:
@@ -88,14 +97,14 @@ def execute(
         for attempt in attempts:
             if attempt.status != "failed":
                 attempt.record_failure(canary.ProcessChanged())
-    device = torch.device(task.device)
     return [_outcome(*pair, task, device) for pair in zip(attempts, packed, strict=True)]
 
 
-def _attempts(task: Task, listener: Listener, keeper: Keeper | None) -> list[Attempt]:
+def _attempts(
+    task: Task, device: torch.device, listener: Listener, keeper: Keeper | None
+) -> list[Attempt]:
     """Carry out the runs of a task, as far as each gets."""
     attempts = [Attempt.begun(run, keeper) for run in task.runs]
-    device = torch.device(task.device)
     rounds = task.rounds
     for number, evaluations in enumerate(rounds):
         if number:
@@ -186,9 +195,9 @@ def _record(attempt: Attempt, task: Task, device: torch.device) -> Record:
 def lost(task: Task, reason: str, place: str | None = None) -> list[Outcome]:
     """Return the outcomes of a task whose process died, at `place`: failed runs with the reason.
 
-    The driver's machine may lack the device.
+    The process alone knew its device, unless that was the processor.
     """
-    device = torch.device(task.device if torch.cuda.is_available() else "cpu")
+    device = torch.device("cpu") if task.device == "cpu" else None
     record = partial(
         Record,
         origin=task.runs[0].source.origin,

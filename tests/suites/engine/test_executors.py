@@ -14,7 +14,7 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.executors import NEEDS, Limits, Settings, lacks
 from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Lost, executor
 from bnnbench.suites.engine.executors.child import throttled
-from bnnbench.suites.engine.executors.turns import check_that_it_travels
+from bnnbench.suites.engine.executors.parcels import Parcel
 from bnnbench.suites.engine.run.execute import Task
 from tests.suites import fakes
 from tests.suites.fakes import Dying, Fragile, Hungry, Line, Mean, Slow, Together
@@ -27,7 +27,7 @@ class Witness:
     """Remembers what it hears."""
 
     def __init__(self):
-        self.starts, self.reports, self.losses = [], [], []
+        self.starts, self.reports, self.losses, self.notes = [], [], [], []
 
     def started(self, task):
         self.starts.append(task)
@@ -37,6 +37,9 @@ class Witness:
 
     def lost(self, task, reason):
         self.losses.append(reason)
+
+    def note(self, line):
+        self.notes.append(line)
 
 
 def task(method, source=RUN.source, folds=(0,)):
@@ -150,10 +153,21 @@ def test_a_class_of_the_started_file_does_not_travel():
     sys.modules["__main__"].Local = Local
     try:
         with pytest.raises(ExecutorUnavailable, match="put it into a module"):
-            check_that_it_travels(task(Local()))
+            Parcel.of(task(Local()))
     finally:
         del sys.modules["__main__"].Local
-    check_that_it_travels(task(Mean()))
+    assert Parcel.of(task(Mean())).opened() == task(Mean())
+
+
+def test_a_machine_with_other_code_opens_no_task():
+    whole = Parcel.of(task(Mean()))
+    with pytest.raises(ExecutorUnavailable, match="has other code") as caught:
+        replace(whole, code_sha256="of another version").opened()
+    assert "--working-dir" in str(caught.value)
+    content = whole.content.replace(b"tests.suites.fakes", b"missing.module.abc")
+    elsewhere = replace(whole, content=content)
+    with pytest.raises(ExecutorUnavailable, match="cannot open a task: No module named 'missing'"):
+        elsewhere.opened()
 
 
 def test_a_package_that_is_missing_is_named_with_its_cure(monkeypatch):

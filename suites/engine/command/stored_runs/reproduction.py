@@ -12,7 +12,9 @@ from torch import Tensor
 from bnnbench.metrics import DISTANCES
 from bnnbench.suites.engine.executors import Limits
 from bnnbench.suites.engine.executors.worker import Worker
+from bnnbench.suites.engine.run.devices import AUTO, gpus_here
 from bnnbench.suites.engine.run.execute import Outcome, Task, execute
+from bnnbench.suites.engine.run.measuring.provenance import UNKNOWN
 from bnnbench.suites.engine.run.packing import Predictions, unpack, vars_of
 from bnnbench.suites.engine.store.rebuilding import (
     NotRepeatable,
@@ -110,7 +112,9 @@ def compare(record: Record, predictions: Predictions | None, outcome: Outcome) -
 
 def _device(record: Record) -> str:
     name = record.provenance.get("device", "cpu")
-    if name != "cpu" and not torch.cuda.is_available():
+    if name == UNKNOWN:
+        return AUTO
+    if name != "cpu" and not gpus_here():
         raise NotRepeatable(f"the run was carried out on {name}, and this machine has no GPU")
     return "cpu" if name == "cpu" else "cuda"
 

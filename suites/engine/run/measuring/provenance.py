@@ -31,6 +31,9 @@ ROOT = Path(bnnbench.__file__).resolve().parent.parent
 
 PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "numba", "pillow", "cupy-cuda13x")
 
+UNKNOWN = "unknown"
+"""The device of a run whose process was lost with what it knew."""
+
 
 @dataclass(frozen=True)
 class Code:
@@ -49,8 +52,11 @@ def code_of(method: object) -> Code:
     return Code(digest_of(*modules), took_part if _git("rev-parse", "HEAD") else None)
 
 
-def provenance(device: torch.device, method: object, code: Code) -> Mapping[str, object]:
-    """Return commit, package versions, machine and device of a method's run as plain data."""
+def provenance(device: torch.device | None, method: object, code: Code) -> Mapping[str, object]:
+    """Return commit, package versions, machine and device of a method's run as plain data.
+
+    A device that is not known is None.
+    """
     fixed = dict(_fixed(device))
     packages = dict(cast(Mapping[str, str], fixed["packages"]))
     for module in modules_of(method):
@@ -77,7 +83,7 @@ def of_modules(run: Run, train: Split) -> Mapping[str, object]:
 
 
 @functools.cache
-def _fixed(device: torch.device) -> Mapping[str, object]:
+def _fixed(device: torch.device | None) -> Mapping[str, object]:
     return {
         "version": _version("bnnbench"),
         "commit": _git("rev-parse", "HEAD"),
@@ -85,8 +91,14 @@ def _fixed(device: torch.device) -> Mapping[str, object]:
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
         "cpu": _cpu(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "device": _name(device),
     }
+
+
+def _name(device: torch.device | None) -> str:
+    if device is None:
+        return UNKNOWN
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
 @functools.cache

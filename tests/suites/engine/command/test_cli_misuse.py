@@ -27,6 +27,9 @@ from tests.suites.commands import FAST, call
         (["--limit", "1.5"], "--limit: needs a whole number"),
         (["--workers", "0"], "--workers: needs a whole number, 1 or more"),
         (["--workers", "100000", "--executor", "processes"], "a whole number from 1 to"),
+        (["--workers", "all"], "--workers: needs a whole number, 1 or more, or auto; got 'all'"),
+        (["--device", "gpu"], "--device: needs auto, cpu, cuda or such as cuda:1; got 'gpu'"),
+        (["--device", "cuda:x"], "got 'cuda:x'"),
         (["--workers", "2"], "the serial executor has one"),
         (["--profile", "medium"], "--profile"),
         (["--data", "fake"], "--data"),
@@ -51,6 +54,22 @@ def test_cuda_without_cuda_is_misuse(tmp_path, monkeypatch):
     answer = call(tmp_path, "--device", "cuda")
     assert answer.code == 2
     assert "torch finds no CUDA device" in answer.errors
+    assert call(tmp_path, "--device", "cuda:1").code == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (["ray", "--device", "cuda:1"], "names a GPU of this machine; on a cluster, --gpus 1"),
+        (["ray", "--device", "cpu", "--gpus", "0.5"], "would leave their GPUs idle"),
+        (["slurm", "--device", "cuda", "--gpus", "0"], "workers need a GPU"),
+        (["slurm", "--gpus", "0.5"], "Slurm allots whole GPUs only"),
+    ],
+)
+def test_devices_of_a_cluster_that_contradict_each_other_are_misuse(tmp_path, flags, reason):
+    answer = call(tmp_path, "--executor", *flags)
+    assert answer.code == 2
+    assert reason in answer.errors
 
 
 def test_results_cannot_go_into_a_file(tmp_path):

@@ -1,0 +1,71 @@
+"""The device of a fit, decided in the process that fits: others may have other GPUs, or none."""
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+AUTO = "auto"
+"""The name of a GPU where there is one, else of the processor."""
+
+SHARE = "BNNBENCH_GPU_SHARE"
+"""Environment variable: part of its GPU that a worker may use, where several share one."""
+
+TENSORS = 0.9
+"""Part of a share that holds tensors; each process also needs memory for its context."""
+
+
+class NoSuchDevice(RuntimeError):
+    """A device was asked for that this process does not have; the message says where and which."""
+
+
+def gpus_here() -> int:
+    """Return the number of CUDA devices that torch can use in this process."""
+    import torch  # here, so that --help needs none
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+def decided(name: str, count: Callable[[], int] = gpus_here) -> "torch.device":
+    """Return the device that a name has in this process; raises `NoSuchDevice`.
+
+    `count` returns the number of GPUs, and is not asked on behalf of the processor.
+    """
+    import torch
+
+    if name == "cpu":
+        return torch.device(name)
+    found = count()
+    if name == AUTO:
+        return torch.device("cuda" if found else "cpu")
+    device = torch.device(name)
+    if (device.index or 0) >= found:
+        devices = ", ".join(f"cuda:{number}" for number in range(found)) or "no CUDA device"
+        cure = "one of these" if found else "--device cpu, or a machine and a torch with CUDA"
+        raise NoSuchDevice(
+            f"--device {name}: torch finds {devices} on {platform.node()}; use {cure}"
+        )
+    return device
+
+
+@contextmanager
+def used(name: str, count: Callable[[], int] = gpus_here) -> "Iterator[torch.device]":
+    """Decide on the device, and make it torch's current one within the block.
+
+    Where workers share a GPU, a fit that needs more than its share of the memory fails alone.
+    """
+    import torch
+
+    device = decided(name, count)
+    if device.type != "cuda":
+        yield device
+        return
+    share = float(os.environ.get(SHARE, 1.0))
+    with torch.cuda.device(device):
+        if share < 1:
+            torch.cuda.set_per_process_memory_fraction(share * TENSORS)
+        yield device
