@@ -65,8 +65,8 @@ CLAIMS, JOBS = ".claims", ".jobs"
 WHERE = {
     "serial": "this process",
     "processes": "{} processes",
-    "ray": "{} workers of Ray",
-    "slurm": "{} jobs of Slurm at once",
+    "ray": "Ray, {} at once",
+    "slurm": "Slurm, {} at once",
 }
 
 REPORTED, REPORTED_DAMAGE = 0, 3

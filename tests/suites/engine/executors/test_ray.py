@@ -146,7 +146,7 @@ def test_a_head_without_a_gpu_decides_nothing_and_own_files_travel(
         asked, cwd=project, env=environment, capture_output=True, text=True, timeout=TIMEOUT
     )
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert "1 workers of Ray, 0.25 GPU each (--gpus)" in answer.stdout
+    assert "(Ray, 1 at once, 0.25 GPU each (--gpus))" in answer.stdout
     (record,) = Store(tmp_path / "miniature").records()
     assert record.diagnostics == {"gpu": 1.0, "share": 0.25, "copied": 1.0}
 

@@ -166,7 +166,7 @@ def test_the_local_stand_in_packs_runs_and_finds_own_files(tmp_path, suite):
         *flags, "--runs-per-job", "6", "--methods", f"mean,together,{folder / 'mine.py'}:Mine"
     )
     assert code == 0, output
-    assert "6 to do (1 jobs of Slurm at once)" in output
+    assert "6 to do (Slurm, 1 at once)" in output
     assert "6 of 6 runs completed" in output
     assert {record.provenance["device"] for record in suite.records().values()} == {"cpu"}
 
