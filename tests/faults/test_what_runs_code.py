@@ -28,10 +28,11 @@ PICKLES = {
     "datasets/reading/pickles.py",
     "suites/engine/executors/channel.py",
     "suites/engine/executors/child.py",
+    "suites/engine/executors/parcels.py",
     CHECK := "suites/check/of_methods.py",
 }
-"""The first admits arrays, strings and numbers; the next two read what workers have pickled, and
-the last what it has itself pickled and printed."""
+"""The first admits arrays, strings and numbers; the next two read what workers have pickled, the
+fourth on a worker what its driver has, and the last what it has itself pickled and printed."""
 
 
 class Exploit:
