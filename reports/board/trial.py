@@ -7,6 +7,7 @@ and, where the suite searches for settings, the same budget.
 import argparse
 import importlib
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -43,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _Lenient("bnnbench try", description=ABOUT)
     parser.add_argument("method", help="file.py:Class, module:Class or a name, with settings")
     parser.add_argument("--suite", required=True, help="a suite with runs in the bundle")
-    parser.add_argument("--profile", default="", help="default: the first one in the bundle")
+    parser.add_argument(
+        "--profile", default="", help="default: the one with most runs, if any of searched settings"
+    )
     parser.add_argument("--datasets", default="", metavar="A,B", help="default: all of the bundle")
     parser.add_argument("--bundle", type=Path, default=BUNDLE, metavar="DIR")
     parser.add_argument("--out", type=Path, default=Path("results") / "try", metavar="DIR")
@@ -99,7 +102,14 @@ def rivals(bundle: Path, suite: str, profile: str = "") -> list[Record]:
         raise ValueError(
             f"the bundle has no profile {profile!r} of {suite}, but {joined(profiles)}"
         )
-    return [r for r in whole[suite] if r.profile == (profile or profiles[0])]
+    profile = profile or usual_profile(whole[suite])
+    return [record for record in whole[suite] if record.profile == profile]
+
+
+def usual_profile(records: Sequence[Record]) -> str:
+    """Return the profile of most runs; of those with searched settings, if there are any."""
+    searched = [record for record in records if record.search] or records
+    return Counter(record.profile for record in searched).most_common(1)[0][0]
 
 
 def _carry_out(suite: str, arguments: Sequence[str]) -> int:

@@ -1,5 +1,7 @@
 """`bnnbench try`: one method beside finished runs."""
 
+from dataclasses import replace
+
 import pytest
 
 from bnnbench.reports.board import trial
@@ -36,6 +38,14 @@ def test_it_fits_that_method_alone_and_says_where_it_stands(bundle, tmp_path, ca
     assert {r.method for r in Store(tmp_path / "two_moons").records()} == {"sgd (epochs=2)"}
     page = (tmp_path / "two_moons" / "report.html").read_text()
     assert "Ensemble" in page
+
+
+def test_the_usual_profile_is_that_of_searched_settings_else_of_most_runs(bundle):
+    (record, *_) = trial.rivals(bundle, "two_moons")
+    large, small = (replace(record, profile=name, search=None) for name in ("large", "small"))
+    tuned = replace(record, profile="tuned", search={"trials": []})
+    assert trial.usual_profile([small, large, large]) == "large"
+    assert trial.usual_profile([small, large, large, tuned]) == "tuned"
 
 
 def test_a_suite_or_profile_without_runs_is_named(bundle, tmp_path, capsys):
