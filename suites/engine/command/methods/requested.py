@@ -6,6 +6,7 @@ from typing import Any
 
 from bnnbench.methods.base import Method
 from bnnbench.methods.tuning.method import Tuned
+from bnnbench.methods.tuning.plan import lengths
 from bnnbench.methods.tuning.space import space_of
 from bnnbench.suites.engine.command.methods.expressions import Spelled, parsed
 from bnnbench.suites.engine.command.methods.labels import differences, with_differences
@@ -184,9 +185,19 @@ def _inner(method: Method) -> Method:
 def _tuned(method: Method, budget: Tuned) -> Tuned:
     """Return the method with its settings searched for by a budget."""
     try:
-        return replace(budget, method=method)
+        tuned = replace(budget, method=method)
     except TypeError as error:  # it declares no search space
         raise UsageError(str(error)) from error
+    space = space_of(method)
+    try:
+        lengths(method, space, tuned.lengths, 100, tuned.updates)
+    except AttributeError as error:
+        raise UsageError(
+            f"{type(method).__name__} has no setting batch_size, from which the lengths to try for "
+            f"{space.length} follow. Give it one, or lengths to its space: "
+            f'Space(..., length="{space.length}", lengths=(10, 20, 40))'
+        ) from error
+    return tuned
 
 
 def _hashable(method: Method) -> Method:

@@ -61,6 +61,30 @@ def test_what_joins_a_tuned_profile_is_tuned_by_its_budget():
         chosen("tests.suites.fakes:Mean")
 
 
+def test_a_method_whose_lengths_cannot_be_counted_is_told_both_cures(tmp_path, monkeypatch):
+    """A ladder of epochs follows from updates, rows and the batch size."""
+    (tmp_path / "epochs_alone.py").write_text(
+        "from dataclasses import dataclass\nfrom typing import ClassVar\n\n"
+        "from bnnbench.methods.tuning.space import Space\n"
+        "from tests.suites.fakes import Mean\n\n\n"
+        "@dataclass(frozen=True)\nclass Counted(Mean):\n"
+        "    epochs: int = 5\n    space: ClassVar[Space] = Space({}, length='epochs')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for given, fails in (((), True), ((1, 2), False)):
+        tuned = Tuned(AdamW(), trials=2, blocks=1, lengths=given)
+        suite = replace(FAST, methods={"AdamW": tuned}, folds=1)
+        entry = Entry(suite.title, (suite.profile,), sampled=False)
+        options = parse(
+            "fast", entry, ["--profile", suite.profile, "--methods", "epochs_alone:Counted"]
+        )
+        if fails:
+            with pytest.raises(UsageError, match=r"Counted has no setting batch_size.*lengths=\("):
+                selected(suite, options)
+        else:
+            assert list(selected(suite, options).methods) == ["Counted"]
+
+
 def test_classes_of_one_name_both_take_part(tmp_path, monkeypatch):
     text = "from tests.suites.fakes import Mean\n\n\nclass Twin(Mean):\n    pass\n"
     for name in ("twin_one", "twin_two"):
