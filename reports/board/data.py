@@ -84,7 +84,9 @@ def task_data(task: Task, run_pages: RunPages) -> dict[str, Any]:
         "seconds": task.seconds,
         "ofProcessors": task.of_processors,
         "keys": {
-            column: {m: [_short(keys.get(run)) for run in runs[column]] for m, keys in of.items()}
+            column: {
+                m: ",".join(_short(keys.get(run)) for run in runs[column]) for m, keys in of.items()
+            }
             for column, of in task.keys.items()
         },
         "barred": {
@@ -99,10 +101,10 @@ def _all_runs(by_method: Mapping[str, Mapping[Run, Ended]]) -> list[Run]:
     return list(dict.fromkeys(run for of in by_method.values() for run in of))
 
 
-def _short(ended: Ended | None) -> str | None:
-    """Return the start of a key, and how the run ended unless it was completed."""
+def _short(ended: Ended | None) -> str:
+    """Return the start of a key, and how the run ended unless it was completed; "" for no run."""
     if ended is None:
-        return None
+        return ""
     key = ended.key[:KEY_DIGITS]
     return key if ended.status == "completed" else f"{key} {ended.status}"
 

@@ -1,5 +1,6 @@
 """All pages of a site but those of suites: the board, methods, data sets, and comparisons."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -159,11 +160,14 @@ def compare_page(
     common: dict[str, Any],
     examples: RunPages = NO_PAGES,
 ) -> str:
-    """Return the page that compares any two methods, with links to pages of examples."""
+    """Return the page that compares any two methods, with links to pages of examples.
+
+    It needs no keys, only which runs there are.
+    """
     data = board_data(tasks, examples)
     for task in data["tasks"]:
         task["keys"] = {
-            column: {m: [key and "" for key in keys] for m, keys in by_method.items()}
+            column: {m: re.sub("[^,]+", "-", keys) for m, keys in by_method.items()}
             for column, by_method in task["keys"].items()
         }
     return page("compare.html", address, "Compare · bnnbench", "Compare", data | common)

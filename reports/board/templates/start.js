@@ -10,14 +10,14 @@ function pageData() {
   }
 }
 
-// Scores and keys come as lists in the order of a column's runs; null stands for no value.
+// Scores and keys come in the order of a column's runs, keys as one text; null and "" are no value.
 function unpack(task, data) {
   const named = (column, values) =>
-    Object.fromEntries(values.map((value, k) => [task.runs[column][k], value]).filter(([, v]) => v !== null));
+    Object.fromEntries(values.map((value, k) => [task.runs[column][k], value]).filter(([, v]) => v !== null && v !== ""));
   const unpacked = (byColumn) =>
     Object.fromEntries(Object.entries(byColumn).map(([column, byMethod]) => [
       column,
-      Object.fromEntries(Object.entries(byMethod).map(([m, values]) => [m, named(column, values)])),
+      Object.fromEntries(Object.entries(byMethod).map(([m, values]) => [m, named(column, typeof values === "string" ? values.split(",") : values)])),
     ]));
   for (const name of Object.keys(task.scores)) task.scores[name] = unpacked(task.scores[name]);
   task.keys = unpacked(task.keys);
