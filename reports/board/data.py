@@ -18,20 +18,21 @@ KEY_DIGITS = 8
 """Characters of a run's key on a page; `bnnbench reproduce` finds the run by them."""
 
 
-def board_data(tasks: Sequence[Task], runs: RunPages) -> dict[str, Any]:
+def board_data(tasks: Sequence[Task], runs: RunPages, keyed: bool = True) -> dict[str, Any]:
     """Return the data of the board: its tasks, and constants of the statistics.
 
-    `runs` has the addresses of pages of runs.
+    `runs` has the addresses of pages of runs. A page that is not `keyed` knows which runs exist.
     """
     return {
-        "tasks": [task_data(task, runs) for task in tasks],
+        "tasks": [task_data(task, runs, keyed) for task in tasks],
         "moments": moments(tasks),
         "outlines": OUTLINES,
     }
 
 
-def task_data(task: Task, run_pages: RunPages) -> dict[str, Any]:
+def task_data(task: Task, run_pages: RunPages, keyed: bool = True) -> dict[str, Any]:
     """Return a task as plain data."""
+    shown = _short if keyed else _is_there
     question = task.question
     runs = {column: _all_runs(by_method) for column, by_method in task.keys.items()}
     of_columns = slugs([column.name for column in task.columns])
@@ -85,7 +86,8 @@ def task_data(task: Task, run_pages: RunPages) -> dict[str, Any]:
         "ofProcessors": task.of_processors,
         "keys": {
             column: {
-                m: ",".join(_short(keys.get(run)) for run in runs[column]) for m, keys in of.items()
+                method: ",".join(shown(keys.get(run)) for run in runs[column])
+                for method, keys in of.items()
             }
             for column, of in task.keys.items()
         },
@@ -107,6 +109,10 @@ def _short(ended: Ended | None) -> str:
         return ""
     key = ended.key[:KEY_DIGITS]
     return key if ended.status == "completed" else f"{key} {ended.status}"
+
+
+def _is_there(ended: Ended | None) -> str:
+    return "" if ended is None else "-"
 
 
 def moments(tasks: Sequence[Task]) -> dict[int, dict[int, tuple[float, float]]]:

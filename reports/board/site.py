@@ -1,6 +1,5 @@
 """All pages of a site but those of suites: the board, methods, data sets, and comparisons."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -164,12 +163,7 @@ def compare_page(
 
     It needs no keys, only which runs there are.
     """
-    data = board_data(tasks, examples)
-    for task in data["tasks"]:
-        task["keys"] = {
-            column: {m: re.sub("[^,]+", "-", keys) for m, keys in by_method.items()}
-            for column, by_method in task["keys"].items()
-        }
+    data = board_data(tasks, examples, keyed=False)
     return page("compare.html", address, "Compare · bnnbench", "Compare", data | common)
 
 
