@@ -1,4 +1,4 @@
-"""What a few steps of a fit say of the whole on the machine at hand."""
+"""The time and memory of a whole fit on this machine, from a few of its steps."""
 
 from dataclasses import dataclass
 

@@ -11,7 +11,7 @@ UNUSABLE = (
     *(ValueError, TypeError, LookupError, AttributeError),
     *(ArithmeticError, RecursionError),
 )
-"""What a class raises for settings of another version, of a stranger or of a damaged record."""
+"""Errors that a class raises for settings of another version or of a damaged record."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from bnnbench.metrics import LISTED
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.read.frames import costs, results
 from bnnbench.reports.style import labels
-from tests.documents.finished_runs import BUNDLE
+from tests.documents.finished_runs import BUNDLE, suites
 
 Options = Mapping[str, str]
 
@@ -38,9 +38,8 @@ def across_table(options: Options) -> Iterator[tuple[str, ...]]:
     `across` says which of the two, `columns` names some in their order; a cell is empty where
     nothing was run.
     """
-    table = _selected(options)
+    table = _scored(options)
     across, digits = options["across"], int(options.get("digits", 3))
-    table = table[table.metric == options["metric"]]
     columns = (
         options["columns"].split(",") if "columns" in options else list(table[across].unique())
     )
@@ -73,26 +72,22 @@ def pairs_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each rival; a column is a data set.
 
     A cell has the mean difference over folds and its 95 % interval, corrected for training rows
-    that folds share by `test_to_train`, the ratio of rows.
+    that folds share by the ratio of test to training rows; it is empty where nothing was run.
     """
-    table = _selected(options)
-    table = table[table.metric == options["metric"]]
-    columns = options["columns"].split(",")
-    ratio = float(options["test_to_train"])
+    rivals, columns = options["rivals"].split(","), options["columns"].split(",")
+    table = _scored({**options, "methods": ",".join((options["of"], *rivals))})
     yield (f"{options['of']} less", *(column.replace("_", " ") for column in columns))
     yield ("---", *("---:" for _ in columns))
-    for rival in options["rivals"].split(","):
+    for rival in rivals:
         gaps = [_gaps(table[table.dataset == name], options["of"], rival) for name in columns]
-        yield rival, *(_interval(of_set, ratio, 2) for of_set in gaps)
+        ratios = [_test_to_train(options["suite"], options["profile"], name) for name in columns]
+        yield rival, *(_interval(of_set, r, 2) for of_set, r in zip(gaps, ratios, strict=True))
 
 
 def value_text(options: Options) -> str:
     """Return the mean of one metric of one method over folds, or over seeds of one fold."""
-    table = _selected({**options, "methods": options["method"]})
-    runs = table[table.metric == options["metric"]]
-    if runs.empty:
-        raise ValueError(f"no score in docs/bundle for {dict(options)}")
-    return _mean(runs, int(options.get("digits", 3))).partition(" ")[0]
+    values = _values(_scored({**options, "methods": options["method"]}))
+    return _text(values.mean(), int(options.get("digits", 3)))
 
 
 def csv_table(options: Options) -> Iterator[tuple[str, ...]]:
@@ -151,6 +146,25 @@ def _selected(options: Options) -> pd.DataFrame:
     return table
 
 
+def _scored(options: Options) -> pd.DataFrame:
+    """Return the selected scores of one metric."""
+    table = _selected(options)
+    table = table[table.metric == options["metric"]]
+    if table.empty:
+        raise ValueError(f"no score in docs/bundle for {dict(options)}")
+    return table
+
+
+def _test_to_train(suite: str, profile: str, dataset: str) -> float:
+    """Return the number of test rows over that of training rows, of the first fold."""
+    (facts,) = (
+        benchmark.records[0].facts
+        for benchmark in suites()[suite]
+        if (benchmark.profile, benchmark.dataset) == (profile, dataset)
+    )
+    return facts["test_rows"] / facts["train_rows"]
+
+
 def _gaps(table: pd.DataFrame, own: str, rival: str) -> pd.Series:
     wide = table.pivot_table(index="fold", columns="method", values="value")
     return (wide[own] - wide[rival]).dropna() if rival in wide else pd.Series(dtype=float)
@@ -159,17 +173,23 @@ def _gaps(table: pd.DataFrame, own: str, rival: str) -> pd.Series:
 def _mean(runs: pd.DataFrame, digits: int = 3) -> str:
     if runs.empty:
         return ""
+    values = _values(runs)
+    error = f" ± {values.std() / len(values) ** 0.5:.{digits}f}" if len(values) > 1 else ""
+    return _text(values.mean(), digits) + error
+
+
+def _values(runs: pd.DataFrame) -> pd.Series:
+    """Return the means of folds, or the scores of seeds where there is one fold."""
     by_fold = runs.groupby("fold")["value"].mean()
-    values = by_fold if len(by_fold) > 1 else runs["value"]
-    mean = f"{values.mean():.{digits}f}".replace("-", "−")
-    if len(values) < 2:
-        return mean
-    return f"{mean} ± {values.std() / len(values) ** 0.5:.{digits}f}"
+    return by_fold if len(by_fold) > 1 else runs["value"]
+
+
+def _text(value: float, digits: int, sign: str = "") -> str:
+    return f"{value:{sign}.{digits}f}".replace("-", "−")
 
 
 def _interval(gaps: pd.Series, test_to_train: float, digits: int) -> str:
     found = t_interval(list(gaps), test_to_train)
     if found is None:
         return ""
-    mean = f"{found.mean:+.{digits}f}".replace("-", "−")
-    return f"{mean} ± {found.half_width:.{digits}f}"
+    return f"{_text(found.mean, digits, '+')} ± {found.half_width:.{digits}f}"

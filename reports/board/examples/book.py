@@ -1,4 +1,4 @@
-"""What all methods predicted for the examples of one condition, and the inputs behind them."""
+"""The predictions of all methods for the examples of one condition, and their inputs."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from bnnbench.suites.engine.store.store import Store
 
 MOST_CONDITIONS = 6
 MOST_METHODS = 16
-"""Of more methods, those of the best mean log scores are shown."""
+"""The most methods on a page; those of the best mean log scores are shown."""
 
 Place = tuple[int, int]
 """An example: its fold, and its row among the test rows of the fold."""

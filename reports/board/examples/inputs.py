@@ -21,7 +21,7 @@ from bnnbench.datasets.reading.foreign_text import shortened
 from bnnbench.suites.engine.store.record import Record
 
 MOST_FEATURES = 16
-"""Of inputs with more features, those are shown that are furthest from their training means."""
+"""The most features shown; those furthest from their training means are chosen."""
 
 LONGEST_REASON = 300
 

@@ -1,4 +1,4 @@
-"""What methods predicted for each test example, averaged over seeds; torch is imported on use."""
+"""The predictions of methods for test examples, averaged over seeds; torch is imported on use."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
 Kind = Literal["classes", "reals"]
-"""Whether targets are classes or real numbers."""
+"""True if targets are classes, false if they are real numbers."""
 
 
 @dataclass(frozen=True)

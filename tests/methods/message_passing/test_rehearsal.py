@@ -18,7 +18,6 @@ from bnnbench.methods.message_passing.schedule import Coupled, Sequential
 from bnnbench.methods.message_passing.straight import StraightVisits
 from bnnbench.methods.message_passing.trainer import Trainer
 from bnnbench.methods.networks.architectures import LeakyReLU, Linear
-from tests.methods.message_passing.test_straight import capture  # noqa: F401 (a fixture)
 from tests.methods.problems import stream
 
 METHOD = MessagePassing((1, 1, 2), 8, Coupled(4, solver_iterations=2), backend="fused")
@@ -75,7 +74,7 @@ def test_messages_of_batches_that_are_not_visited_are_counted(problem):
 
 
 @pytest.fixture
-def replayed(capture, monkeypatch):  # noqa: F811
+def replayed(capture, monkeypatch):
     """Let a recorder on the CPU take the place of a GPU's graphs, for a few visits."""
     monkeypatch.setattr(rehearsal, "COMPARED", (1, 1, 3, 3))
     monkeypatch.setattr(rehearsal, "TIMED", (3,))

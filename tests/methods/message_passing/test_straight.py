@@ -1,16 +1,10 @@
 """Visits that the host reads once, and their rounds as graphs, which a recorder replays here."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
-from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_leaves
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from bnnbench.methods.message_passing.captured import CapturedRounds
-from bnnbench.methods.message_passing.kernels.compiled import Compiled
 from bnnbench.methods.message_passing.maps import base
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.network import MessageAccuracy
@@ -18,15 +12,11 @@ from bnnbench.methods.message_passing.priors import SpectralPrior
 from bnnbench.methods.message_passing.schedule import Coupled
 from bnnbench.methods.message_passing.straight import StraightVisits
 from bnnbench.methods.message_passing.trainer import Trainer
-from tests.methods.message_passing.launches import ALLOCATIONS
+from tests.methods.message_passing.recorder import name_of
 from tests.methods.message_passing.test_fused import distance, images
 from tests.methods.problems import stream
 
 READS = {"nonzero", "_local_scalar_dense", "item", "is_nonzero", "masked_select", "equal"}
-
-
-def name_of(func: Any) -> str:
-    return func._schema.name.split("::")[1]
 
 
 class Reads(TorchDispatchMode):
@@ -43,84 +33,6 @@ class Reads(TorchDispatchMode):
         if name in READS or by_flags:
             self.found.append(name)
         return func(*args, **(kwargs or {}))
-
-
-class Recorder(TorchDispatchMode):
-    """A graph on a CPU: what the work does to memory, to be done again; capture changes nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.steps: list[Callable[[], object]] = []
-        self.own: set[int] = set()
-        self.before: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        self.saw((args, kwargs))
-        out = func(*args, **kwargs)
-        outputs = [t for t in tree_leaves(out) if isinstance(t, Tensor)]
-        if func.is_view or name_of(func) in ALLOCATIONS:
-            if not func.is_view and name_of(func) != "_unsafe_view":
-                self.own.update(t.untyped_storage().data_ptr() for t in outputs)
-            self.steps.append(lambda kept=(args, out): kept)  # keeps its memory
-            return out
-        taken = {t.untyped_storage().data_ptr() for t in _tensors(args)}
-        self.own.update({t.untyped_storage().data_ptr() for t in outputs} - taken)
-
-        def again() -> None:
-            found = func(*args, **kwargs)
-            leaves = [t for t in tree_leaves(found) if isinstance(t, Tensor)]
-            for room, value in zip(outputs, leaves, strict=True):
-                if room is not value:
-                    room.copy_(value)
-
-        self.steps.append(again)
-        return out
-
-    def saw(self, args: Any) -> None:
-        """Remember memory from outside as it is before the work."""
-        with _disable_current_modes():
-            for t in _tensors(args):
-                storage = t.untyped_storage()
-                if storage.data_ptr() not in self.own | self.before.keys():
-                    self.before[storage.data_ptr()] = storage, storage.clone()
-
-    def replay(self) -> None:
-        for step in self.steps:
-            step()
-
-
-def _tensors(args: Any) -> list[Tensor]:
-    return [t for t in tree_leaves(args) if isinstance(t, Tensor)]
-
-
-@pytest.fixture
-def capture(monkeypatch):
-    """Return a capture on a CPU, and the recorders it has made."""
-    recorders: list[Recorder] = []
-    active: list[Recorder] = []
-    call = Compiled.call
-
-    def recorded(self, name, dtype, *arguments):
-        if active:
-            active[-1].saw(arguments)
-            active[-1].steps.append(lambda: call(self, name, dtype, *arguments))
-        return call(self, name, dtype, *arguments)
-
-    monkeypatch.setattr(Compiled, "call", recorded)
-
-    def capturing(work):
-        recorder = Recorder()
-        recorders.append(recorder)
-        active.append(recorder)
-        with recorder:
-            outcome = work()
-        active.pop()
-        for storage, before in recorder.before.values():
-            storage.copy_(before)
-        return recorder.replay, outcome
-
-    return capturing, recorders
 
 
 def fit() -> Trainer:

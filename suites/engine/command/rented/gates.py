@@ -17,9 +17,9 @@ from bnnbench.suites.engine.run.measuring.memory import in_words
 from bnnbench.suites.engine.run.score import score
 
 LARGEST_DIFFERENCE = 1e-5
-"""Of rounds that are replayed, relative to the largest number of their layer."""
+"""The largest difference of replayed rounds, relative to the largest number of a layer."""
 LARGEST_SHARE = 0.95
-"""Of the device's memory."""
+"""The largest part of the device's memory that a fit may need."""
 CHECKOUT = Path(bnnbench.__file__).resolve().parent.parent
 NONE_COLLECTED = 5
 """The exit code of pytest without a test."""
