@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bnnbench.reports.board.pages import slugs
+from bnnbench.reports.board.pages import packed, slugs
 from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.board.shapes import OUTLINES
 from bnnbench.reports.board.tasks import Ended, Task
@@ -19,12 +19,12 @@ KEY_DIGITS = 8
 
 
 def board_data(tasks: Sequence[Task], runs: RunPages, keyed: bool = True) -> dict[str, Any]:
-    """Return the data of the board: its tasks, and constants of the statistics.
+    """Return the data of the board: its tasks, packed, and constants of the statistics.
 
     `runs` has the addresses of pages of runs. A page that is not `keyed` knows which runs exist.
     """
     return {
-        "tasks": [task_data(task, runs, keyed) for task in tasks],
+        "tasks": packed([task_data(task, runs, keyed) for task in tasks]),
         "moments": moments(tasks),
         "outlines": OUTLINES,
     }

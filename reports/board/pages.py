@@ -4,6 +4,7 @@ import base64
 import functools
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,12 @@ def embedded(data: Any) -> str:
     """Return data as JSON that may stand inside of a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
+
+
+def packed(data: Any) -> str:
+    """Return data as compressed JSON in base64, a third of the size, which the script unpacks."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def slugs(names: Sequence[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from playwright.sync_api import sync_playwright
 
 from bnnbench.reports.board.site import board_page
 from tests.documents.finished_runs import ROOT, tasks
+from tests.reports.browsing import settled
 
 PICTURE = ROOT / "docs" / "pictures" / "board.png"
 
@@ -23,7 +24,7 @@ def main() -> None:
         )
         tab = browser.new_page(viewport={"width": 1280, "height": 820})
         tab.goto(path.as_uri())
-        tab.screenshot(path=PICTURE)
+        settled(tab).screenshot(path=PICTURE)
         browser.close()
     print(PICTURE)
 

@@ -33,6 +33,14 @@ CONTRAST = """() => {
 """JavaScript: the least contrast of a text with its ground."""
 
 
+def settled(page):
+    """Return the page after its script has unpacked its data; reports of suites have no such data."""
+    page.wait_for_function(
+        "!document.getElementById('data') || 'ready' in document.documentElement.dataset"
+    )
+    return page
+
+
 def keep_suites(results: Path) -> None:
     """Keep three suites: a usual one, one of hostile names and values, one of regression."""
     cifar10(results / "cifar10", seeds=3, points=200)

@@ -3,7 +3,7 @@
 import pytest
 
 from bnnbench.reports.write.cli import main
-from tests.reports.browsing import keep_suites
+from tests.reports.browsing import keep_suites, settled
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +30,7 @@ def visit(browser, site):
         page.on("request", lambda request: requests.append(request.url))
         path = site / name
         page.goto((path if path.suffix == ".html" else path / "report.html").as_uri())
-        return page
+        return settled(page)
 
     yield opened
     for context in contexts:

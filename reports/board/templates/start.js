@@ -1,13 +1,17 @@
 // Each page names what it needs; a page whose data cannot be read says so.
 
-function pageData() {
-  try {
-    return JSON.parse(byId("data").textContent);
-  } catch {
-    const text = "This page is damaged: its data cannot be read. Build the site again.";
-    document.querySelector("main").prepend(el("p", { class: "caution", role: "alert" }, text));
-    return null;
-  }
+function refuse() {
+  const text = "DecompressionStream" in globalThis
+    ? "This page is damaged: its data cannot be read. Build the site again."
+    : "This browser cannot unpack the data of this page. Browsers since 2023 can.";
+  document.querySelector("main").prepend(el("p", { class: "caution", role: "alert" }, text));
+}
+
+// Tasks travel as compressed JSON in base64.
+async function inflated(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
 }
 
 // Scores and keys come in the order of a column's runs, keys as one text; null and "" are no value.
@@ -24,26 +28,36 @@ function unpack(task, data) {
   task.moments = data.moments;
 }
 
-const data = pageData();
-if (data) {
+async function pageData() {
+  const data = JSON.parse(byId("data").textContent);
+  if (data.tasks) data.tasks = await inflated(data.tasks);
+  for (const task of data.tasks ?? []) unpack(task, data);
+  return data;
+}
+
+function start(data) {
   methodPages = new Map(data.methodPages);
   outlines = new Map(Object.entries(data.outlines ?? {}));
   startSearch(data.search);
-  for (const task of data.tasks ?? []) unpack(task, data);
   if (byId("board")) startBoard(data);
   if (byId("compare")) startCompare(data);
   if (byId("paper")) startPaper(data);
   if (byId("run-page")) startRuns(data);
   if (byId("examples")) startExamples(data);
+  if (data.tasks) publish(data.tasks);
 }
 
 // For other programs: the statistics of the page, by the same functions that draw it.
-globalThis.bnnbench = {
-  answer(id, criterion, off = [], budget = 0) {
-    const task = data.tasks.find((one) => one.id === id);
-    const ranking = ranked(task, criterion, off, budget);
-    const rows = ranking.rows.map(({ method, margin, half, state, adjusted, equal, words }) =>
-      ({ method, margin, half, state, adjusted, equal, words }));
-    return { rows, level: ranking.found.level, ...adviceOn(ranking) };
-  },
-};
+function publish(tasks) {
+  globalThis.bnnbench = {
+    answer(id, criterion, off = [], budget = 0) {
+      const task = tasks.find((one) => one.id === id);
+      const ranking = ranked(task, criterion, off, budget);
+      const rows = ranking.rows.map(({ method, margin, half, state, adjusted, equal, words }) =>
+        ({ method, margin, half, state, adjusted, equal, words }));
+      return { rows, level: ranking.found.level, ...adviceOn(ranking) };
+    },
+  };
+}
+
+pageData().then(start, refuse).finally(() => { document.documentElement.dataset.ready = ""; });

@@ -14,7 +14,7 @@ from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.cli import main
 from tests.reports.board.stores import BUNDLE, ERROR, bundled, keep_troubled, many_conditions
-from tests.reports.browsing import CONTRAST, HOSTILE
+from tests.reports.browsing import CONTRAST, HOSTILE, settled
 
 KINDS = ("index.html", "methods/adamw.html", "data/boston.html", "suites.html", "compare.html",
          "methods/index.html", "data/index.html", "papers/003.html",
@@ -104,6 +104,7 @@ def questions_of(tasks):
 def test_page_and_python_agree_on_every_question_of_the_bundle(browser, of_bundle):
     page = browser.new_page()
     page.goto(of_bundle.as_uri())
+    settled(page)
     asked = 0
     for question in questions_of(tasks_of(bundled())):
         require_equal(page, *question)
@@ -152,10 +153,11 @@ def test_a_choice_is_in_the_address_and_survives_a_reload_and_back(visit):
     assert changed != first
     assert "by=calibration" in page.url
     page.reload()
-    assert page.locator("#sentences").inner_text() == changed
+    assert settled(page).locator("#sentences").inner_text() == changed
     page.go_back()
-    page.wait_for_function("text => byId => true", arg=first)
-    assert page.locator("#sentences").inner_text() == first
+    page.wait_for_function(
+        "text => document.getElementById('sentences').innerText === text", arg=first
+    )
 
 
 def test_a_data_set_can_be_left_out_but_not_the_last(visit):
@@ -174,7 +176,7 @@ def test_nonsense_in_the_address_is_the_usual_answer(visit):
     nonsense = "#task=nonsense&by=zzz&pin=nobody&open=x/y&off=boston,energy,yacht&budget=7"
     page.goto(page.url.split("#")[0] + nonsense)
     page.reload()
-    assert page.locator("#headline").inner_text() == usual
+    assert settled(page).locator("#headline").inner_text() == usual
     assert not page.locator("dialog").is_visible()
 
 
@@ -296,10 +298,11 @@ def test_without_a_script_the_usual_answer_is_there(browser, site):
     context.close()
 
 
-def test_a_page_with_damaged_data_says_so(browser, site, tmp_path):
+@pytest.mark.parametrize("damage", [('id="data">{', 'id="data">{{'), ('"tasks":"eN', '"tasks":"eM')])
+def test_a_page_with_damaged_data_says_so(browser, site, tmp_path, damage):
     text = (site / "index.html").read_text()
     damaged = tmp_path / "index.html"
-    damaged.write_text(text.replace('id="data">{', 'id="data">{{', 1))
+    damaged.write_text(text.replace(*damage, 1))
     page = browser.new_page()
     page.goto(damaged.as_uri())
     assert "Build the site again" in page.locator("[role=alert]").inner_text()

@@ -10,7 +10,7 @@ from bnnbench.reports.write.cli import main
 from tests.reports.board.examples.stores import CLEAN, COLOURS, TURNED, of_digits, of_patients
 from tests.reports.board.stores import regressions
 from tests.reports.board.test_run_pages import COMMON
-from tests.reports.browsing import CONTRAST, HOSTILE
+from tests.reports.browsing import CONTRAST, HOSTILE, settled
 
 DIGITS, TURNED_DIGITS, PATIENTS, STRANGE, MANY = KINDS = (
     "examples/digits-quick-digits-as-mnist.html",
@@ -188,6 +188,7 @@ def test_a_comparison_leads_to_the_examples_of_the_pair(browser, tmp_path):
     (tmp_path / "compare.html").write_text(text)
     page = browser.new_page()
     page.goto((tmp_path / "compare.html").as_uri() + "#a=sgd&b=pbp")
+    settled(page)
     links = page.get_by_role("link", name="Examples of boston")
     rows = page.locator("#differences tbody tr", has_text="boston")
     assert links.count() == rows.count() == page.locator("#differences tbody a").count() > 0
