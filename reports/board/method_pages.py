@@ -8,7 +8,7 @@ from typing import Any
 from bnnbench.reports.board.about import About, about
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.ranking import mean_seconds
-from bnnbench.reports.board.run_pages import RunPages
+from bnnbench.reports.board.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.board.tasks import Column, Scale, Task
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
@@ -50,8 +50,8 @@ class Use:
     suite: str
     profile: str
     settings: str
-    datasets: Sequence[tuple[str, str]]
-    """Title of a data set, and the page of its runs."""
+    datasets: Sequence[tuple[str, str, str]]
+    """Title of a data set, the page of its runs, and the page of its examples or ""."""
     completed: int
     attempted: int
     seconds: str
@@ -64,8 +64,9 @@ def method_page(
     tasks: Sequence[Task],
     run_pages: RunPages,
     common: dict[str, Any],
+    examples: RunPages = NO_PAGES,
 ) -> str:
-    """Return the page of a method."""
+    """Return the page of a method; `examples` has the addresses of pages of examples."""
     runs = [run for bs in suites.values() for b in bs for run in b.runs.get(method, ())]
     description = runs[0].run.get("method")
     known = about(description)
@@ -79,7 +80,7 @@ def method_page(
         around=around(known),
         chapters=[chapter for task in own_tasks if (chapter := chapter_of(task, method)).strips],
         places=[text for task in own_tasks if (text := place_text(task, method))],
-        uses=uses_of(method, suites, run_pages),
+        uses=uses_of(method, suites, run_pages, examples),
         width=WIDTH,
     )
 
@@ -173,7 +174,10 @@ def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | N
 
 
 def uses_of(
-    method: str, suites: Mapping[str, Sequence[Benchmark]], run_pages: RunPages
+    method: str,
+    suites: Mapping[str, Sequence[Benchmark]],
+    run_pages: RunPages,
+    examples: RunPages = NO_PAGES,
 ) -> list[Use]:
     """Return the runs of a method, profile by profile."""
     found: list[Use] = []
@@ -191,7 +195,11 @@ def uses_of(
                     suite,
                     profile,
                     call(description) if has_settings else "",
-                    [(b.title, run_pages[suite, b.identity]) for b in within],
+                    [
+                        (b.title, run_pages[place], examples.get(place, ""))
+                        for b in within
+                        if (place := (suite, b.identity))
+                    ],
                     sum(run.status == "completed" for run in runs),
                     len(runs),
                     duration(sum(times) / len(times)) if times else "",

@@ -78,17 +78,23 @@ def pages_of(
             if made:
                 files |= made
                 examples[place] = next(iter(made))
-    files["suites.html"] = suites_page("suites.html", front, common("suites.html"))
+    shown = {
+        suite: [(b.title, examples[suite, b.identity]) for b in bs if (suite, b.identity) in examples]
+        for suite, bs in suites.items()
+    }
+    files["suites.html"] = suites_page("suites.html", front, common("suites.html"), shown)
     if tasks:
         files["index.html"] = board_page("index.html", tasks, runs, common("index.html"))
         files["compare.html"] = compare_page(
             "compare.html", tasks, common("compare.html"), examples
         )
     else:
-        files["index.html"] = suites_page("index.html", front, common("index.html"))
+        files["index.html"] = suites_page("index.html", front, common("index.html"), shown)
     for method, slug in of_methods.items():
         address = f"methods/{slug}.html"
-        files[address] = method_page(method, address, suites, tasks, runs, common(address))
+        files[address] = method_page(
+            *(method, address, suites, tasks, runs, common(address)), examples
+        )
     families = {
         m: family_of(runs[0].run.get("method"))
         for bs in suites.values()
@@ -167,12 +173,18 @@ def compare_page(
     return page("compare.html", address, "Compare · bnnbench", "Compare", data | common)
 
 
-def suites_page(address: str, front: object, common: dict[str, Any]) -> str:
-    """Return the list of suites."""
+def suites_page(
+    address: str,
+    front: object,
+    common: dict[str, Any],
+    examples: Mapping[str, Sequence[tuple[str, str]]],
+) -> str:
+    """Return the list of suites; `examples` has titles and addresses of pages of examples."""
     title = "Suites · bnnbench"
     return page(
         *("suites.html", address, title, "Suites", common),
         front=front,
+        examples=examples,
         labels=labels,
         duration=duration,
     )

@@ -179,6 +179,17 @@ def test_data_set_and_runs_lead_to_the_examples(visit):
         page.wait_for_url(f"**/{DIGITS}")
 
 
+def test_the_list_of_suites_and_a_method_lead_to_the_examples(visit):
+    page = visit("suites.html")
+    page.locator(f"a[href='{PATIENTS}']").click()
+    page.wait_for_url(f"**/{PATIENTS}")
+
+    page = visit("methods/ivon.html")
+    page.get_by_role("link", name="examples").first.click()
+    page.wait_for_url(f"**/{DIGITS}#a=ivon")
+    assert names_of(page)[0] == "IVON"
+
+
 def test_a_comparison_leads_to_the_examples_of_the_pair(browser, tmp_path):
     runs = {"uci": benchmarks(regressions(np.random.default_rng(0)))}
     examples = {
