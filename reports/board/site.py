@@ -79,7 +79,7 @@ def pages_of(
                 files |= made
                 examples[place] = next(iter(made))
     shown = {
-        suite: [(b.title, examples[suite, b.identity]) for b in bs if (suite, b.identity) in examples]
+        suite: [(b.title, first) for b in bs if (first := examples.get((suite, b.identity)))]
         for suite, bs in suites.items()
     }
     files["suites.html"] = suites_page("suites.html", front, common("suites.html"), shown)

@@ -34,7 +34,7 @@ CONTRAST = """() => {
 
 
 def settled(page):
-    """Return the page after its script has unpacked its data; reports of suites have no such data."""
+    """Return the page after its script has unpacked its data, if it has any."""
     page.wait_for_function(
         "!document.getElementById('data') || 'ready' in document.documentElement.dataset"
     )

@@ -298,7 +298,9 @@ def test_without_a_script_the_usual_answer_is_there(browser, site):
     context.close()
 
 
-@pytest.mark.parametrize("damage", [('id="data">{', 'id="data">{{'), ('"tasks":"eN', '"tasks":"eM')])
+@pytest.mark.parametrize(
+    "damage", [('id="data">{', 'id="data">{{'), ('"tasks":"eN', '"tasks":"eM')]
+)
 def test_a_page_with_damaged_data_says_so(browser, site, tmp_path, damage):
     text = (site / "index.html").read_text()
     damaged = tmp_path / "index.html"
