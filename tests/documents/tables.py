@@ -16,6 +16,8 @@ with 95 % intervals. `csv`: rows of a file. A value in a sentence stands in one 
 those of paper 001, by layer; `probed`: our measurements there. `coverage` and `covered`: how many
 printed numbers agree, as a table and in words.
 `audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
+`places`, `edges`, `longer`: places by mean before and after a search, choices on the edge of their
+space, and fits longer than the chosen one (`searched.py`).
 `answers`: what the board says to each question, by one criterion; with `each=kind`, to the one of
 each kind with most methods. `column`: one column of a table of the report, with its decision
 (`one_column.py`).
@@ -55,6 +57,7 @@ from tests.documents.measured import (
 )
 from tests.documents.one_column import column_table, column_text
 from tests.documents.printed import coverage_table, coverage_text, layers_table, printed_table
+from tests.documents.searched import edges_table, longer_table, places_table
 
 DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
 BLOCK = re.compile(r"<!-- (?!end)(\w+) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
@@ -180,6 +183,9 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "pairs": pairs_table,
     "csv": csv_table,
     "oracles": oracles_table,
+    "places": places_table,
+    "edges": edges_table,
+    "longer": longer_table,
     "answers": answers_table,
     "column": column_table,
     "printed": printed_table,
