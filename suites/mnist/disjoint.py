@@ -56,6 +56,7 @@ DISJOINT = Suite(
         "AdamW": replace(HALVED, method=ADAMW),
         "MP informed": replace(HALVED, method=INFORMED),
         "MP cross-fitted": replace(HALVED, method=CrossFitted(INFORMED)),
+        "MP cross-fitted x3": replace(HALVED, method=Ensemble(3, CrossFitted(INFORMED))),
         "MP": Tempered(MP),
         "MC dropout": replace(HALVED, method=METHODS["MC dropout"]),
         "MC dropout x4": replace(HALVED, method=Ensemble(4, METHODS["MC dropout"])),
