@@ -1,4 +1,4 @@
-"""What a method is, from the docstrings of its class and module; nothing is imported."""
+"""Descriptions of methods, from the docstrings of its class and module; nothing is imported."""
 
 import ast
 import functools
@@ -59,7 +59,7 @@ def _documented(module: str, kind: str) -> tuple[str, str]:
     text = (ast.get_docstring(classes[kind]) if kind in classes else "") or ""
     match = re.search(r"Source: (.+?)(?:\n\n|$)", f"{text}\n\n{of_module}", re.DOTALL)
     source = _line(match.group(1)) if match else ""
-    titled = re.sub(r"paper (\d{3})", lambda found: labels.paper(found.group(1)), source)
+    titled = re.sub(r"paper (\d{3})", lambda mention: labels.paper(mention.group(1)), source)
     return _line(text.partition("\n\n")[0]), titled
 
 

@@ -19,7 +19,7 @@ USELESS = "worse by likelihood, or not shown to beat a constant prediction"
 
 @dataclass(frozen=True)
 class Advice:
-    """What to use first, and how sure that is."""
+    """The method to use first, and how sure that choice is."""
 
     headline: str
     text: str
@@ -122,21 +122,21 @@ def _guarded(ranking: Ranking, first: str) -> tuple[str, str]:
 def _cheaper(ranking: Ranking, first: str) -> str:
     """Return the cheapest practically equal method, if it is much cheaper; else the first."""
     seconds = {row.method: row.seconds for row in ranking.compared}
-    if not ranking.task.of_processors or not (own := seconds[first]):
+    if not ranking.task.of_processors or not (first_seconds := seconds[first]):
         return first
     equal = {m: time for m in ranking.of("equal") if (time := seconds[m])}
     cheapest = min(equal, key=lambda m: equal[m], default=None)
-    return cheapest if cheapest and equal[cheapest] < MUCH_CHEAPER * own else first
+    return cheapest if cheapest and equal[cheapest] < MUCH_CHEAPER * first_seconds else first
 
 
 def _cheapest(ranking: Ranking, methods: list[str], use: str) -> str:
     """Return the cheapest of some methods, if it is cheaper than `use` and times are comparable."""
     seconds = {row.method: row.seconds for row in ranking.compared}
     timed = {m: time for m in methods if (time := seconds[m])}
-    if not ranking.task.of_processors or len(timed) < 2 or not (own := seconds[use]):
+    if not ranking.task.of_processors or len(timed) < 2 or not (use_seconds := seconds[use]):
         return ""
     cheapest = min(timed, key=lambda m: timed[m])
-    return cheapest if timed[cheapest] < own else ""
+    return cheapest if timed[cheapest] < use_seconds else ""
 
 
 def _place(ranking: Ranking) -> str:

@@ -92,7 +92,7 @@ def task_data(task: Task, run_pages: RunPages, keyed: bool = True) -> dict[str, 
             for column, of in task.keys.items()
         },
         "barred": {
-            column: {method: [why.kind, why.words] for method, why in by_method.items()}
+            column: {method: [why.kind, why.reason] for method, why in by_method.items()}
             for column, by_method in task.barred.items()
         },
     }

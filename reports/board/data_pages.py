@@ -134,7 +134,7 @@ def _line(method: str, cell: Cell, places: int, scale: float) -> Line:
     if cell.half_width is not None:
         text += f" ± {number(cell.half_width * scale, places)}"
     excluded = cell.standing.excluded
-    state = f"not compared: {excluded.words}" if excluded else STATES[str(cell.standing.state)]
+    state = f"not compared: {excluded.reason}" if excluded else STATES[str(cell.standing.state)]
     kind = "apart" if excluded else str(cell.standing.state)
     return Line(method, typographic(text), state, kind)
 

@@ -30,7 +30,8 @@ class Strip:
     text: str
     ticks: tuple[float, ...]
     """Places of the other methods, from 0 to `WIDTH`."""
-    own: float
+    place: float
+    """Place of the method itself."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,12 @@ def method_page(
 
 def around(known: About) -> str:
     """Return a sentence on what is around a method; "" for nothing."""
-    words = {
+    clauses = {
         "tuned": "its settings are searched on held-out training rows",
         "tempered": "one temperature is fitted to held-out rows",
         "conformal": "its sets or intervals are corrected to a stated coverage",
     }
-    return labels.sentence(f"{joined([words[name] for name in known.wrapped])}.") * bool(
+    return labels.sentence(f"{joined([clauses[name] for name in known.wrapped])}.") * bool(
         known.wrapped
     )
 
@@ -145,7 +146,7 @@ def chapter_of(task: Task, method: str) -> Chapter:
         f"{labels.sentence(question.kind)}: {question.data}, settings {question.settings}",
         len(task.families) - len(task.constants),
         f"{duration(seconds)} a fit ({kind})" if seconds else "",
-        {title: found for title, found in strips.items() if found},
+        {title: listed for title, listed in strips.items() if listed},
     )
 
 
@@ -180,7 +181,7 @@ def uses_of(
     examples: RunPages = NO_PAGES,
 ) -> list[Use]:
     """Return the runs of a method, profile by profile."""
-    found: list[Use] = []
+    uses: list[Use] = []
     for suite, benchmarks in suites.items():
         for profile in dict.fromkeys(b.profile for b in benchmarks):
             within = [b for b in benchmarks if b.profile == profile and method in b.runs]
@@ -190,7 +191,7 @@ def uses_of(
             times = [r.cost.fit_seconds for r in runs if r.cost and r.status == "completed"]
             description = runs[0].run.get("method")
             has_settings = isinstance(description, Mapping) and len(description) > 1
-            found.append(
+            uses.append(
                 Use(
                     suite,
                     profile,
@@ -205,7 +206,7 @@ def uses_of(
                     duration(sum(times) / len(times)) if times else "",
                 )
             )
-    return found
+    return uses
 
 
 def methods_index(
@@ -213,7 +214,7 @@ def methods_index(
 ) -> str:
     """Return the list of all methods, by family."""
     by_family = {
-        family: [(m, pages[m]) for m, own in families.items() if own == family]
+        family: [(m, pages[m]) for m, of_method in families.items() if of_method == family]
         for family in FAMILIES
     }
     return page(

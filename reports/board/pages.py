@@ -96,15 +96,15 @@ def packed(data: Any) -> str:
 
 def slugs(names: Sequence[str]) -> dict[str, str]:
     """Return name → a name for files and addresses; equal ones get a number, in order."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for name in names:
         plain = (slug(name) or "unnamed")[:80]
-        taken, chosen, number = set(found.values()), plain, 1
+        taken, chosen, number = set(by_name.values()), plain, 1
         while chosen in taken:
             number += 1
             chosen = f"{plain}-{number}"
-        found[name] = chosen
-    return found
+        by_name[name] = chosen
+    return by_name
 
 
 @functools.cache

@@ -154,22 +154,22 @@ def number(published: Published, value: float, more: int = 0) -> str:
 
 def _grid(table: PrintedTable, texts: list[list[str]], runs: RunPages) -> Grid:
     """Return a table as the page shows it; explanations of its numbers are added to `texts`."""
-    found = arranged(table)
+    arrangement = arranged(table)
     awaited = AWAITED.get((table.paper, table.number), ())
     rows = [
         (
             label,
             [
                 _cell(cells[m], texts, runs, bool(awaited)) if m in cells else None
-                for m in found.methods
+                for m in arrangement.methods
             ],
         )
-        for label, cells in found.rows.items()
+        for label, cells in arrangement.rows.items()
     ]
-    caption = labels.sentence(", ".join(found.constant))
+    caption = labels.sentence(", ".join(arrangement.constant))
     of_runs = [d for n in table.numbers if n.judgement for d in n.judgement.comparison.departures]
     departures = [labels.sentence(text) for text in dict.fromkeys(of_runs or awaited)]
-    return Grid(table.title, caption, list(found.methods.values()), rows, departures)
+    return Grid(table.title, caption, list(arrangement.methods.values()), rows, departures)
 
 
 def _cell(printed: Printed, texts: list[list[str]], runs: RunPages, with_reason: bool) -> PaperCell:
@@ -180,9 +180,9 @@ def _cell(printed: Printed, texts: list[list[str]], runs: RunPages, with_reason:
     ours = judgement.comparison.mean
     sign = "▲" if judgement.comparison.difference > 0 else "▼"
     signs = {"differs": sign, "differs much": 2 * sign}
-    words = {"differs much": "much", "not comparable": "open"}
+    kinds = {"differs much": "much", "not comparable": "open"}
     texts.append(_explanation(printed, runs))
-    kind = words.get(judgement.kind, judgement.kind)
+    kind = kinds.get(judgement.kind, judgement.kind)
     shown = number(printed.published, ours)
     return PaperCell(theirs, shown, kind, signs.get(judgement.kind, ""), len(texts) - 1)
 
@@ -226,8 +226,8 @@ def _verdict(kind: Kind, z: float | None) -> str:
     )
 
 
-def _by_metric(found: Sequence[Curve]) -> Mapping[str, Sequence[Curve]]:
+def _by_metric(drawn: Sequence[Curve]) -> Mapping[str, Sequence[Curve]]:
     by_metric: dict[str, list[Curve]] = {}
-    for curve in found:
+    for curve in drawn:
         by_metric.setdefault(curve.title, []).append(curve)
     return by_metric

@@ -46,9 +46,9 @@ def curves(numbers: Sequence[Printed]) -> list[Curve]:
             by_axis.setdefault(place, []).append((axis[1], printed))
     return [
         curve
-        for place, found in by_axis.items()
-        if len({x for x, _ in found}) >= FEWEST
-        for curve in _drawn(place, found)
+        for place, series in by_axis.items()
+        if len({x for x, _ in series}) >= FEWEST
+        for curve in _drawn(place, series)
     ]
 
 
@@ -64,10 +64,10 @@ def _axis(printed: Printed) -> tuple[str, float] | None:
         return None
 
 
-def _drawn(place: tuple[str, str, str], found: Sequence[tuple[float, Printed]]) -> list[Curve]:
+def _drawn(place: tuple[str, str, str], series: Sequence[tuple[float, Printed]]) -> list[Curve]:
     dataset, metric, name = place
-    xs = [x for x, _ in found]
-    ys = [y for _, printed in found for y in _pair(printed)]
+    xs = [x for x, _ in series]
+    ys = [y for _, printed in series for y in _pair(printed)]
     scale = 100 if metric in labels.PERCENT else 1
 
     def across(x: float) -> float:
@@ -82,17 +82,17 @@ def _drawn(place: tuple[str, str, str], found: Sequence[tuple[float, Printed]]) 
     text = f"{name} {ends[0]} to {ends[1]}, {labels.in_text(metric)} {heights[0]} to {heights[1]}"
     title = f"{labels.sentence(labels.in_text(metric))} against {name}, {dataset.replace('_', ' ')}"
     drawn = []
-    for method in dict.fromkeys(printed.published.method for _, printed in found):
-        own = sorted(
-            ((x, printed) for x, printed in found if printed.published.method == method),
+    for method in dict.fromkeys(printed.published.method for _, printed in series):
+        of_method = sorted(
+            ((x, printed) for x, printed in series if printed.published.method == method),
             key=lambda item: item[0],
         )
-        line = " ".join(f"{across(x)},{down(_pair(printed)[0])}" for x, printed in own)
+        line = " ".join(f"{across(x)},{down(_pair(printed)[0])}" for x, printed in of_method)
         points = [
             Point(across(x), down(_pair(p)[1]), p.kind in ("differs", "differs much"))
-            for x, p in own
+            for x, p in of_method
         ]
-        judgement = own[0][1].judgement
+        judgement = of_method[0][1].judgement
         assert judgement
         drawn.append(Curve(title, judgement.comparison.method, line, points, text))
     return drawn

@@ -87,7 +87,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, and where the answer comes from."""
+    """A question of the board, and the runs that answer it."""
 
     kind: str
     """The first blank: "regression"."""

@@ -73,20 +73,20 @@ def ranked(
     allowed = [m for m in task.families if affordable(seconds, m, budget)]
     fits = fits_of(task, scale, counted, allowed)
     barred = _barred(task, counted)
-    found = decide_over(fits, barred, scale.margin) if fits else None
+    standings = decide_over(fits, barred, scale.margin) if fits else None
     lacking = {
         m: tuple(c.title for c in counted if m not in task.scores[criterion][c.name])
         for m in allowed
         if m not in task.constants
     }
     lacking = {m: titles for m, titles in lacking.items() if titles}
-    if found is None or not found.names:
-        decision = found.decision.standings if found else {}
+    if standings is None or not standings.names:
+        decision = standings.decision.standings if standings else {}
         rows = _apart(decision, seconds)
-        return Ranking(task, scale, counted, rows, found or _nothing(), lacking)
-    rows = (*_compared(found, seconds), *_apart(found.decision.standings, seconds))
-    count = found.decision.replicates
-    return Ranking(task, scale, counted, rows, found, lacking, count)
+        return Ranking(task, scale, counted, rows, standings or _nothing(), lacking)
+    rows = (*_compared(standings, seconds), *_apart(standings.decision.standings, seconds))
+    count = standings.decision.replicates
+    return Ranking(task, scale, counted, rows, standings, lacking, count)
 
 
 def mean_seconds(task: Task, columns: Sequence[Column]) -> dict[str, float]:
@@ -144,20 +144,20 @@ def _barred(task: Task, columns: Sequence[Column]) -> dict[str, Exclusion]:
     return {m: why for c in reversed(columns) for m, why in task.barred[c.name].items()}
 
 
-def _compared(found: Standings, seconds: Mapping[str, float]) -> list[Row]:
+def _compared(standings: Standings, seconds: Mapping[str, float]) -> list[Row]:
     """Return the rows of the methods that are compared, in the order of their means."""
-    decision, rows = found.decision, []
+    decision, rows = standings.decision, []
     leader = decision.leaders[0]
     for k, group in enumerate(decision.candidates):
         half = None
-        if found.errors is not None and leader not in group:
-            first = found.names.index(leader)
-            error, freedom = (a[k, first] for a in found.errors[1:])
-            others = len(found.names) - 1
+        if standings.errors is not None and leader not in group:
+            first = standings.names.index(leader)
+            error, freedom = (a[k, first] for a in standings.errors[1:])
+            others = len(standings.names) - 1
             quantile = stats.t.isf(decision.level / others, freedom)
             half = float(quantile * math.sqrt(error))
         for name in group:
-            margin = found.means[name] - found.means[leader]
+            margin = standings.means[name] - standings.means[leader]
             rows.append(Row(name, decision.standings[name], margin, half, seconds.get(name)))
     return sorted(rows, key=lambda row: row.margin or 0.0)
 

@@ -72,14 +72,14 @@ def run_pages(
     addresses = [address, *more]
     all_parts = dict(zip(addresses, parts, strict=True))
     return {
-        own: _page(
-            *(suite, benchmark, own),
+        part_address: _page(
+            *(suite, benchmark, part_address),
             run_data(benchmark, part)
-            | {"neighbours": [_neighbour(a, p) for a, p in all_parts.items() if a != own]},
+            | {"neighbours": [_neighbour(a, p) for a, p in all_parts.items() if a != part_address]},
             common,
             examples,
         )
-        for own, part in all_parts.items()
+        for part_address, part in all_parts.items()
     }
 
 
@@ -111,7 +111,7 @@ def _method(method: str, runs: Sequence[Record], origins: dict[str, int]) -> Pla
     for condition, metric in scores:
         values = [r.scores.get(condition, {}).get(metric) for r in runs]
         by_condition.setdefault(condition, {})[metric] = column_of(values)
-    remarks = {i: found for i, r in enumerate(runs) if (found := _remarks(r))}
+    remarks = {i: of_run for i, r in enumerate(runs) if (of_run := _remarks(r))}
     return {
         "name": method,
         "family": family_of(first.run.get("method")),
@@ -130,10 +130,10 @@ def _method(method: str, runs: Sequence[Record], origins: dict[str, int]) -> Pla
 
 def _settings(record: Record) -> list[list[object]]:
     """Return path, value, and whether it differs from the default (None: unknown), of a run."""
-    own = [[s.path, s.value, s.differs] for s in chosen_settings(record.run.get("method"))]
+    chosen = [[s.path, s.value, s.differs] for s in chosen_settings(record.run.get("method"))]
     others = {"acquisition": record.run.get("acquisition"), "elsewhere": record.elsewhere}
     flat = [flatten(settings, name).items() for name, settings in others.items() if settings]
-    return [*own, *([path, value, None] for of in flat for path, value in of)]
+    return [*chosen, *([path, value, None] for of in flat for path, value in of)]
 
 
 def _network(record: Record) -> str:
@@ -142,8 +142,8 @@ def _network(record: Record) -> str:
         return network_description(record)
     layers = record.run.get("architecture")
     listed = layers if isinstance(layers, list) else [layers] if layers else []
-    own = ", a network of its own" * has_own_network(record)
-    return f"{', '.join(call(layer) for layer in listed)}{own}" if listed else ""
+    suffix = ", a network of its own" * has_own_network(record)
+    return f"{', '.join(call(layer) for layer in listed)}{suffix}" if listed else ""
 
 
 def _remarks(record: Record) -> list[str]:

@@ -49,7 +49,7 @@ def pages_of(
         for benchmark in benchmarks:
             by_set.setdefault(benchmark.dataset, {}).setdefault(suite, []).append(benchmark)
     of_sets = slugs(list(by_set))
-    titles = {name: next(iter(found.values()))[0].title for name, found in by_set.items()}
+    titles = {name: next(iter(by_suite.values()))[0].title for name, by_suite in by_set.items()}
     papers: dict[str, list[PrintedTable]] = {}
     for table in coverage(suites):
         papers.setdefault(table.paper, []).append(table)
@@ -103,13 +103,13 @@ def pages_of(
     }
     address = "methods/index.html"
     files[address] = methods_index(address, families, of_methods, common(address))
-    for name, found in by_set.items():
+    for name, by_suite in by_set.items():
         address = f"data/{of_sets[name]}.html"
         files[address] = data_page(
-            *(name, address, found, of_methods), runs, examples, common(address)
+            *(name, address, by_suite, of_methods), runs, examples, common(address)
         )
     address = "data/index.html"
-    origins = {name: next(iter(found.values()))[0].origin for name, found in by_set.items()}
+    origins = {name: next(iter(by_suite.values()))[0].origin for name, by_suite in by_set.items()}
     listed = {name: (titles[name], of_sets[name], origins[name]) for name in by_set}
     files[address] = data_index(address, listed, common(address))
     for paper, tables in papers.items():

@@ -107,23 +107,23 @@ class Task:
 
 def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -> Task | None:
     """Return the data behind a question, from suite → its benchmarks; None without any score."""
-    found = [
+    entries = [
         (column, benchmark, conditions)
         for place in question.places
         for column, benchmark, conditions in _columns(place, benchmarks.get(place.suite, ()))
     ]
-    found.sort(key=lambda item: item[0].rows)
-    if not found:
+    entries.sort(key=lambda item: item[0].rows)
+    if not entries:
         return None
-    scales = [scale for c in question.criteria if (scale := _scale(c, found))]
-    methods = {m: runs for _, b, _ in found for m, runs in b.runs.items()}
-    fits = [r.cost for _, b, _ in found for r in b.records if r.cost and r.status == "completed"]
+    scales = [scale for c in question.criteria if (scale := _scale(c, entries))]
+    methods = {m: runs for _, b, _ in entries for m, runs in b.runs.items()}
+    fits = [r.cost for _, b, _ in entries for r in b.records if r.cost and r.status == "completed"]
     of_processors = all(cost.fit_cpu_seconds is not None for cost in fits)
-    columns = tuple(column for column, _, _ in found)
+    columns = tuple(column for column, _, _ in entries)
     scores = {
         scale.name: {
             column.name: _scores(benchmark, conditions, scale.metric)
-            for column, benchmark, conditions in found
+            for column, benchmark, conditions in entries
         }
         for scale in scales
     }
@@ -137,12 +137,12 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
         columns,
         {m: family_of(runs[0].run.get("method")) for m, runs in methods.items()},
         scores,
-        {column.name: _seconds(b, of_processors) for column, b, _ in found},
+        {column.name: _seconds(b, of_processors) for column, b, _ in entries},
         of_processors,
-        {column.name: {m: _keys(runs) for m, runs in b.runs.items()} for column, b, _ in found},
+        {column.name: {m: _keys(runs) for m, runs in b.runs.items()} for column, b, _ in entries},
         {
             column.name: {m: why for m, runs in b.runs.items() if (why := exclusion(runs))}
-            for column, b, _ in found
+            for column, b, _ in entries
         },
     )
 
@@ -180,17 +180,17 @@ def _columns(
 
 
 def _scale(
-    criterion: Criterion, found: Sequence[tuple[Column, Benchmark, Sequence[str]]]
+    criterion: Criterion, entries: Sequence[tuple[Column, Benchmark, Sequence[str]]]
 ) -> Scale | None:
     """Return the first metric of a criterion that all columns have; None if there is none."""
     for name in criterion.metrics:
         scored = [
             any(name in r.scores.get(c, {}) for r in b.records for c in conditions)
-            for _, b, conditions in found
+            for _, b, conditions in entries
         ]
         if all(scored):
             metric = LISTED[name]
-            margin = found[0][1].margin(name)
+            margin = entries[0][1].margin(name)
             size = None
             if margin is not None and margin.relative == criterion.ratio:
                 size = math.log1p(margin.size) if criterion.ratio else margin.size

@@ -63,13 +63,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code not in (0, 3):
         return code
     store = Store(options.out / options.suite)
-    own = [record for record in store.current() if record.profile == profile]
-    datasets = {record.dataset for record in own}
+    new_runs = [record for record in store.current() if record.profile == profile]
+    datasets = {record.dataset for record in new_runs}
     records = [r for r in others if r.dataset in datasets]
-    everyone = Results(store, (*records, *own), (), ())
+    everyone = Results(store, (*records, *new_runs), (), ())
     report = content(everyone)
     cli.write(report, store.folder)
-    mine = dict.fromkeys(record.method for record in own)
+    mine = dict.fromkeys(record.method for record in new_runs)
     for line in lines(benchmarks(everyone.records), list(mine)):
         print(legible(line))
     return code
@@ -90,8 +90,8 @@ def rivals(bundle: Path, suite: str, profile: str = "") -> list[Record]:
         raise ValueError(
             f"{bundle} holds no bundle: give one by --bundle, such as docs/bundle of a checkout"
         )
-    found = {name: results.records for name, results in read_bundle(bundle).items()}
-    whole = {name: [r for r in records if r.run.get("source")] for name, records in found.items()}
+    bundled = {name: results.records for name, results in read_bundle(bundle).items()}
+    whole = {name: [r for r in records if r.run.get("source")] for name, records in bundled.items()}
     whole = {name: records for name, records in whole.items() if records}
     if suite not in whole:
         raise ValueError(
@@ -130,9 +130,9 @@ def lines(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> Iterator[s
             for benchmark in of:
                 if verdict := judged(benchmark, metric):
                     yield from _standing(verdict, method)
-        if (found := costs(of)) and method in found.fits:
-            base = "" if method == found.base else f", {found.times(method)} of {found.base}"
-            yield f"  a fit takes {found.seconds(method)}{base}"
+        if (cost := costs(of)) and method in cost.fits:
+            base = "" if method == cost.base else f", {cost.times(method)} of {cost.base}"
+            yield f"  a fit takes {cost.seconds(method)}{base}"
 
 
 def _standing(verdict: Judged, method: str) -> Iterator[str]:
@@ -144,31 +144,31 @@ def _standing(verdict: Judged, method: str) -> Iterator[str]:
     cells = {m: c for m, c in verdict.cells.items() if not _is_constant(c) or m == method}
     sign = -1.0 if column.higher_is_better else 1.0
     ordered = sorted(cells, key=lambda m: sign * cells[m].mean)
-    best, own = cells[ordered[0]], cells[method]
-    place = f"place {ordered.index(method) + 1} of {len(ordered)} by mean, {own.mean:.4g}"
-    half = f" ± {own.half_width:.2g}" if own.half_width is not None else ""
-    gap = amount(abs(own.mean - best.mean) * column.scale, column.unit)
+    best, cell = cells[ordered[0]], cells[method]
+    place = f"place {ordered.index(method) + 1} of {len(ordered)} by mean, {cell.mean:.4g}"
+    half = f" ± {cell.half_width:.2g}" if cell.half_width is not None else ""
+    gap = amount(abs(cell.mean - best.mean) * column.scale, column.unit)
     behind = "" if ordered[0] == method else f"; {gap} behind {ordered[0]}"
     yield f"{name}{place}{half}{behind}"
-    if own.standing.excluded:
-        yield f"    not compared: {own.standing.excluded.words}"
+    if cell.standing.excluded:
+        yield f"    not compared: {cell.standing.excluded.reason}"
         return
     value = score_under(verdict.condition, verdict.metric)
     samples = {m: samples_of(runs, value) for m, runs in benchmark.runs.items()}
     better = bool(column.higher_is_better)
-    found = against(contest_of(benchmark, verdict.metric, better, samples), method)
-    if found is None:
+    outcome = against(contest_of(benchmark, verdict.metric, better, samples), method)
+    if outcome is None:
         yield "    nothing was tested: too few runs in common"
         return
     parts = (
-        ("beats", found.beats),
-        ("loses to", found.loses_to),
-        ("cannot be told from", found.undecided),
-        ("has the very scores of", found.identical),
+        ("beats", outcome.beats),
+        ("loses to", outcome.loses_to),
+        ("cannot be told from", outcome.undecided),
+        ("has the very scores of", outcome.identical),
     )
-    for words, names in parts:
+    for verb, names in parts:
         if names:
-            yield f"    {words} {joined(names, MOST_NAMES)}"
+            yield f"    {verb} {joined(names, MOST_NAMES)}"
 
 
 def _is_constant(cell: Cell) -> bool:

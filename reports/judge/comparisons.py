@@ -15,10 +15,10 @@ from bnnbench.suites.engine.store.record import Record
 
 def score_points(benchmark: Benchmark, condition: str, metric: str) -> Points | None:
     """Return the function that gives scores at each point, None without predictions."""
-    if (kept := benchmark.kept) is None or benchmark.by_fold:
+    if (point_scores := benchmark.point_scores) is None or benchmark.by_fold:
         return None
     runs = {(m, (r.fold, r.seed)): r for m, records in benchmark.runs.items() for r in records}
-    return lambda method, run: kept.of(runs[method, run], condition, metric)
+    return lambda method, run: point_scores.of(runs[method, run], condition, metric)
 
 
 def decision_on(

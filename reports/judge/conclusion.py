@@ -19,8 +19,8 @@ def conclusion(results: Sequence[Judged]) -> str:
     by_clause: dict[str, list[str]] = {}
     for result in results:
         by_clause.setdefault(_clause(result), []).append(result.name)
-    told = (f"by {joined(names)}, {clause}" for clause, names in by_clause.items())
-    return f"For {results[0].benchmark.title}, {'; '.join(told)}."
+    clauses = (f"by {joined(names)}, {clause}" for clause, names in by_clause.items())
+    return f"For {results[0].benchmark.title}, {'; '.join(clauses)}."
 
 
 def _clause(result: Judged) -> str:
@@ -51,8 +51,8 @@ def _rivals(result: Judged, leader: str) -> list[str]:
         verb = "is" if len(equal) == 1 else "are"
         parts.append(f"{joined(equal)} {verb} practically equal to {leader}")
     if open_:
-        told = f"cannot be told from {leader} with {evidence(result.column)}"
-        parts.append(f"but {joined(open_)} {told}")
+        verb = f"cannot be told from {leader} with {evidence(result.column)}"
+        parts.append(f"but {joined(open_)} {verb}")
     if worse:
         parts.append(f"and {_worse(worse, others)}")
     return parts

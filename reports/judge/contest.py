@@ -86,15 +86,15 @@ def tested_on(
 
         def crossed_pair(i: int, j: int) -> Pair:
             freedom = float(crossed.freedom_of_seeds[i, j])
-            kept = float(lasting[i, j]), float(parts[i, j])
-            return Pair(float(errors.mean[i, j]), float(seeds[i, j]), freedom, runs, *kept)
+            fixed = float(lasting[i, j]), float(parts[i, j])
+            return Pair(float(errors.mean[i, j]), float(seeds[i, j]), freedom, runs, *fixed)
 
         return Tested(errors, "new seeds and new test points", at, crossed.points, crossed_pair)
-    found = differences(scores)
-    errors = Errors(found.mean, found.variance * (1 / runs + overlap), found.freedom)
+    pairwise = differences(scores)
+    errors = Errors(pairwise.mean, pairwise.variance * (1 / runs + overlap), pairwise.freedom)
 
     def pair(i: int, j: int) -> Pair:
-        gap, variance, freedom = (float(a[i, j]) for a in found)
+        gap, variance, freedom = (float(a[i, j]) for a in pairwise)
         return Pair(gap, variance, freedom, runs, overlap=overlap)
 
     return Tested(errors, "new splits" if contest.by_fold else "new seeds", at, pair=pair)
@@ -115,8 +115,8 @@ def _crossed(
     """Return the candidates' scores by seed and point; None unless all runs have them."""
     if contest.points is None:
         return None
-    found = [[contest.points(name, run) for run in chosen.common] for name in names]
-    flat = [of for of_method in found for of in of_method]
+    by_method = [[contest.points(name, run) for run in chosen.common] for name in names]
+    flat = [of for of_method in by_method for of in of_method]
     drawn = [of for of in flat if isinstance(of, Redrawn)]
     shape = scores.shape
     if len(drawn) == len(flat) and len({of.points for of in drawn}) == 1:

@@ -76,12 +76,12 @@ def judged(benchmark: Benchmark, metric: str) -> Judged | None:
 
     Errors of propagated moments are taken after the last layer that most methods have.
     """
-    found = [c for c in reversed(_conditions(benchmark)) if metric in _scored(benchmark, c)]
-    found = [benchmark.main] if benchmark.main in found else found
-    if not found:
+    conditions = [c for c in reversed(_conditions(benchmark)) if metric in _scored(benchmark, c)]
+    conditions = [benchmark.main] if benchmark.main in conditions else conditions
+    if not conditions:
         return None
-    condition = max(found, key=lambda c: _runs(benchmark, c, metric))
-    condition = AT[metric] if AT.get(metric) in found else condition
+    condition = max(conditions, key=lambda c: _runs(benchmark, c, metric))
+    condition = AT[metric] if AT.get(metric) in conditions else condition
     value, points = score_under(condition, metric), score_points(benchmark, condition, metric)
     methods = list(benchmark.runs)
     column, cells = filled(score_column(benchmark, metric), benchmark, methods, value, points)

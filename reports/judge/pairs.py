@@ -77,22 +77,24 @@ def against(contest: Contest, name: str) -> Against | None:
     """Return how a method stands beside each other one; None where nothing is tested."""
     chosen = participants(contest.samples, contest.barred, contest.all_runs, contest.by_fold)
     groups = candidates(contest.samples, chosen.methods, chosen.common)
-    own = next((first for first, group in groups.items() if name in group), None)
-    if own is None or len(groups) < 2:
+    head = next((first for first, group in groups.items() if name in group), None)
+    if head is None or len(groups) < 2:
         return None
     rows = [chosen.methods.index(first) for first in groups]
     tested = tested_on(contest, chosen, common_scores(contest, chosen)[rows], list(groups))
     if isinstance(tested, str):
         return None
     firsts, p = list(groups), worse_p(tested.errors)
-    k = firsts.index(own)
+    k = firsts.index(head)
     rivals = [i for i in range(len(firsts)) if i != k]
     two_sided = np.array([min(1.0, 2 * float(min(p[i, k], p[k, i]))) for i in rivals])
-    found: dict[str, list[str]] = {"beats": [], "loses_to": [], "undecided": []}
+    by_kind: dict[str, list[str]] = {"beats": [], "loses_to": [], "undecided": []}
     for i, adjusted in zip(rivals, holm(two_sided), strict=True):
         kind = "undecided"
         if adjusted <= tested.level:
             kind = "beats" if tested.errors.mean[i, k] > 0 else "loses_to"
-        found[kind] += groups[firsts[i]]
-    twins = [other for other in groups[own] if other != name]
-    return Against(**{kind: tuple(names) for kind, names in found.items()}, identical=tuple(twins))
+        by_kind[kind] += groups[firsts[i]]
+    twins = [other for other in groups[head] if other != name]
+    return Against(
+        **{kind: tuple(names) for kind, names in by_kind.items()}, identical=tuple(twins)
+    )

@@ -31,10 +31,10 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class Exclusion:
-    """The reason why a method is not compared, of its kind and in words."""
+    """The kind of reason why a method is not compared, and the reason as text."""
 
     kind: Kind
-    words: str
+    reason: str
 
     @property
     def letter(self) -> str:
@@ -77,8 +77,8 @@ def participants(
         lacking = [len(asked - samples[name].keys()) for name in methods]
         most = max(range(len(methods)), key=lambda k: (lacking[k], k))
         name = methods.pop(most)
-        words = f"has {share_of(len(samples[name]), len(asked), 'run')}"
-        left_out[name] = Exclusion("too few runs", words)
+        reason = f"has {share_of(len(samples[name]), len(asked), 'run')}"
+        left_out[name] = Exclusion("too few runs", reason)
     return Participants((), (), left_out)
 
 

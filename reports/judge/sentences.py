@@ -22,10 +22,10 @@ Cells = Mapping[str, Cell]
 
 def sentence(column: Column, cells: Cells, names_left_out: bool = True) -> str:
     """Return all sentences on a column as one text; "" where methods are not compared."""
-    found = remarks(column, cells)
+    texts = remarks(column, cells)
     if not names_left_out:
-        found = [text for text in found if text != left_out(column, cells)]
-    return " ".join([*verdict(column, cells), *found])
+        texts = [text for text in texts if text != left_out(column, cells)]
+    return " ".join([*verdict(column, cells), *texts])
 
 
 def verdict(column: Column, cells: Cells, name: str = "") -> list[str]:
@@ -135,8 +135,8 @@ class _Telling:
         for name in self.decision.named("not eligible"):
             why = self.decision.standings[name].excluded
             assert why is not None, "a method that is not eligible has a reason"
-            reasons.setdefault(why.words, []).append(quoted(name))
-        parts = [f"{joined(names)} ({words})" for words, names in reasons.items()]
+            reasons.setdefault(why.reason, []).append(quoted(name))
+        parts = [f"{joined(names)} ({reason})" for reason, names in reasons.items()]
         return f"Not compared: {', '.join(parts)}." if parts else ""
 
     def constants(self) -> str:

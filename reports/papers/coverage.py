@@ -62,7 +62,7 @@ class PrintedTable:
     @property
     def reasons(self) -> Mapping[str, int]:
         """Each reason why numbers were not run, or cannot be compared, with its count."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for printed in self.numbers:
             if printed.judgement is None:
                 text = printed.reason
@@ -70,8 +70,8 @@ class PrintedTable:
                 text = printed.judgement.reasons[0]
             else:
                 continue
-            found[text] = found.get(text, 0) + 1
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+            counts[text] = counts.get(text, 0) + 1
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 
 def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
@@ -81,15 +81,15 @@ def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
     be made counts before one that cannot, then the one of most repeats, then the one that speaks
     most against us.
     """
-    found: dict[Published, list[Printed]] = {}
+    by_published: dict[Published, list[Printed]] = {}
     for suite, benchmarks in suites.items():
         for reproduction in reproductions(benchmarks):
             for comparison in reproduction.comparisons:
                 printed = Printed(comparison.published, suite, judge(comparison), "")
-                found.setdefault(comparison.published, []).append(printed)
+                by_published.setdefault(comparison.published, []).append(printed)
     tables: dict[tuple[str, str], list[Printed]] = {}
     for published in every():
-        judged = found.get(published)
+        judged = by_published.get(published)
         printed = (
             max(judged, key=_weight) if judged else Printed(published, "", None, reason(published))
         )
@@ -120,7 +120,7 @@ def entries() -> Sequence[Mapping[str, object]]:
 def fits(entry: Mapping[str, object], published: Published) -> bool:
     """Return whether a declared reason fits a printed number."""
     tables = entry.get("tables")
-    own = {
+    values = {
         "methods": published.method,
         "metrics": published.metric,
         "datasets": published.dataset,
@@ -128,7 +128,7 @@ def fits(entry: Mapping[str, object], published: Published) -> bool:
     return (
         not isinstance(tables, Mapping)
         or table_number(published.table) in tables.get(published.paper, ())
-    ) and all(value in _listed(entry, name) for name, value in own.items() if name in entry)
+    ) and all(value in _listed(entry, name) for name, value in values.items() if name in entry)
 
 
 def _listed(entry: Mapping[str, object], name: str) -> Sequence[object]:

@@ -28,12 +28,12 @@ class Source:
     @functools.cached_property
     def scores(self) -> Mapping[tuple[str, str], Mapping[int, float]]:
         """(data set, metric) → fold → score."""
-        found: dict[tuple[str, str], dict[int, float]] = {}
+        by_case: dict[tuple[str, str], dict[int, float]] = {}
         with (FOLDER / self.file).open(encoding="utf-8") as lines:
             for row in csv.DictReader(lines):
                 case = row["dataset"], row["metric"]
-                found.setdefault(case, {})[int(row["fold"])] = float(row["value"])
-        return found
+                by_case.setdefault(case, {})[int(row["fold"])] = float(row["value"])
+        return by_case
 
 
 SOURCES = (

@@ -137,8 +137,8 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
         for printed in cells:
             for method, runs in benchmark.runs.items():
                 if method.casefold() == printed.method and printed.model in columns[method]:
-                    for found in _compared(printed, method, runs, departures):
-                        yield replace(found, benchmark=benchmark.identity)
+                    for comparison in _compared(printed, method, runs, departures):
+                        yield replace(comparison, benchmark=benchmark.identity)
 
 
 def _columns(models: set[str], runs: Sequence[Record]) -> set[str]:

@@ -74,10 +74,10 @@ def _predictions(store: Store, benchmark: Benchmark, fold: int) -> list[tuple[st
     for method, runs in benchmark.runs.items():
         completed = [r for r in runs if r.fold == fold and r.status == "completed"][:2]
         for number, record in enumerate(completed):
-            found = _of_run(store, record, benchmark.main)
-            if found is None:
+            of_run = _of_run(store, record, benchmark.main)
+            if of_run is None:
                 continue
-            prediction, targets = found
+            prediction, targets = of_run
             first_targets = targets if first_targets is None else first_targets
             if torch.equal(targets, first_targets):  # the same test rows
                 held.append((method, number, prediction))

@@ -40,7 +40,7 @@ class Benchmark:
     """The setting that distinguishes benchmarks of one data set; "" for the only one."""
     runs: Mapping[str, tuple[Record, ...]]
     """method label → its runs, in the order of the tables"""
-    kept: KeptScores | None = None
+    point_scores: KeptScores | None = None
     """Scores at each test point, where predictions are at hand."""
     margins: Margins = field(default_factory=dict)
     """Metric → the margin that a reader asked for in place of the metric's own."""
@@ -182,10 +182,10 @@ def is_probed(scores: Iterable[str]) -> bool:
 def has_own_network(record: Record) -> bool:
     """Return whether the suite gave the method a network of its own, or the method brought one.
 
-    Of a method of another program nothing is known.
+    The network of a method of another program is unknown, and counts as its own.
     """
-    own = record.own_network, record.elsewhere
-    return bool(record.run.get("own_architecture")) or own != (None, None)
+    brought = (record.own_network, record.elsewhere) != (None, None)
+    return brought or bool(record.run.get("own_architecture"))
 
 
 def _protocol(record: Record, others: Mapping[str, Sequence[Record]]) -> str:

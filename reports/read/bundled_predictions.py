@@ -67,7 +67,7 @@ def spans_in(archives: Sequence[Path]) -> dict[str, Span]:
     for path in archives:
         try:
             with tarfile.open(path, "r:") as archive:
-                found = {
+                in_archive = {
                     Path(entry.name).parts[-2]: Span(path, entry.offset_data, entry.size)
                     for entry in archive
                     if entry.isreg() and Path(entry.name).parts[-1:] == (PREDICTIONS,)
@@ -75,11 +75,11 @@ def spans_in(archives: Sequence[Path]) -> dict[str, Span]:
                 }  # fmt: skip
         except (OSError, tarfile.TarError) as error:
             raise ValueError(f"{path} is no archive of predictions: {error}") from error
-        if not found:
+        if not in_archive:
             raise ValueError(
                 f"{path} has no predictions; `bnnbench bundle RESULTS --predictions` writes some"
             )
-        spans = found | spans
+        spans = in_archive | spans
     return spans
 
 

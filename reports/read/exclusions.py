@@ -1,4 +1,4 @@
-"""What runs say of themselves that bears on comparisons: constants, failures, convergence."""
+"""Facts in the records that bear on comparisons: constants, failures, convergence."""
 
 from collections.abc import Sequence
 

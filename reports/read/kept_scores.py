@@ -59,16 +59,16 @@ class KeptScores:
             predictions = self._store.predictions(record.key)
         except UNREADABLE:
             return {}
-        found: dict[tuple[str, str], AtPoints] = {}
+        scores: dict[tuple[str, str], AtPoints] = {}
         left = self._share
         for condition in sorted(predictions, key=lambda name: (name != self._first, name)):
             recorded = record.scores.get(condition, {})
             for metric, values in _by_metric(*predictions[condition], recorded, record.target):
                 left -= 4 * (len(values) if isinstance(values, Redrawn) else sum(map(len, values)))
                 if left < 0:
-                    return found
-                found[condition, metric] = values
-        return found
+                    return scores
+                scores[condition, metric] = values
+        return scores
 
 
 def _by_metric(

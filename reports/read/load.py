@@ -22,7 +22,7 @@ MENDED = (
     with_whole_claims,
     with_declared_constants,
 )
-"""What is brought up to date in an earlier record, in this order."""
+"""The steps that bring an earlier record up to date, in this order."""
 
 LONGEST_MESSAGE = 10_000
 """Characters of an error or a reason on a page."""

@@ -44,8 +44,8 @@ class OracleStanding:
 
     def regret(self, exact: "OracleStanding") -> Estimate:
         """Return the mean excess risk over that of the exact posterior, function by function."""
-        own, best = self.scores.get(RISK, {}), exact.scores[RISK]
-        return _mean(np.array([risk - best[function] for function, risk in own.items()]))
+        risks, best = self.scores.get(RISK, {}), exact.scores[RISK]
+        return _mean(np.array([risk - best[function] for function, risk in risks.items()]))
 
     @property
     def calibration(self) -> Estimate:

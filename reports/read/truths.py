@@ -63,7 +63,7 @@ class Rows:
     kl: Float[ndarray, " rows"]
     means: Float[ndarray, "components rows"]
     variances: Float[ndarray, "components rows"]
-    """Of the function, without noise; 0 where components are draws."""
+    """Variances of the function, without noise; 0 where components are draws."""
 
     @property
     def are_draws(self) -> bool:
@@ -106,11 +106,11 @@ class Comparison:
     @cached_property
     def rows(self) -> Mapping[str, "Rows"]:
         """Scores of each test row, by method, of its first run whose prediction can be read."""
-        found: dict[str, Rows] = {}
+        by_method: dict[str, Rows] = {}
         for record in sorted(self._records, key=lambda r: r.seed):
-            if record.method not in found and (rows := self._rows(record)):
-                found[record.method] = rows
-        return found
+            if record.method not in by_method and (rows := self._rows(record)):
+                by_method[record.method] = rows
+        return by_method
 
     def _rows(self, record: Record) -> "Rows | None":
         try:
@@ -130,13 +130,13 @@ class Comparison:
         by_method: dict[str, list[Record]] = defaultdict(list)
         for record in self._records:
             by_method[record.method].append(record)
-        found = [self._standing(method, records) for method, records in by_method.items()]
+        standings = [self._standing(method, records) for method, records in by_method.items()]
 
         def order(standing: Standing) -> tuple[int, float]:
             kl = standing.mean("kl_from_truth")
             return RELATIONS.index(standing.relation), math.inf if math.isnan(kl) else kl
 
-        return tuple(sorted(found, key=order))
+        return tuple(sorted(standings, key=order))
 
     def _standing(self, method: str, records: Sequence[Record]) -> Standing:
         scores: dict[str, list[float]] = defaultdict(list)
@@ -167,8 +167,8 @@ def comparison(store: Store, benchmark: Benchmark) -> Comparison | None:
         except Refused:
             continue
         if reference.identity == identity["sha256"]:
-            own = [r for r in records if (r.reference or {})["sha256"] == reference.identity]
-            return Comparison(reference, own, store)
+            matching = [r for r in records if (r.reference or {})["sha256"] == reference.identity]
+            return Comparison(reference, matching, store)
     return None
 
 

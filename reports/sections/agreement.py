@@ -27,13 +27,13 @@ def sections(material: Material) -> Iterator[Section]:
 
 def choices_of(store: Store, benchmark: Benchmark, methods: tuple[str, ...]) -> list[Choice]:
     """Return the tables of one data set: agreement in percent, and total variation."""
-    found = agreements(store, benchmark)
-    if found is None:
+    agreement = agreements(store, benchmark)
+    if agreement is None:
         return []
     where = where_of(benchmark, benchmark.origin)
     tables = (
-        ("agreement, %", found.same_label, lambda share: f"{100 * share:.1f}"),
-        ("total variation", found.variation, lambda value: f"{value:.3f}"),
+        ("agreement, %", agreement.same_label, lambda share: f"{100 * share:.1f}"),
+        ("total variation", agreement.variation, lambda value: f"{value:.3f}"),
     )
     return [
         Choice(by="set", name=f"{where}: {title}", note=_reference(benchmark), listing=listing)

@@ -148,12 +148,12 @@ def elsewhere_lines(benchmark: Benchmark) -> tuple[str, ...]:
         said: dict[tuple[str, ...], set[str]] = {}
         for record in runs:
             if (known := record.elsewhere) is not None:
-                words = tuple(str(known.get(name, "")) for name in ("by", "code", "cost"))
-                said.setdefault(words, set()).add(str(record.provenance.get("finished", ""))[:10])
+                parts = tuple(str(known.get(name, "")) for name in ("by", "code", "cost"))
+                said.setdefault(parts, set()).add(str(record.provenance.get("finished", ""))[:10])
         for (by, code, cost), days in said.items():
             when = " to ".join(sorted({min(days), max(days)}))
-            told = [f"{name}: {text}" for name, text in (("code", code), ("cost", cost)) if text]
-            lines.append(", ".join([f"{method}, by {by or 'unknown'} on {when}", *told]))
+            stated = [f"{name}: {text}" for name, text in (("code", code), ("cost", cost)) if text]
+            lines.append(", ".join([f"{method}, by {by or 'unknown'} on {when}", *stated]))
     return tuple(lines)
 
 

@@ -51,21 +51,21 @@ def sections(material: Material) -> Iterator[Section]:
     """Yield a section on the data sets on which settings were searched for."""
     choices, drawings, over_settings, narrow = [], [], [], {}
     for benchmark, name, where in material.figure_places("tuning"):
-        found = tunings(benchmark, material.methods)
-        if not found:
+        searches = tunings(benchmark, material.methods)
+        if not searches:
             continue
         listing = Listing(
             f"Settings that were chosen on {where}",
             where,
             HEADINGS,
-            tuple(_row(one, benchmark) for one in found),
+            tuple(_row(one, benchmark) for one in searches),
             (0, 6),
         )
         choices.append(Choice(by="set", name=where, listing=listing))
-        if league := equal_seconds(found, where):
+        if league := equal_seconds(searches, where):
             choices.append(Choice(by="set", name=f"{where}, equal seconds", listing=league))
-        drawings += tuning_drawings(found, material.styles, name, where)
-        for number, one in enumerate(found):
+        drawings += tuning_drawings(searches, material.styles, name, where)
+        for number, one in enumerate(searches):
             if by_setting := sensitivities(one):
                 style, mark = material.styles[one.method], f"{name}-sensitivity-{number}"
                 over_settings.append(sensitivity.draw(one.method, by_setting, style, mark, where))
@@ -88,15 +88,15 @@ def sections(material: Material) -> Iterator[Section]:
         )
 
 
-def equal_seconds(found: list[Tuning], where: str) -> Listing | None:
+def equal_seconds(searches: list[Tuning], where: str) -> Listing | None:
     """Return methods by what equal seconds of search find; None without the base's search."""
-    base = next((one for one in found if one.method == BASE), None)
+    base = next((one for one in searches if one.method == BASE), None)
     metric = next((n for n in SCORES if base and base.curve(n) is not None), None)
-    if base is None or metric is None or len(found) < 2:
+    if base is None or metric is None or len(searches) < 2:
         return None
     budget = budgets_of(base)
     rows = []
-    for one in found:
+    for one in searches:
         scores = [
             one.within({fold: times * seconds for fold, seconds in budget.items()}, metric)
             for times in MULTIPLES
@@ -113,13 +113,13 @@ def equal_seconds(found: list[Tuning], where: str) -> Listing | None:
 
 
 def tuning_drawings(
-    found: list[Tuning], styles: Mapping[str, Style], identifier: str, where: str
+    searches: list[Tuning], styles: Mapping[str, Style], identifier: str, where: str
 ) -> list[Drawing]:
     """Return a figure for each of two scores: against trials, and against seconds of the search."""
     drawings = []
-    for metric in [n for n in SCORES if any(one.curve(n) is not None for one in found)][:2]:
-        curves = {one.method: c for one in found if (c := one.curve(metric)) is not None}
-        seconds = {one.method: _seconds(one) for one in found}
+    for metric in [n for n in SCORES if any(one.curve(n) is not None for one in searches)][:2]:
+        curves = {one.method: c for one in searches if (c := one.curve(metric)) is not None}
+        seconds = {one.method: _seconds(one) for one in searches}
         by_trials = {m: (range(1, c.shape[1] + 1), c) for m, c in curves.items()}
         by_cost = {
             m: ([n / c.shape[1] * seconds[m] for n in range(1, c.shape[1] + 1)], c)

@@ -48,7 +48,12 @@ QUESTIONS: Mapping[Question, str] = {
 def caption(table: Table) -> str:
     """Return the meaning of the intervals and of the states in a table; "" without either."""
     return " ".join(
-        [*_intervals(table), *_questions(table.decisions), *_margins(table.decisions), *_own(table)]
+        [
+            *_intervals(table),
+            *_questions(table.decisions),
+            *_margins(table.decisions),
+            *_better_means(table),
+        ]
     )
 
 
@@ -58,20 +63,23 @@ def has_marks(table: Table) -> bool:
     return any(isinstance(cell, Cell) and cell.standing.state for cell in cells)
 
 
-def told(table: Table) -> list[tuple[str, str]]:
+def column_captions(table: Table) -> list[tuple[str, str]]:
     """Return heading and sentences of each column whose methods are compared."""
     each = not not_compared(table)
-    found = []
+    captions = []
     for k, column in enumerate(table.columns):
         if text := sentence(column, _cells(table, k), names_left_out=each):
-            found.append((column.heading, text))
-    return found
+            captions.append((column.heading, text))
+    return captions
 
 
 def headed(table: Table) -> list[str]:
     """Return the sentences of each column, after its heading unless they name the metric."""
     named = {labels.metric(column.name) for column in table.columns}
-    return [text if heading in named else f"{heading}: {text}" for heading, text in told(table)]
+    return [
+        text if heading in named else f"{heading}: {text}"
+        for heading, text in column_captions(table)
+    ]
 
 
 def not_compared(table: Table) -> str:
@@ -136,7 +144,7 @@ def _reasons(cell: Cell, column: Column) -> Iterator[str]:
                 yield f"{standing.plan.sure:,.0f} would decide whatever the truth is"
         case "not eligible":
             assert standing.excluded is not None, "a method that is not eligible has a reason"
-            yield f"not compared: {standing.excluded.words}"
+            yield f"not compared: {standing.excluded.reason}"
         case "":
             pass
 
@@ -197,7 +205,7 @@ def _margins(columns: Sequence[Column]) -> Iterator[str]:
         yield f"Practically equal means within {joined(list(margins))}."
 
 
-def _own(table: Table) -> Iterator[str]:
+def _better_means(table: Table) -> Iterator[str]:
     """Yield a sentence for columns in which a printed mean is better than the leader's."""
     for column in table.decisions:
         decision = column.decision

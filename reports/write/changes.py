@@ -211,10 +211,10 @@ def _adjusted(changed: Sequence[Change]) -> tuple[Change, ...]:
     adjusted = [
         replace(
             change,
-            p_value=None if math.isnan(own) else own,
+            p_value=None if math.isnan(p_value) else p_value,
             equal_p=None if math.isnan(equal) else equal,
         )
-        for change, own, equal in zip(changed, p, equal_p, strict=True)
+        for change, p_value, equal in zip(changed, p, equal_p, strict=True)
     ]
     return tuple(sorted(adjusted, key=lambda c: (2.0 if c.p_value is None else c.p_value, c.place)))
 

@@ -83,11 +83,11 @@ def main(arguments: Sequence[str]) -> int:
             return _error("a bundle's pages are a site; give its folder by --out FOLDER")
     except ValueError as error:
         return _error(str(error))
-    found = [_content(sources, margins(options.margin)) for sources in suites.values()]
-    of_suites = {report.suite: report.benchmarks for _, report in found if report}
+    contents = [_content(sources, margins(options.margin)) for sources in suites.values()]
+    of_suites = {report.suite: report.benchmarks for _, report in contents if report}
     runs = run_addresses(of_suites) if options.out else {}
     codes, reports = [], []
-    for code, report in found:
+    for code, report in contents:
         written = _write(report, options.out, runs) if report else code
         codes.append(written if written == 2 else (code or written) and DAMAGED)
         if report and written != 2:

@@ -139,7 +139,7 @@ class Content:
 def judged_benchmarks(results: Results, margins: Margins = NO_MARGINS) -> list[Benchmark]:
     """Return the benchmarks of a suite, with their scores at test points and these margins."""
     return [
-        replace(b, kept=KeptScores(results.store, b.records, b.main), margins=margins)
+        replace(b, point_scores=KeptScores(results.store, b.records, b.main), margins=margins)
         for b in benchmarks(map(with_means, results.records))
     ]
 

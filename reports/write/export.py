@@ -117,10 +117,10 @@ def _judgement(cell: Cell, column: Column) -> tuple[object, ...]:
     state = standing.state
     if standing.excluded:
         state = f"{state}: {standing.excluded.kind}"
-    own = (state, standing.adjusted_p, standing.equal_p, standing.witness, standing.freedom)
+    of_cell = (state, standing.adjusted_p, standing.equal_p, standing.witness, standing.freedom)
     if decision is None or not decision.question:
-        return (*own, "", "", "", decision.runs if decision else "")
-    return (*own, decision.question, decision.level, decision.margin, decision.runs)
+        return (*of_cell, "", "", "", decision.runs if decision else "")
+    return (*of_cell, decision.question, decision.level, decision.margin, decision.runs)
 
 
 def heading(column: Column) -> str:

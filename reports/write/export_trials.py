@@ -21,8 +21,8 @@ def trial_table(suites: Sequence[Results]) -> str:
     Test scores are those of the trial's fit to all training rows, at its own best length alone;
     other lengths have none. Scores of rows that were held out are in nats, in standardised units.
     """
-    found = (choice for results in suites for choice in choices(results.records))
-    return csv_text(TRIAL_COLUMNS, (row for choice in found for row in _rows(choice)))
+    chosen = (choice for results in suites for choice in choices(results.records))
+    return csv_text(TRIAL_COLUMNS, (row for choice in chosen for row in _rows(choice)))
 
 
 def _rows(choice: Choice) -> Iterator[tuple[object, ...]]:

@@ -21,10 +21,10 @@ from bnnbench.reports.style.words import spelled
 from bnnbench.reports.write.captions import (
     MARKS,
     caption,
+    column_captions,
     has_marks,
     headed,
     not_compared,
-    told,
     tooltip,
 )
 from bnnbench.reports.write.content import Content
@@ -161,7 +161,7 @@ def _page(template: str, **values: object) -> str:
         "excluded_legend": LEGEND,
         "caption": caption,
         "has_marks": has_marks,
-        "told": told,
+        "column_captions": column_captions,
         "headed": headed,
         "not_compared": not_compared,
         "tooltip": tooltip,

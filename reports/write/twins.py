@@ -66,10 +66,10 @@ class Twins:
 
     def _replaced(self, table: Table, i: int) -> tuple[Column, list[Entry]] | None:
         column = table.columns[i]
-        found = self.columns.get((column.benchmark, column.kind, column.name, column.condition))
-        if found is None:
+        twin = self.columns.get((column.benchmark, column.kind, column.name, column.condition))
+        if twin is None:
             return None
-        new, entries = found
+        new, entries = twin
         listed = [entries.get(row.owner, "no run") for row in table.rows]
         return replace(new, heading=column.heading), listed
 

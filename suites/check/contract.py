@@ -14,7 +14,7 @@ class Check:
 
     run: Callable[[Any], None]
     applies: Callable[[str, Sequence[str]], bool] = lambda kind, covered: True
-    """Whether it is carried out on a kind of problem, given all kinds that the method takes."""
+    """True if the check applies to a kind of problem, given all kinds that the method takes."""
 
     @property
     def title(self) -> str:

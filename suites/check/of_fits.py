@@ -169,17 +169,17 @@ def has_the_gradient_of_its_probabilities(fits: Fits) -> None:
     problem = fits.make(0, dtype=torch.float64)
     posterior = fits.method.fit(problem, stream(1))
     inputs = problem.train.inputs[:6].clone().requires_grad_()
-    found = posterior.log_probs(inputs, stream(2))
+    log_probs = posterior.log_probs(inputs, stream(2))
     expected = posterior.predict(inputs.detach(), stream(2)).mixture_log_probs
-    near = torch.allclose(found.detach(), expected, rtol=0, atol=1e-9)
+    near = torch.allclose(log_probs.detach(), expected, rtol=0, atol=1e-9)
     require(near, "log_probs are not those of predict with an equal stream")
-    if not found.requires_grad:
+    if not log_probs.requires_grad:
         ignores = posterior.diagnostics.get("ignores_inputs") == 1
         require(ignores, "log_probs have no gradient: keep them out of torch.no_grad()")
         return
-    slopes = torch.randn(found.shape, generator=stream(3), dtype=torch.float64)
+    slopes = torch.randn(log_probs.shape, generator=stream(3), dtype=torch.float64)
     direction = torch.randn(inputs.shape, generator=stream(4), dtype=torch.float64)
-    (gradient,) = torch.autograd.grad((slopes * found).sum(), inputs)
+    (gradient,) = torch.autograd.grad((slopes * log_probs).sum(), inputs)
     step = 1e-6 * direction
     ahead, behind = (posterior.log_probs(inputs.detach() + s, stream(2)) for s in (step, -step))
     difference = (slopes * (ahead - behind)).sum() / 2e-6

@@ -64,7 +64,7 @@ def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> 
         )
     for check in OF_METHODS:
         report(check.title)
-        reason = _found(check, method)
+        reason = _failure(check, method)
         results.append(Result(check.title, failures={"": reason} if reason else {}))
     results += _of_fits({kind: fits[kind] for kind in taken}, OF_FITS, "", report)
     lacks = "" if isinstance(method, BatchedMethod) else "it has no fit_many"
@@ -82,12 +82,12 @@ def _of_fits(
             yield Result(check.title, reason=reason)
             continue
         report(check.title)
-        found = {kind: _found(check, fits[kind]) for kind in kinds}
-        failures = {kind: reason for kind, reason in found.items() if reason}
+        reasons = {kind: _failure(check, fits[kind]) for kind in kinds}
+        failures = {kind: reason for kind, reason in reasons.items() if reason}
         yield Result(check.title, kinds, failures)
 
 
-def _found(check: Check, value: Any) -> str:
+def _failure(check: Check, value: Any) -> str:
     """Return what a check found wrong, "" for nothing."""
     try:
         check.run(value)

@@ -98,14 +98,14 @@ def _list(options: argparse.Namespace) -> int:
 def _summary(family: families.Family) -> str:
     """Return size and worst convergence in words."""
     posterior = family.stated["posterior"]
-    found = (
+    posteriors = (
         "posteriors in closed form"
         if posterior == "exact"
         else f"posteriors by chains, R-hat at most {max(posterior['r_hat']):.4f}, ESS at least "
         f"{min(min(posterior['ess_bulk']), min(posterior['ess_tail'])):.0f}"
     )
     rows = family.stated["inputs"]
-    return f"{len(family)} functions at {rows['rows']} and {rows['test_rows']} rows; {found}"
+    return f"{len(family)} functions at {rows['rows']} and {rows['test_rows']} rows; {posteriors}"
 
 
 if __name__ == "__main__":

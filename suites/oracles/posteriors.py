@@ -40,7 +40,7 @@ class PosteriorOfFunction:
     mean: Outputs
     std: Float[np.ndarray, " points"]
     prediction: Predictive
-    """Of noisy targets, or of classes."""
+    """Prediction of noisy targets, or of classes."""
     convergence: Mapping[str, float]
     """R-hat and effective sample sizes, the worst over rows and loss; none of a closed form."""
 

@@ -42,12 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--drop", default="", metavar="A,B", help="columns to leave out, such as a row's number"
     )
-    own, rest = parser.parse_known_args(arguments)
+    options, rest = parser.parse_known_args(arguments)
     # Imported here, as --help needs none of them.
     from bnnbench.datasets.reading.columns import BadTable
 
     try:
-        source = _source(own)
+        source = _source(options)
     except BadTable as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -57,20 +57,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return command(suites_of(source), rest)
 
 
-def _source(own: argparse.Namespace) -> "OwnTable | OwnImages":
+def _source(options: argparse.Namespace) -> "OwnTable | OwnImages":
     from bnnbench.datasets.own.images import has_pictures, own_images
     from bnnbench.datasets.own.table import own_table
     from bnnbench.datasets.reading.columns import BadTable
 
-    drop = tuple(filter(None, own.drop.split(",")))
-    columns = {"split": own.split, "groups": own.groups, "drop": drop}
-    if not has_pictures(own.file):
-        return own_table(own.file, own.target, own.task, **columns)
-    if given := next((n for n in ("target", "task", *columns) if getattr(own, n)), ""):
+    drop = tuple(filter(None, options.drop.split(",")))
+    columns = {"split": options.split, "groups": options.groups, "drop": drop}
+    if not has_pictures(options.file):
+        return own_table(options.file, options.target, options.task, **columns)
+    if given := next((n for n in ("target", "task", *columns) if getattr(options, n)), ""):
         raise BadTable(
-            f"{own.file} has images, whose classes are its sub-folders: leave out --{given}"
+            f"{options.file} has images, whose classes are its sub-folders: leave out --{given}"
         )
-    return own_images(own.file)
+    return own_images(options.file)
 
 
 if __name__ == "__main__":

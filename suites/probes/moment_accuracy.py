@@ -92,7 +92,7 @@ class MomentAccuracy:
 
 
 _last: Memo[dict[LayerName | str, SampledUnits]] = Memo(keep=20)
-"""Of as many seeds as are fitted together, each of which several methods propagate through."""
+"""Sampled units of as many seeds as are fitted together; several methods share those of a seed."""
 
 
 def in_parts(total: int, most: int) -> Iterator[int]:

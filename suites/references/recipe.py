@@ -1,4 +1,4 @@
-"""What makes a reference: a model, and the sampler that is run on it twice."""
+"""The recipe of a reference: a model, and the sampler that is run on it twice."""
 
 from dataclasses import dataclass
 

@@ -33,7 +33,7 @@ class Traces:
     loss: Float[np.ndarray, "chains draws"]
     """Half the sum of squared residuals over all training rows."""
     sum_of_squares: Float[np.ndarray, "chains draws"]
-    """Of all weights, in the scale in which the prior is one for all."""
+    """Sum of all squared weights, in the scale in which the prior is one for all."""
     log_density: Float[np.ndarray, "chains draws"]
     """Joint log density of weights and training targets, all constants included."""
     acceptance: float

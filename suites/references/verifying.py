@@ -51,10 +51,10 @@ def model_of(reference: Reference) -> Model:
     except (NotRepeatable, TypeError, ValueError) as error:
         raise Refused(f"{reference.name}: certificate.json, model: {error}") from error
     if not isinstance(model, Model) or model.hash != stated["model_hash"]:
-        found = getattr(model, "hash", None)
+        model_hash = getattr(model, "hash", None)
         raise Refused(
             f"{reference.name}: certificate.json, model_hash: {stated['model_hash']}, but the "
-            f"model has {found}"
+            f"model has {model_hash}"
         )
     if reference.draws.noise_std != model.noise.std:
         raise Refused(

@@ -62,9 +62,9 @@ TUNED_NOISE = replace(
     profile="tuned_noise",
     cases=cases_of((Uci("boston"), Uci("energy"), Uci("yacht")), NETWORK),
     methods={
-        f"{label} ({words})": Tuned(METHODS[label], 16, noise=noise)
+        f"{label} ({noise_name})": Tuned(METHODS[label], 16, noise=noise)
         for label in ("AdamW", "IVON", "MFVI")
-        for words, noise in NOISES.items()
+        for noise_name, noise in NOISES.items()
     },
     folds=10,
 )

@@ -153,7 +153,7 @@ def _why_not_ranked(name: str) -> str:
 
 def _state(row: Row) -> str:
     if row.standing.excluded:
-        return f"not compared: {row.standing.excluded.words}"
+        return f"not compared: {row.standing.excluded.reason}"
     return STATES[row.standing.state]
 
 

@@ -43,7 +43,7 @@ def column_text(options: Mapping[str, str]) -> str:
 
 def _decision(standing: Standing) -> str:
     if standing.excluded:
-        return f"not compared: {standing.excluded.words}"
+        return f"not compared: {standing.excluded.reason}"
     return STATES[standing.state]
 
 

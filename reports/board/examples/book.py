@@ -56,8 +56,8 @@ class Book:
     def pair(self, first: str, second: str) -> tuple[Pair, list[Place], list[tuple[int, int]]]:
         """Return where two methods differ, the places of the examples, and cells of both scores."""
         one, other, places = self.both(first, second)
-        found = compared(one, other, lambda i: self.sight(places[i]))
-        return found, places, cells(bins(one.scores, self.ends), bins(other.scores, self.ends))
+        pair = compared(one, other, lambda i: self.sight(places[i]))
+        return pair, places, cells(bins(one.scores, self.ends), bins(other.scores, self.ends))
 
     def said(self, method: str, place: Place) -> Predicted:
         """Return what a method predicted for one example."""
@@ -97,8 +97,8 @@ class Book:
 def books(benchmark: Benchmark, store: Store) -> list[Book]:
     """Return the examples of each condition under which two methods or more can be compared."""
     conditions = shown_conditions(benchmark)
-    found = {m: predicted(store, runs, conditions) for m, runs in benchmark.runs.items()}
-    by_condition = ((c, {m: of[c] for m, of in found.items() if c in of}) for c in conditions)
+    predictions = {m: predicted(store, runs, conditions) for m, runs in benchmark.runs.items()}
+    by_condition = ((c, {m: of[c] for m, of in predictions.items() if c in of}) for c in conditions)
     made = (_book(benchmark, condition, methods) for condition, methods in by_condition)
     return [book for book in made if book]
 
@@ -123,11 +123,11 @@ def shown_conditions(benchmark: Benchmark) -> list[str]:
     return [*chosen, *(name for _, name in families.values())][:MOST_CONDITIONS]
 
 
-def _book(benchmark: Benchmark, condition: str, found: Mapping[str, Folds]) -> Book | None:
+def _book(benchmark: Benchmark, condition: str, by_method: Mapping[str, Folds]) -> Book | None:
     """Return the book of a condition; None unless two methods have a fold in common."""
     first: dict[int, Predicted] = {}
     methods: dict[str, dict[int, Predicted]] = {}
-    for method, folds in found.items():
+    for method, folds in by_method.items():
         for fold, one in folds.items():
             if _alike(first.setdefault(fold, one), one):
                 methods.setdefault(method, {})[fold] = one

@@ -96,14 +96,14 @@ def is_right(one: Predicted) -> Bool[ndarray, " examples"]:
 def foremost(values: Float[ndarray, " examples"], most: int, look: Look) -> list[int]:
     """Return the examples of the largest values, in descending order, each sight once."""
     seen: set[Hashable] = set()
-    found: list[int] = []
+    chosen: list[int] = []
     for i in np.argsort(-values, kind="stable"):
-        if len(found) == most:
+        if len(chosen) == most:
             break
         if (sight := look(int(i))) not in seen:
             seen.add(sight)
-            found.append(int(i))
-    return found
+            chosen.append(int(i))
+    return chosen
 
 
 def axis(scores: Sequence[Float[ndarray, " examples"]]) -> tuple[float, float]:

@@ -169,15 +169,17 @@ def _rebuilt(described: object) -> Any:
         raise NotShown(f"the data that the runs name cannot be made here: {error}") from error
 
 
-def _same_targets(here: Any, scale: Any, kept: ndarray) -> bool:
+def _same_targets(here: Any, scale: Any, stored: ndarray) -> bool:
     values = here.numpy()
-    if len(values) != len(kept):
+    if len(values) != len(stored):
         return False
     if not here.is_floating_point():
-        return np.array_equal(values, kept)
+        return np.array_equal(values, stored)
     unscaled = values[:, 0].astype(float)
     unscaled = scale.mean + scale.std * unscaled if scale else unscaled
-    return np.allclose(unscaled, kept, rtol=1e-5, atol=1e-5 * float(np.abs(kept).max(initial=0)))
+    return np.allclose(
+        unscaled, stored, rtol=1e-5, atol=1e-5 * float(np.abs(stored).max(initial=0))
+    )
 
 
 def _raw(source: Any, fold: int, inputs: Any, test_inputs: Any) -> ndarray | None:

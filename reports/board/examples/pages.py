@@ -40,16 +40,16 @@ class Setting:
 
 def example_pages(setting: Setting, store: Store) -> dict[str, str]:
     """Return address → page; the first is that of the main condition. None without predictions."""
-    found = books(setting.benchmark, store)
+    all_books = books(setting.benchmark, store)
     stem = f"examples/{PurePosixPath(setting.runs).stem}"
-    names = slugs([book.condition for book in found])
+    names = slugs([book.condition for book in all_books])
     addresses = [
-        f"{stem}{f'-{names[book.condition]}' * (i > 0)}.html" for i, book in enumerate(found)
+        f"{stem}{f'-{names[book.condition]}' * (i > 0)}.html" for i, book in enumerate(all_books)
     ]
-    titles = [setting.benchmark.condition(book.condition) for book in found]
+    titles = [setting.benchmark.condition(book.condition) for book in all_books]
     links = list(zip(titles, addresses, strict=True))
     pages: dict[str, str] = {}
-    for book, address in zip(found, addresses, strict=True):
+    for book, address in zip(all_books, addresses, strict=True):
         pages |= _pages_of(Chapter(setting, book, address, links))
     return pages
 
@@ -162,9 +162,9 @@ def _pairs(book: Book) -> Iterator[Portion]:
             folds = book.common_folds(first, second)
             if not folds:
                 continue
-            found, places, cells = book.pair(first, second)
+            pair, places, cells = book.pair(first, second)
             chosen = [places[k] for k in dict.fromkeys(
-                [*found.different, *found.worst[0], *found.worst[1]])]  # fmt: skip
+                [*pair.different, *pair.worst[0], *pair.worst[1]])]  # fmt: skip
             said: list[dict[str, list[object]]] = [{} for _ in names]
             for k, name in ((i, first), (j, second)):
                 said[k] = {_id(place): _said(book, name, place) for place in chosen}
@@ -172,13 +172,13 @@ def _pairs(book: Book) -> Iterator[Portion]:
                 "methods": [i, j],
                 "examples": len(places),
                 "folds": spans(folds),
-                "counts": list(found.counts),
-                "parted": found.parted,
-                "means": [_digits(mean, 5) for mean in found.means],
+                "counts": list(pair.counts),
+                "parted": pair.parted,
+                "means": [_digits(mean, 5) for mean in pair.means],
                 "different": [
-                    [_id(places[k]), _digits(float(found.distances[k]), 4)] for k in found.different
+                    [_id(places[k]), _digits(float(pair.distances[k]), 4)] for k in pair.different
                 ],
-                "worst": [[_id(places[k]) for k in worst] for worst in found.worst],
+                "worst": [[_id(places[k]) for k in worst] for worst in pair.worst],
                 "cells": [number for cell in cells for number in cell],
             }
             examples = {_id(place): _example(book, place) for place in chosen}

@@ -60,14 +60,14 @@ def predicted(
             continue
         try:
             packed_bytes(store, record.key)  # where there are none, torch is not needed
-            kept = store.predictions(record.key)
+            predictions = store.predictions(record.key)
         except UNREADABLE:
             continue
         for condition in conditions:
-            if condition not in kept:
+            if condition not in predictions:
                 continue
             try:
-                one = _summands(*kept[condition], record.target)
+                one = _summands(*predictions[condition], record.target)
             except (ValueError, AttributeError):  # it cannot answer
                 continue
             if one:

@@ -46,7 +46,7 @@ def draw(
             axes.set_title(one.setting.replace("_", " "), fontsize=8, color=INK)
             axes.locator_params(axis="y", nbins=4)
         row[0].set_ylabel("nats less than best")
-        listed = "; ".join(f"{one.setting.replace('_', ' ')} {_words(one)}" for one in settings)
+        listed = "; ".join(f"{one.setting.replace('_', ' ')} {_trend(one)}" for one in settings)
         description = f"{method} on {where}, held-out scores over each setting: {listed}."
         return Drawing(svg(figure, identifier, description), f"{method}, {where}")
 
@@ -61,7 +61,7 @@ def line(one: Sensitivity) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(edges, 2)[1:-1], np.repeat(heights, 2)
 
 
-def _words(one: Sensitivity) -> str:
+def _trend(one: Sensitivity) -> str:
     heights = line(one)[1]
     if not np.isfinite(heights).any():
         return "diverged in some fold everywhere"

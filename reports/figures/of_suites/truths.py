@@ -20,24 +20,26 @@ CLOUD = 100
 Styles = Mapping[str, Style]
 
 
-def ranks(found: Agreement, styles: Styles, identifier: str, where: str) -> Drawing:
+def ranks(agreement: Agreement, styles: Styles, identifier: str, where: str) -> Drawing:
     """Return the rank by KL from the truth against that by log loss on the test rows."""
     with drawing(2.3) as figure:
         axes = figure.subplots()
-        most = len(found.first)
+        most = len(agreement.first)
         axes.plot([1, most], [1, most], color=FAINT, linewidth=1, zorder=0)
-        for method, x in found.first.items():
-            y, style = found.second[method], styles[method]
+        for method, x in agreement.first.items():
+            y, style = agreement.second[method], styles[method]
             axes.errorbar(x.rank, y.rank, _bar(y), _bar(x), elinewidth=0.7, alpha=0.9,
                           color=style.colour, marker=style.marker, markersize=5)  # fmt: skip
         axes.set(xlabel="rank by log loss", ylabel="rank by KL from the truth")
-        rho = found.rho
-        words = f"Spearman's ρ {rho.rank:.2f} ({rho.low:.2f} to {rho.high:.2f})"
+        rho = agreement.rho
+        rho_text = f"Spearman's ρ {rho.rank:.2f} ({rho.low:.2f} to {rho.high:.2f})"
         listed = "; ".join(
-            f"{m} {x.rank:g} and {found.second[m].rank:g}" for m, x in found.first.items()
+            f"{m} {x.rank:g} and {agreement.second[m].rank:g}" for m, x in agreement.first.items()
         )
-        description = f"Ranks by log loss and by KL from the truth on {where}: {listed}. {words}."
-        return Drawing(svg(figure, identifier, description), where, words)
+        description = (
+            f"Ranks by log loss and by KL from the truth on {where}: {listed}. {rho_text}."
+        )
+        return Drawing(svg(figure, identifier, description), where, rho_text)
 
 
 def bias_and_width(

@@ -116,8 +116,8 @@ def _variances(values: Float[ndarray, "methods values"]) -> Float[ndarray, "meth
 
 def _between(gram: ndarray) -> ndarray:
     """Return the squared distance of each pair of rows from their inner products."""
-    own = np.diag(gram)
-    return own[:, None] + own[None] - 2 * gram
+    squares = np.diag(gram)
+    return squares[:, None] + squares[None] - 2 * gram
 
 
 def _freedom(squared: ndarray, parts: ndarray) -> ndarray:

@@ -58,10 +58,10 @@ def differences(scores: Float[ndarray, "methods runs"]) -> Differences:
     plain = Differences(mean, paired, np.full(paired.shape, float(freedom)))
     if runs >= FEW_RUNS or methods < FEWEST_METHODS:
         return plain
-    own = residual_variances(scores)
-    if not (own > NO_SPREAD * np.median(own)).all():
+    unmoderated = residual_variances(scores)
+    if not (unmoderated > NO_SPREAD * np.median(unmoderated)).all():
         return plain
-    variance, of_method = moderated(own, freedom)
+    variance, of_method = moderated(unmoderated, freedom)
     both = variance[:, None] + variance[None]
     parts = variance**2 / of_method
     of_pair = both**2 / (parts[:, None] + parts[None])

@@ -95,9 +95,9 @@ def decide_over(
     errors = _pooled(sets, [of[rows] for of in scores])
     at = min(level(len(groups), n) for n in counts)
     tested = Tested(errors, "new splits" if sets[0].by_fold else "new seeds", at)
-    found = standings_of(tested, leading, margin, firsts)
+    of_groups = standings_of(tested, leading, margin, firsts)
     standings |= {
-        name: standing for group, standing in zip(groups, found, strict=True) for name in group
+        name: standing for group, standing in zip(groups, of_groups, strict=True) for name in group
     }
     decision = Decision(standings, question=tested.question, level=at, margin=margin, **common)
     return Standings(decision, firsts, errors, by_name)
@@ -153,12 +153,12 @@ def _pooled(sets: Sequence[Fits], scores: Sequence[Float[ndarray, "methods repli
     count = len(scores[0])
     mean, error, parts = (np.zeros((count, count)) for _ in range(3))
     for fits, of in zip(sets, scores, strict=True):
-        found = differences(of)
+        pairwise = differences(of)
         overlap = fits.overlap if fits.by_fold else 0.0
-        squared = fits.weight**2 * found.variance * (1 / of.shape[1] + overlap)
-        mean += fits.weight * found.mean
+        squared = fits.weight**2 * pairwise.variance * (1 / of.shape[1] + overlap)
+        mean += fits.weight * pairwise.mean
         error += squared
-        parts += squared**2 / found.freedom
+        parts += squared**2 / pairwise.freedom
     freedom = np.ones_like(error)
     np.divide(error**2, parts, out=freedom, where=parts > 0)
     return Errors(mean, error, freedom)

@@ -43,14 +43,14 @@ def agreement(first: Scores, second: Scores) -> Agreement:
     tables = [np.stack([scores[m] for m in methods]) for scores in (first, second)]
     rows = tables[0].shape[1]
     chosen = np.random.default_rng(0).integers(rows, size=(RESAMPLES, rows))
-    own = [rankdata(table.mean(1)) for table in tables]
+    observed = [rankdata(table.mean(1)) for table in tables]
     drawn = [rankdata(table[:, chosen].mean(2), axis=0) for table in tables]
     rhos = [_correlation(a, b) for a, b in zip(*(ranks.T for ranks in drawn), strict=True)]
     places = [
         {m: _place(rank[i], ranks[i]) for i, m in enumerate(methods)}
-        for rank, ranks in zip(own, drawn, strict=True)
+        for rank, ranks in zip(observed, drawn, strict=True)
     ]
-    return Agreement(places[0], places[1], _place(_correlation(*own), np.array(rhos)))
+    return Agreement(places[0], places[1], _place(_correlation(*observed), np.array(rhos)))
 
 
 def _place(value: float, drawn: Float[ndarray, " resamples"]) -> Place:

@@ -40,11 +40,11 @@ class Pair:
 
     def freedom_of(self, runs: int) -> float:
         """Return the degrees of freedom over this many runs."""
-        own = self.freedom * (runs - 1) / (self.runs - 1)
+        scaled = self.freedom * (runs - 1) / (self.runs - 1)
         if not self.fixed_parts:
-            return own
+            return scaled
         of_runs = self.variance / runs
-        return (of_runs + self.fixed) ** 2 / (of_runs**2 / own + self.fixed_parts)
+        return (of_runs + self.fixed) ** 2 / (of_runs**2 / scaled + self.fixed_parts)
 
 
 @dataclass(frozen=True)

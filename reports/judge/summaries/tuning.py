@@ -51,9 +51,9 @@ class Choice:
     def edges(self) -> list[str]:
         """The settings whose choice lies on an edge of the space, "length" among them."""
         places = self.search.places[self.trial]
-        found = [path for path, u in places.items() if not EDGE <= u <= 1 - EDGE]
+        at_edge = [path for path, u in places.items() if not EDGE <= u <= 1 - EDGE]
         at_end = len(self.search.lengths) > 1 and self._rung in (0, len(self.search.lengths) - 1)
-        return [*found, *(["length"] if at_end else [])]
+        return [*at_edge, *(["length"] if at_end else [])]
 
     @property
     def is_halved(self) -> bool:
@@ -81,14 +81,14 @@ def choices(runs: Sequence[Record]) -> list[Choice]:
 
     A search that cannot be read is left out; `verify --rescore` names it.
     """
-    found = []
+    chosen = []
     for record in runs:
         if record.status == "completed" and record.search is not None:
             with suppress(ValueError):
                 choice = Choice(record, Search.from_data(record.search))
                 if choice.trial in choice.search.ranking:
-                    found.append(choice)
-    return found
+                    chosen.append(choice)
+    return chosen
 
 
 def expected_best(worst_first: Sequence[float]) -> list[float]:
@@ -219,8 +219,8 @@ def tunings(benchmark: Benchmark, methods: Sequence[str]) -> list[Tuning]:
     for runs in benchmark.runs.values():
         if is_constant(runs):
             floors |= {r.fold: r.scores.get(benchmark.main, {}) for r in runs}
-    found = ((m, choices(benchmark.runs.get(m, ()))) for m in methods)
-    return [Tuning(method, tuple(of_method), floors) for method, of_method in found if of_method]
+    searched = ((m, choices(benchmark.runs.get(m, ()))) for m in methods)
+    return [Tuning(method, tuple(of_method), floors) for method, of_method in searched if of_method]
 
 
 def band(

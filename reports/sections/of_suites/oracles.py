@@ -39,16 +39,16 @@ def sections(material: Material) -> Iterator[Section]:
     """Yield the tables of data sets whose law is known."""
     choices = []
     for benchmark in material.benchmarks:
-        if found := oracle_comparison(benchmark):
-            choices.append(_choice(found, where_of(benchmark, benchmark.origin)))
+        if comparison := oracle_comparison(benchmark):
+            choices.append(_choice(comparison, where_of(benchmark, benchmark.origin)))
     if choices:
         yield Section("Against the law of the targets", NOTE, choices=tuple(choices), last=True)
 
 
-def _choice(found: OracleComparison, where: str) -> Choice:
+def _choice(comparison: OracleComparison, where: str) -> Choice:
     title = f"{where}: against the law of the targets"
-    exact = row(found.exact, found.exact)
-    rows = (exact, *(row(standing, found.exact) for standing in found.standings))
+    exact = row(comparison.exact, comparison.exact)
+    rows = (exact, *(row(standing, comparison.exact) for standing in comparison.standings))
     listing = Listing(title, title, HEADINGS, rows, text_columns=(0,))
     return Choice(by="set", name=title, listing=listing)
 

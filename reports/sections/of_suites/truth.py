@@ -65,10 +65,10 @@ def sections(material: Material) -> Iterator[Section]:
     """Yield the tables and figures of data sets with a certified posterior."""
     choices, drawings = [], {name: [] for name in GALLERIES}
     for benchmark, identifier, where in material.figure_places("truth"):
-        found = comparison(material.store, benchmark)
-        if found:
-            choices.append(_choice(found, where))
-            for name, drawing in _drawings(found, material.styles, identifier, where):
+        compared = comparison(material.store, benchmark)
+        if compared:
+            choices.append(_choice(compared, where))
+            for name, drawing in _drawings(compared, material.styles, identifier, where):
                 drawings[name].append(drawing)
     galleries = [
         gallery
@@ -86,18 +86,18 @@ def sections(material: Material) -> Iterator[Section]:
 
 
 def _drawings(
-    found: Comparison, styles: Mapping[str, Style], identifier: str, where: str
+    compared: Comparison, styles: Mapping[str, Style], identifier: str, where: str
 ) -> Iterator[tuple[str, Drawing]]:
     """Yield the name of a gallery and a figure for it; those of rows need stored predictions."""
-    places = {s.method: (s.mean("std_ratio"), s.mean("mean_error")) for s in found.standings}
+    places = {s.method: (s.mean("std_ratio"), s.mean("mean_error")) for s in compared.standings}
     yield BIAS, truths.bias_and_width(places, styles, f"{identifier}-bias", where)
-    rows = found.rows
+    rows = compared.rows
     if len(rows) > 2:
         losses = {method: -of_method.log_likelihood for method, of_method in rows.items()}
         ranks = agreement(losses, {method: of_method.kl for method, of_method in rows.items()})
         yield RANKS, truths.ranks(ranks, styles, f"{identifier}-ranks", where)
-    functions = found.truth.functions.means.numpy()
-    shown = {method: rows[method] for method in _nearest(found) if method in rows}
+    functions = compared.truth.functions.means.numpy()
+    shown = {method: rows[method] for method in _nearest(compared) if method in rows}
     for row in _spread_out(functions.shape[1], DENSITIES):
         name = f"{identifier}-density-{row}"
         yield DENSITY, truths.density(functions, shown, row, styles, name, where)
@@ -108,12 +108,12 @@ def _drawings(
         yield CLOUDS, truths.cloud(functions, drawn, (first, row), styles, name, where)
 
 
-def _nearest(found: Comparison) -> list[str]:
+def _nearest(compared: Comparison) -> list[str]:
     """Return the nearest method of each relation, and the one of most likelihood."""
     by_relation: dict[str, str] = {}
-    for standing in found.standings:
+    for standing in compared.standings:
         by_relation.setdefault(standing.relation, standing.method)
-    likeliest = max(found.standings, key=lambda s: s.mean("log_likelihood"))
+    likeliest = max(compared.standings, key=lambda s: s.mean("log_likelihood"))
     return list(dict.fromkeys([*by_relation.values(), likeliest.method]))
 
 
@@ -122,35 +122,35 @@ def _spread_out(rows: int, count: int) -> list[int]:
     return sorted({rows * (2 * k + 1) // (2 * count) for k in range(count)})
 
 
-def _choice(found: Comparison, where: str) -> Choice:
+def _choice(compared: Comparison, where: str) -> Choice:
     title = f"{where}: distance to the exact posterior"
     headings = (*HEADINGS, *(heading for _, heading in COLUMNS))
     rows = [
-        _fixed_row("exact posterior", found.exact),
-        _fixed_row("two halves of the reference", found.resolution),
-        *_ranked(found),
+        _fixed_row("exact posterior", compared.exact),
+        _fixed_row("two halves of the reference", compared.resolution),
+        *_ranked(compared),
     ]
     listing = Listing(title, title, headings, tuple(rows), text_columns=(0, 1))
-    return Choice(by="set", name=title, after=(_certificate(found),), listing=listing)
+    return Choice(by="set", name=title, after=(_certificate(compared),), listing=listing)
 
 
-def _ranked(found: Comparison) -> Iterator[tuple[str, ...]]:
+def _ranked(compared: Comparison) -> Iterator[tuple[str, ...]]:
     """Yield the rows of methods, ranked within each relation; ties share a rank."""
-    resolution = found.resolution["kl_from_truth"]
+    resolution = compared.resolution["kl_from_truth"]
     place, rank, relation, least = 0, 0, "", math.nan
-    for standing in found.standings:
+    for standing in compared.standings:
         if standing.relation != relation:
             place, rank, relation, least = 0, 0, standing.relation, math.nan
         place += 1
         kl = standing.mean("kl_from_truth")
         if not kl - least < resolution:
             rank, least = place, kl
-        yield _row(standing, found, DASH if math.isnan(kl) else str(rank))
+        yield _row(standing, compared, DASH if math.isnan(kl) else str(rank))
 
 
-def _row(standing: Standing, found: Comparison, rank: str) -> tuple[str, ...]:
+def _row(standing: Standing, compared: Comparison, rank: str) -> tuple[str, ...]:
     draws = standing.draws
-    floor = DASH if draws is None else _text(found.floor(draws))
+    floor = DASH if draws is None else _text(compared.floor(draws))
     cells = (_cell(standing, name) for name, _ in COLUMNS)
     count = DASH if draws is None else str(draws)
     return (standing.method, standing.relation, rank, count, floor, *cells)
@@ -173,17 +173,17 @@ def _text(value: float) -> str:
     return "infinite" if math.isinf(value) else f"{value:.3g}"
 
 
-def _certificate(found: Comparison) -> str:
+def _certificate(compared: Comparison) -> str:
     """Return the certificate in a sentence, with the command that verifies it."""
-    stated = found.reference.certificate
+    stated = compared.reference.certificate
     quantities = stated["quantities"].values()
     r_hat = max(q["r_hat"] for q in quantities)
     ess = min(min(q["ess_bulk"], q["ess_tail"]) for q in quantities)
     return (
-        f"The reference {found.reference.name} of {stated['date']}: {stated['chains']} chains in "
-        f"two runs, R-hat at most {r_hat:.4f} and effective sample size at least {ess:.0f} over "
+        f"The reference {compared.reference.name} of {stated['date']}: {stated['chains']} chains "
+        f"in two runs, R-hat at most {r_hat:.4f} and effective sample size at least {ess:.0f} over "
         f"all test rows, 50 training rows, loss, weights and density; means of the two runs "
         f"within {stated['repeat']['worst_mean_z']:.1f} standard errors. "
-        f"`bnnbench references verify {found.reference.name}` checks it; W2 of two of its halves "
-        f"is {found.resolution[FLOORED]:.3g}."
+        f"`bnnbench references verify {compared.reference.name}` checks it; W2 of two of its "
+        f"halves is {compared.resolution[FLOORED]:.3g}."
     )

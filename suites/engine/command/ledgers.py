@@ -66,15 +66,15 @@ class Ledgers:
 
         Runs that were submitted once more are those of the later job.
         """
-        own = (key for key in entry.before if self._latest[key] is entry)
-        return [key for key in own if self._finished(key) == entry.before[key]]
+        keys = (key for key in entry.before if self._latest[key] is entry)
+        return [key for key in keys if self._finished(key) == entry.before[key]]
 
     def under_way(self) -> str:
         """Return the number of jobs in each of Slurm's states, as text; empty where all ended."""
         states = Counter(job.state for _, job in self._alive)
-        words = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+        counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
         unknown = f"; if they are gone, remove {self._store.folder / FOLDER}"
-        return words + (unknown if "UNKNOWN" in states else "")
+        return counts + (unknown if "UNKNOWN" in states else "")
 
     def remove(self) -> None:
         """Remove the ledgers and the files of their jobs, all of which have ended."""

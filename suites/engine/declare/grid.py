@@ -298,8 +298,8 @@ def grouped(runs: Iterator[Run], size: int) -> list[tuple[Run, ...]]:
         same = [group for group in alike.get(kind, ()) if group[0].case == run.case]
         shared = [group for group in same if (run.fold, run.seed) in _fits_in(group)]
         roomy = [group for group in same[-1:] if len(_fits_in(group)) < most]
-        if found := shared or roomy:
-            found[0].append(run)
+        if joinable := shared or roomy:
+            joinable[0].append(run)
         else:
             groups.append([run])
             alike.setdefault(kind, []).append(groups[-1])

@@ -33,7 +33,7 @@ NOT_HANDED_IN = "no predictions of its inputs were handed in"
 
 @dataclass(frozen=True)
 class Statement:
-    """What a person says of a method whose predictions she hands in."""
+    """A person's statement about a method whose predictions she hands in."""
 
     method: str
     by: str

@@ -1,4 +1,4 @@
-"""Whether predictions are for the rows of a fold, in their order."""
+"""A check that predictions are for the rows of a fold, in their order."""
 
 from bnnbench.datasets.base import DataSource
 from bnnbench.datasets.raw_rows import RawRows, raw_rows

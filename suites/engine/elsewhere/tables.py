@@ -132,16 +132,16 @@ def _rows_of(draws: "list[pd.DataFrame]") -> tuple[str, ...]:
 def _family(lines: "pd.DataFrame", letters: str) -> dict[str, float]:
     """Return column → class or level, in the order of classes; raises for a missing class."""
     matches = ((str(name), _NUMBERED.fullmatch(str(name))) for name in lines.columns)
-    found = {name: float(match[2]) for name, match in matches if match and match[1] == letters}
+    numbered = {name: float(match[2]) for name, match in matches if match and match[1] == letters}
     if letters == "q":
-        return found
-    ordered = sorted(found, key=lambda name: found[name])
-    if [found[name] for name in ordered] != list(range(len(ordered))):
+        return numbered
+    ordered = sorted(numbered, key=lambda name: numbered[name])
+    if [numbered[name] for name in ordered] != list(range(len(ordered))):
         raise BadPredictions(
             f"the columns {', '.join(ordered)} are not those of classes 0 to {len(ordered) - 1}: "
             f"give {letters}0, {letters}1 and so on, one for each class"
         )
-    return {name: found[name] for name in ordered}
+    return {name: numbered[name] for name in ordered}
 
 
 def _column(lines: "pd.DataFrame", name: str) -> np.ndarray:

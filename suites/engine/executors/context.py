@@ -38,10 +38,10 @@ def started(target: Callable[..., None], *arguments: object, daemon: bool = Fals
 
 def _preloaded(target: Callable[..., None]) -> list[str]:
     """Return the modules that this process has imported and every worker would import again."""
-    own = [name for name in sys.modules if name.startswith("bnnbench.")]
+    imported = [name for name in sys.modules if name.startswith("bnnbench.")]
     return [
         _LOOKED_UP,
         target.__module__,
-        *own,
+        *imported,
         *(name for name in _SLOW_TO_IMPORT if name in sys.modules),
     ]

@@ -59,7 +59,7 @@ def connected(settings: Settings) -> Iterator[Any]:
 def _copied(folder: Path) -> str:
     """Return the folders of own methods; those within the copied folder are relative to it."""
     whole = folder.resolve()
-    places = (Path(own).resolve() for own in own_files.folders())
+    places = (Path(own_folder).resolve() for own_folder in own_files.folders())
     return os.pathsep.join(
         str(place.relative_to(whole) if place.is_relative_to(whole) else place) for place in places
     )

@@ -57,7 +57,7 @@ class Slurm:
                     array.append(pack)
                 if array:
                     parcels = ([Parcel.of(turn.task) for turn in pack] for pack in array)
-                    jobs = [Job(self.settings, own) for own in parcels]
+                    jobs = [Job(self.settings, of_job) for of_job in parcels]
                     running |= zip(submitted(executor, jobs), array, strict=True)
                     for turn in (turn for pack in array for turn in pack):
                         watcher.started(turn.task)
@@ -168,8 +168,8 @@ def _results(
         raise results
     by_keys = {_keys(task): (task, result) for task, result in results}
     for turn in pack:
-        if found := by_keys.pop(_keys(turn.task), None):
-            yield turn.task, found[1]
+        if finished := by_keys.pop(_keys(turn.task), None):
+            yield turn.task, finished[1]
         else:
             watcher.lost(turn.task, "its process died; its runs were tried one by one")
     yield from by_keys.values()

@@ -58,7 +58,7 @@ class Attempt:
     """Condition → checksum of its inputs and targets."""
     diagnostics: dict[str, float] = field(default_factory=dict)
     search: Mapping[str, object] | None = None
-    """What a search for settings tried; None for a method that was fitted as it is."""
+    """The trials of a search for settings; None for a method that was fitted as it is."""
     trial_scores: dict[str, dict[str, float]] = field(default_factory=dict)
     """Trial of that search → metric → test score, of its fit to all training rows."""
     fit_seconds: float = 0.0

@@ -39,13 +39,13 @@ def decided(name: str, count: Callable[[], int] = gpus_here) -> "torch.device":
 
     if name == "cpu":
         return torch.device(name)
-    found = count()
+    gpus = count()
     if name == AUTO:
-        return torch.device("cuda" if found else "cpu")
+        return torch.device("cuda" if gpus else "cpu")
     device = torch.device(name)
-    if (device.index or 0) >= found:
-        devices = ", ".join(f"cuda:{number}" for number in range(found)) or "no CUDA device"
-        cure = "one of these" if found else "--device cpu, or a machine and a torch with CUDA"
+    if (device.index or 0) >= gpus:
+        devices = ", ".join(f"cuda:{number}" for number in range(gpus)) or "no CUDA device"
+        cure = "one of these" if gpus else "--device cpu, or a machine and a torch with CUDA"
         raise NoSuchDevice(
             f"--device {name}: torch finds {devices} on {platform.node()}; use {cure}"
         )

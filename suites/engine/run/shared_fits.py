@@ -25,7 +25,7 @@ COMMON = (
     *("fit_seconds", "compile_seconds", "fit_cpu_seconds", "busy_elsewhere", "fit_joules"),
     *("peak_bytes", "work"),
 )
-"""What attempts that share a fit have in common."""
+"""Fields that are equal in attempts that share a fit."""
 
 
 def take_over(attempt: Attempt, first: Attempt) -> None:

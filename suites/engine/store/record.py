@@ -145,7 +145,7 @@ class Circumstances(TypedDict, total=False):
 
 
 class Elsewhere(TypedDict):
-    """What is known of predictions that were made elsewhere; "" where nothing was said."""
+    """Stated facts about predictions that were made elsewhere; "" where nothing was said."""
 
     by: str
     """Who handed them in."""
@@ -230,7 +230,7 @@ class Record:
     of the architecture in `run`; None for other methods.
     """
     search: Mapping[str, object] | None = None
-    """What a search for settings tried on held-out training rows (`methods.tuning.search`); None
+    """The trials of a search for settings on held-out training rows (`methods.tuning.search`); None
     for a method that was fitted as it is."""
     trial_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Trial of that search → metric → test score of its fit to all training rows. The search never
@@ -331,9 +331,9 @@ def check_identity(record: Record, key: str) -> None:
         raise ValueError(f"the record belongs to run {shortened(record.key, 200)}: a copied folder")
     if digest(record.run) != key:
         raise ValueError("the settings in the record do not belong to the run's key")
-    settings = {name: record.run.get(name, own) for name, own in _named(record).items()}
+    settings = {name: record.run.get(name, value) for name, value in _named(record).items()}
     if settings != _named(record):
-        names = ", ".join(n for n, own in _named(record).items() if settings[n] != own)
+        names = ", ".join(n for n, value in _named(record).items() if settings[n] != value)
         raise ValueError(f"its {names} differ from those in its settings")
 
 

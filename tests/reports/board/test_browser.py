@@ -76,7 +76,7 @@ def require_equal(page, task, criterion, off, budget):
     theirs = answers(page, task, criterion, off, budget)
     words = advice(ours)
     assert (theirs["headline"], theirs["text"]) == (words.headline, words.text)
-    states = [r.standing.excluded.words if r.standing.excluded else "" for r in ours.rows]
+    states = [r.standing.excluded.reason if r.standing.excluded else "" for r in ours.rows]
     assert [row.get("words") or "" for row in theirs["rows"]] == states
     for row, their in zip(ours.rows, theirs["rows"], strict=True):
         assert row.method == their["method"]

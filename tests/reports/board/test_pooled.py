@@ -74,7 +74,7 @@ def test_a_method_without_half_of_the_runs_of_one_set_is_left_out_of_all():
     sets[1] = replace(sets[1], samples={**sets[1].samples, "m2": few})
     found = decide_over(sets, {}, None)
     assert found.names == ("m0", "m1")
-    assert found.decision.standings["m2"].excluded.words == "has two of five runs"
+    assert found.decision.standings["m2"].excluded.reason == "has two of five runs"
     assert found.decision.replicates == 5
 
 

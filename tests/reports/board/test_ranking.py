@@ -104,7 +104,7 @@ def test_a_method_at_chance_is_no_better_than_a_constant(tasks):
 
 def test_troubled_methods_are_named_and_not_compared(troubled):
     found = ranked(troubled["regression"], "likelihood")
-    apart = {row.method: row.standing.excluded.words for row in found.rows if row.margin is None}
+    apart = {row.method: row.standing.excluded.reason for row in found.rows if row.margin is None}
     assert apart == {"MFVI": "one of five runs diverged", "PBP": "has two of five runs"}
     assert found.missing == {"SWAG": ("yacht",)}
     assert "Training mean" not in [row.method for row in found.rows]

@@ -39,7 +39,7 @@ def test_the_method_that_lacks_most_runs_leaves_and_of_equals_the_later_one():
     found = participants(samples, {}, ASKED, by_fold=False)
     assert found.methods == ("A",)
     assert found.common == tuple(sorted(ASKED))
-    assert {why.words for why in found.left_out.values()} == {
+    assert {why.reason for why in found.left_out.values()} == {
         "has one of four runs",
         "has two of four runs",
     }

@@ -8,7 +8,7 @@ import pytest
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.condition_tables import condition_table
 from bnnbench.reports.style.words import share_of, spelled
-from bnnbench.reports.write.captions import caption, headed, not_compared, told, tooltip
+from bnnbench.reports.write.captions import caption, column_captions, headed, not_compared, tooltip
 from tests.reports.synthetic import record, runs_of
 
 
@@ -18,7 +18,7 @@ def table(records):
 
 
 def words(scores, metric="accuracy", **fields):
-    ((_, text),) = told(table(runs_of(scores, metric, **fields)))
+    ((_, text),) = column_captions(table(runs_of(scores, metric, **fields)))
     return text
 
 
@@ -77,7 +77,7 @@ def test_more_splits_do_not_help_where_training_sets_overlap():
         for k, m in enumerate("AB")
         for f, v in enumerate(steady(1 + 0.01 * k, 6, 0.1, k))
     ]
-    ((_, text),) = told(table(records))
+    ((_, text),) = column_captions(table(records))
     assert text.startswith("Six splits cannot tell these two methods apart: ")
     assert text.endswith(
         "No number of further splits of these data would settle it; other data would."
@@ -127,7 +127,7 @@ def test_who_is_not_compared_is_said_once_for_all_columns():
 def test_a_better_constant_is_told():
     records = runs_of({"A": steady(0.1), "B": steady(0.2, stream=1)}, "ece")
     records += runs_of({"C": [0.01] * 5}, "ece", diagnostics={"ignores_inputs": 1.0})
-    ((_, text),) = told(table(records))
+    ((_, text),) = column_captions(table(records))
     assert text.endswith(
         "A constant prediction has a better ECE (0.010000): this metric alone does not show a "
         "useful method."

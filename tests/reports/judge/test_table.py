@@ -10,7 +10,7 @@ from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.facts import networks
 from bnnbench.reports.sections.condition_tables import condition_table, overview
-from bnnbench.reports.write.captions import told
+from bnnbench.reports.write.captions import column_captions
 from tests.reports.synthetic import record, runs_of
 
 
@@ -130,7 +130,7 @@ def test_a_diagnostic_has_no_best_method():
 def test_two_runs_are_not_tested_and_the_table_says_so():
     records = runs_of({"AdamW": [1.0, 1.1], "SGD": [1.0, 1.2]})
     assert set(states(records).values()) == {""}
-    ((_, text),) = told(table(records))
+    ((_, text),) = column_captions(table(records))
     assert text == "AdamW has the lowest NLL (1.05 nats); with two runs nothing was tested."
 
 
@@ -161,7 +161,7 @@ def test_only_runs_that_all_have_are_compared():
 def test_equal_methods_are_one_candidate():
     records = runs_of({"AdamW": [1.0, 2.0, 3.0], "SGD": [1.0, 2.0, 3.0]})
     assert set(states(records).values()) == {""}
-    ((_, text),) = told(table(records))
+    ((_, text),) = column_captions(table(records))
     assert text == "AdamW and SGD have the same NLL in every run (2.0 nats)."
 
 

@@ -106,8 +106,8 @@ def _of_class(suite: Suite, name: str) -> list[str]:
 
 
 def _row(suite: Suite, label: str) -> Row:
-    own = suite.own_settings.items()
-    by_case = {case: methods[label] for case, methods in own if label in methods}
+    cases = suite.own_settings.items()
+    by_case = {case: methods[label] for case, methods in cases if label in methods}
     return Row(suite.methods[label], by_case, suite.own_architectures.get(label))
 
 
@@ -120,9 +120,9 @@ def _changed(method: Method, settings: Mapping[str, Any]) -> Method:
     """Return the method with these settings; of a tuned one, its own or the inner method's."""
     if not isinstance(method, Tuned):
         return changed(method, settings)
-    own, inner = _divided(settings)
+    of_search, inner = _divided(settings)
     _check_not_searched(method, inner)
-    return changed(method, own | {f"method.{path}": value for path, value in inner.items()})
+    return changed(method, of_search | {f"method.{path}": value for path, value in inner.items()})
 
 
 def _row_of_class(suite: Suite, spelled: Spelled) -> dict[tuple[str, str], Row]:
@@ -134,13 +134,13 @@ def _row_of_class(suite: Suite, spelled: Spelled) -> dict[tuple[str, str], Row]:
     budget = next((m for m in suite.methods.values() if isinstance(m, Tuned)), None)
     if kind is Tuned:
         budget = None
-    own, settings = _divided(spelled.settings) if budget else ({}, spelled.settings)
+    of_search, settings = _divided(spelled.settings) if budget else ({}, spelled.settings)
     method = _hashable(_checked(constructed(kind, settings), spelled.name))
     differing = differences(method)
     if budget:
         tuned = _tuned(method, budget)
         _check_not_searched(tuned, settings)
-        method = changed(tuned, own)
+        method = changed(tuned, of_search)
         differing |= differences(method, tuned)
     label = _declared_label(kind) or name or spelled.name.rpartition(":")[2]
     if label in suite.methods:
@@ -159,14 +159,14 @@ def _declared_label(kind: Any) -> str:
 def _divided(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the settings of a tuned method: those of the search, and those of what it tunes."""
     names = {f.name for f in fields(Tuned)}
-    own, inner = {}, {}
+    of_search, inner = {}, {}
     for path, value in settings.items():
         head, _, rest = path.partition(".")
         if head == "method" and rest:
             inner[rest] = value
         else:
-            (own if head in names else inner)[path] = value
-    return own, inner
+            (of_search if head in names else inner)[path] = value
+    return of_search, inner
 
 
 def _check_not_searched(tuned: Tuned, settings: Mapping[str, Any]) -> None:

@@ -54,8 +54,8 @@ def changed(value: Any, settings: Mapping[str, Any]) -> Any:
         direct[path] = changed(direct.get(path, getattr(value, path)), below)
     if not direct:
         return value
-    kept = {name: getattr(value, name) for name in _fields(kind)}
-    return _called(kind, kept | direct)
+    current = {name: getattr(value, name) for name in _fields(kind)}
+    return _called(kind, current | direct)
 
 
 def fields_of(kind: type) -> list["dataclasses.Field[Any]"]:
@@ -80,7 +80,7 @@ def _readable(field: "dataclasses.Field[Any]", kind: type) -> Iterator[Any]:
 
 def needed(hint: Any) -> str:
     """Return the values of a type in words: "a number", "one of 'full' or 'diagonal'"."""
-    return listed(dict.fromkeys(map(_words, _alternatives(hint))), "or")
+    return listed(dict.fromkeys(map(_description, _alternatives(hint))), "or")
 
 
 def _fields(kind: Any) -> dict[str, "dataclasses.Field[Any]"]:
@@ -90,13 +90,13 @@ def _fields(kind: Any) -> dict[str, "dataclasses.Field[Any]"]:
 def _direct(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of the class itself, in the types of its fields."""
     hints = types_of(kind)
-    found = {}
+    converted = {}
     for path, value in settings.items():
         _check_name(kind, path.partition(".")[0])
         if "." not in path:
             title = f"{_name(kind)}: {path}"
-            found[path] = _converted(value, hints.get(path, Any), title)
-    return found
+            converted[path] = _converted(value, hints.get(path, Any), title)
+    return converted
 
 
 def _inner(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _is_a(value: Any, hint: type) -> bool:
         return True
 
 
-def _words(hint: Any) -> str:
+def _description(hint: Any) -> str:
     if typing.get_origin(hint) is typing.Literal:
         choices = [repr(choice) for choice in typing.get_args(hint)]
         return listed(choices, "or") if len(choices) > 1 else choices[0]

@@ -10,8 +10,8 @@ def epochs_in(settings: object) -> float | None:
     epochs = settings.get("epochs")
     if isinstance(epochs, int | float) and epochs > 0:
         return float(epochs)
-    found = [inner for value in settings.values() if (inner := epochs_in(value)) is not None]
-    return max(found, default=None)
+    inner_epochs = [inner for value in settings.values() if (inner := epochs_in(value)) is not None]
+    return max(inner_epochs, default=None)
 
 
 def row_visits(run: Mapping[str, object], rows: int) -> float | None:

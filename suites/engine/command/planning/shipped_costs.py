@@ -57,18 +57,18 @@ def shipped_cost(run: Run, rows: int | None) -> Shipped | None:
     Rows and epochs scale it only for a method that passes over the rows epoch by epoch: the time
     of others, such as Gaussian processes, does not grow so.
     """
-    found = shipped_costs().get((run.suite, run.profile, run.case.name, run.label))
-    if found is None or run.description.get("modules"):
+    shipped = shipped_costs().get((run.suite, run.profile, run.case.name, run.label))
+    if shipped is None or run.description.get("modules"):
         return None
     settings = run.description["method"]
     epochs = epochs_in(settings)
     factor = 1.0
-    if found.epochs is not None and epochs != found.epochs:
+    if shipped.epochs is not None and epochs != shipped.epochs:
         if epochs is None:
             return None
-        factor *= epochs / found.epochs
-    if rows and abs(rows - found.rows) > ALIKE * found.rows:
+        factor *= epochs / shipped.epochs
+    if rows and abs(rows - shipped.rows) > ALIKE * shipped.rows:
         if epochs is None:
             return None
-        factor *= rows / found.rows
-    return Shipped(rows or found.rows, epochs, factor * found.seconds, found.bytes)
+        factor *= rows / shipped.rows
+    return Shipped(rows or shipped.rows, epochs, factor * shipped.seconds, shipped.bytes)

@@ -55,15 +55,17 @@ FINDINGS = "gates.json"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out the command line, and return the exit code."""
     begun = time.monotonic()
-    own, flags = _parsed(arguments)
-    gates = importlib.import_module(f"bnnbench.suites.{own.suite}.rented").RENTED
-    gates = dataclasses.replace(gates, minutes=own.fit_minutes or gates.minutes)
-    flags = _flags(own, flags, gates)
-    options = parse(own.suite, SUITES[own.suite], flags)
-    declared: Mapping[str, Suite] = importlib.import_module(f"bnnbench.suites.{own.suite}").SUITES
-    back = own.out / "back"
+    parsed, flags = _parsed(arguments)
+    gates = importlib.import_module(f"bnnbench.suites.{parsed.suite}.rented").RENTED
+    gates = dataclasses.replace(gates, minutes=parsed.fit_minutes or gates.minutes)
+    flags = _flags(parsed, flags, gates)
+    options = parse(parsed.suite, SUITES[parsed.suite], flags)
+    declared: Mapping[str, Suite] = importlib.import_module(
+        f"bnnbench.suites.{parsed.suite}"
+    ).SUITES
+    back = parsed.out / "back"
     try:
-        _unpack(own.parts, own.out / "data")
+        _unpack(parsed.parts, parsed.out / "data")
         prepare_process()
         options.export()
         suite = resolved(selected(declared[options.profile], options, declared), options)
@@ -75,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (DataDamaged, UsageError, OSError) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
-    code = _carry_out(own.suite, flags, begun + 60 * own.minutes - time.monotonic())
+    code = _carry_out(parsed.suite, flags, begun + 60 * parsed.minutes - time.monotonic())
     store = Store(options.out / suite.name)
     _collect(store, back)
     if code == AGAIN:
@@ -105,10 +107,10 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[s
     return parser.parse_known_args(arguments)
 
 
-def _flags(own: argparse.Namespace, others: Sequence[str], gates: Gates) -> list[str]:
+def _flags(parsed: argparse.Namespace, others: Sequence[str], gates: Gates) -> list[str]:
     """Return the options of the suite's own command line."""
-    folders = "--out", str(own.out / "results"), "--data-dir", str(own.out / "data")
-    chosen = "--methods", own.methods or ",".join(gates.methods), "--device", own.device
+    folders = "--out", str(parsed.out / "results"), "--data-dir", str(parsed.out / "data")
+    chosen = "--methods", parsed.methods or ",".join(gates.methods), "--device", parsed.device
     defaults = {"--profile": gates.profile, "--seeds": "1"}
     unsaid = [word for flag in defaults if flag not in others for word in (flag, defaults[flag])]
     return [*folders, *chosen, *unsaid, "--offline", "--no-report", *others]
@@ -134,16 +136,16 @@ def _may_begin(gates: Gates, suite: Suite, options: Options, back: Path) -> bool
     if _earlier(back).get("passed") == identity:
         print(f"gates: passed before ({back / FINDINGS})")
         return True
-    found: list[Verdict] = []
+    all_verdicts: list[Verdict] = []
     for verdict in verdicts(gates, suite, device):
-        found.append(verdict)
-        words = {True: "passed", False: "FAILED", None: "not decided"}
-        print(f"gate {verdict.gate}, {words[verdict.passed]}: {verdict.sentence}", flush=True)
-    fine = all(verdict.passed is not False for verdict in found)
+        all_verdicts.append(verdict)
+        outcomes = {True: "passed", False: "FAILED", None: "not decided"}
+        print(f"gate {verdict.gate}, {outcomes[verdict.passed]}: {verdict.sentence}", flush=True)
+    fine = all(verdict.passed is not False for verdict in all_verdicts)
     findings = {
         "device": name,
         "passed": identity if fine else None,
-        "verdicts": [dataclasses.asdict(verdict) for verdict in found],
+        "verdicts": [dataclasses.asdict(verdict) for verdict in all_verdicts],
     }
     write_whole(back / FINDINGS, json.dumps(findings, indent=1).encode())
     if device.type == "cuda":
@@ -155,10 +157,10 @@ def _may_begin(gates: Gates, suite: Suite, options: Options, back: Path) -> bool
 
 def _earlier(back: Path) -> Mapping[str, object]:
     try:
-        found = json.loads((back / FINDINGS).read_text())
+        findings = json.loads((back / FINDINGS).read_text())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return findings if isinstance(findings, dict) else {}
 
 
 def _carry_out(suite: str, flags: Sequence[str], seconds: float) -> int:

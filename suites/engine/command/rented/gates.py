@@ -67,8 +67,8 @@ def _tests(path: str, device: torch.device) -> Verdict:
     if not (CHECKOUT / path).exists():
         return Verdict(gate, False, f"{CHECKOUT / path} is not here: the tests need a clone")
     # A dependency's own warnings, of a version that is new here, fail no test of kernels.
-    words = ["-m", "gpu", "-q", "-W", "default", "-p", "no:cacheprovider", str(CHECKOUT / path)]
-    command = [sys.executable, "-m", "pytest", *words]
+    arguments = ["-m", "gpu", "-q", "-W", "default", "-p", "no:cacheprovider", str(CHECKOUT / path)]
+    command = [sys.executable, "-m", "pytest", *arguments]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).strip().splitlines() or ["no output"]
     if done.returncode or " passed" not in lines[-1]:
@@ -79,23 +79,23 @@ def _tests(path: str, device: torch.device) -> Verdict:
 
 def _rehearsal(gates: Gates, label: str, method: Method, problem: Problem) -> Iterator[Verdict]:
     """Visit a few batches, and compare graphs, minutes and memory with their limits."""
-    found = gates.rehearse(method, problem)
-    if found.difference is None:
+    rehearsal = gates.rehearse(method, problem)
+    if rehearsal.difference is None:
         yield Verdict("graphs", None, f"{label}: no graphs here")
     else:
-        fine = found.difference <= LARGEST_DIFFERENCE
+        fine = rehearsal.difference <= LARGEST_DIFFERENCE
         word = "at most" if fine else "more than"
         yield Verdict(
             "graphs",
             fine,
-            f"{label}: replayed rounds differ from passed ones by {found.difference:.1e}, {word} "
-            f"the {LARGEST_DIFFERENCE:.0e} that they may",
+            f"{label}: replayed rounds differ from passed ones by {rehearsal.difference:.1e}, "
+            f"{word} the {LARGEST_DIFFERENCE:.0e} that they may",
         )
     takes = (
-        f"{label}: {found.steps:,} steps of {1000 * found.step_seconds:.2f} ms, "
-        f"{found.minutes:.1f} minutes"
+        f"{label}: {rehearsal.steps:,} steps of {1000 * rehearsal.step_seconds:.2f} ms, "
+        f"{rehearsal.minutes:.1f} minutes"
     )
-    if found.minutes > gates.minutes:
+    if rehearsal.minutes > gates.minutes:
         yield Verdict(
             "minutes",
             False,
@@ -104,11 +104,12 @@ def _rehearsal(gates: Gates, label: str, method: Method, problem: Problem) -> It
         )
     else:
         yield Verdict("minutes", True, f"{takes} of at most {gates.minutes:g}")
-    if not found.device_bytes:
+    if not rehearsal.device_bytes:
         yield Verdict("memory", None, f"{label}: not counted on a CPU")
         return
-    needs = f"{label}: {in_words(found.peak_bytes)} of the device's {in_words(found.device_bytes)}"
-    fine = found.peak_bytes <= LARGEST_SHARE * found.device_bytes
+    room = in_words(rehearsal.device_bytes)
+    needs = f"{label}: {in_words(rehearsal.peak_bytes)} of the device's {room}"
+    fine = rehearsal.peak_bytes <= LARGEST_SHARE * rehearsal.device_bytes
     cure = "" if fine else ", too much: --methods 'MP(on_host=True)' stores messages elsewhere"
     yield Verdict("memory", fine, needs + cure)
 

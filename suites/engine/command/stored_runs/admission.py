@@ -26,14 +26,14 @@ class Finding:
 
     check: str
     problem: str = ""
-    """What is wrong; "" where nothing is."""
+    """The reason why the check failed; "" where it passed."""
 
 
 def names_in(described: Any) -> set[str]:
     """Return the names of all classes in a description."""
     if isinstance(described, Mapping):
-        own = {str(described["type"])} if "type" in described else set()
-        return own.union(*map(names_in, described.values()))
+        names = {str(described["type"])} if "type" in described else set()
+        return names.union(*map(names_in, described.values()))
     if isinstance(described, (list, tuple)):
         return set().union(*map(names_in, described))
     return set()
@@ -60,7 +60,7 @@ def _asked(runs: Sequence[Run]) -> set[str]:
     named = {run.case.name for run in runs}
     cases = tuple(case for case in suite.cases if case.name in named)
     settings = {run.case.name: {run.label: run.method} for run in runs}
-    own = replace(
+    narrowed = replace(
         suite,
         cases=cases,
         methods={first.label: first.method},
@@ -70,7 +70,7 @@ def _asked(runs: Sequence[Run]) -> set[str]:
         own_settings=settings,
         reference=None,
     )
-    return {run.key for run in own.runs()}
+    return {run.key for run in narrowed.runs()}
 
 
 def checked(

@@ -79,15 +79,15 @@ def _write_predictions(
     out: Path, folders: Sequence[Store], records: Sequence[Record]
 ) -> Iterator[str]:
     """Write the predictions of these runs, and yield what was written and what is not at hand."""
-    found = {
+    packed = {
         record.key: functools.partial(store.packed, record.key)
         for record in records
         for store in folders
         if record.predictions_sha256 and _holds(store, record)
     }
-    path = bundles.write_predictions(out, found)
-    yield f"{path}: predictions of {counted(len(found))}, {path.stat().st_size / 1e6:,.1f} MB"
-    if lacking := sum(record.predictions_sha256 is not None for record in records) - len(found):
+    path = bundles.write_predictions(out, packed)
+    yield f"{path}: predictions of {counted(len(packed))}, {path.stat().st_size / 1e6:,.1f} MB"
+    if lacking := sum(record.predictions_sha256 is not None for record in records) - len(packed):
         yield f"  of {counted(lacking)} the predictions are not at hand"
 
 
@@ -118,11 +118,11 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
         name = record.profile, record.method
         digests[name].add(record.code_sha256)
         firsts.setdefault(name, record)
-    for (profile, method), found in digests.items():
-        if len(found) > 1:
+    for (profile, method), versions in digests.items():
+        if len(versions) > 1:
             raise Refused(
                 f"the runs of {method!r} in the profile {profile!r} were made by "
-                f"{len(found)} versions of its code; --refit changed repeats the earlier ones"
+                f"{len(versions)} versions of its code; --refit changed repeats the earlier ones"
             )
     if earlier_code:
         return

@@ -67,8 +67,8 @@ def command(arguments: Sequence[str] | None = None) -> int:
     prepare_process()
     try:
         store, record = _run_with_key(options.key, options.results)
-        kept = store is not None and record.predictions_sha256
-        predictions = store.predictions(record.key) if store and kept else None
+        has_predictions = store is not None and record.predictions_sha256
+        predictions = store.predictions(record.key) if store and has_predictions else None
         result = reproduce(record, predictions, tuple(options.allow))
     except (NotRepeatable, Damaged, ValueError, DataUnavailable, DataDamaged) as error:
         print(f"error: {legible(error)}", file=sys.stderr)

@@ -105,9 +105,9 @@ def _parser() -> argparse.ArgumentParser:
         help="the digest that `bnnbench data export` prints, for files without names of rows: "
         "vouches for their order",
     )
-    add("--by", metavar="NAME", help="who hands the predictions in; default: the user's name")
-    add("--code", default="", metavar="TEXT", help="where the method's code is, in your words")
-    add("--cost", default="", metavar="TEXT", help="what the fit cost, in your words")
+    add("--by", metavar="NAME", help="name of whoever hands them in; default: the user's name")
+    add("--code", default="", metavar="TEXT", help="place of the method's code, in your words")
+    add("--cost", default="", metavar="TEXT", help="cost of the fit, in your words")
     add(
         "--data",
         choices=("auto", "original", "stand-in"),
@@ -235,8 +235,8 @@ def _check_label(label: str, suite: "Suite", store: "Store") -> None:
     from bnnbench.methods import METHODS
 
     taken = {name.casefold() for name in (*suite.methods, *METHODS)}
-    own = {r.method.casefold() for r in store.records() if r.elsewhere is None}
-    if label.casefold() in taken | own:
+    in_store = {r.method.casefold() for r in store.records() if r.elsewhere is None}
+    if label.casefold() in taken | in_store:
         raise BadPredictions(
             f"--method: {label!r} is the name of a method of this program; give another, such as "
             f"{f'{label} (elsewhere)'!r}"

@@ -73,11 +73,11 @@ def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
 
 
 def _only_store(folder: Path) -> Store:
-    found = stores(folder)
-    if len(found) != 1:
-        names = ", ".join(str(store.folder) for store in found) or "none"
+    in_folder = stores(folder)
+    if len(in_folder) != 1:
+        names = ", ".join(str(store.folder) for store in in_folder) or "none"
         raise ValueError(f"needed the folder of one suite; {folder} has {names}")
-    return found[0]
+    return in_folder[0]
 
 
 def _check(store: Store, records: Sequence["Record"], digest: str) -> None:

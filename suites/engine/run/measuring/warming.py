@@ -69,10 +69,10 @@ def _begin(method: Method, problem: Problem) -> None:
         raise _Enough
 
     train = problem.train
-    own = replace(
+    few_rows = replace(
         train, inputs=train.inputs[:FEW_ROWS].clone(), targets=train.targets[:FEW_ROWS].clone()
     )
     rng = torch.Generator(train.inputs.device).manual_seed(0)
     with listening(stop), warnings.catch_warnings(), suppress(Exception, _Enough):
         warnings.simplefilter("ignore")
-        method.fit(replace(problem, train=own), rng)
+        method.fit(replace(problem, train=few_rows), rng)

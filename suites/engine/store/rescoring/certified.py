@@ -49,8 +49,8 @@ def add_certified(suite: Suite, certified: Certified, store: Store) -> list[str]
         fold = reference.certificate["model"]["fold"]
         compared = [r for r in records if r.fold == fold and r.method in suite.methods]
         # Runs of methods that the command did not name keep scores against this same reference.
-        kept = [r for r in records if r.fold == fold and _is_against(r, reference)]
-        _drop([r for r in records if r not in compared and r not in kept], store)
+        untouched = [r for r in records if r.fold == fold and _is_against(r, reference)]
+        _drop([r for r in records if r not in compared and r not in untouched], store)
         for record in compared:
             method = suite.method_for(case, record.method)
             identity = {
@@ -121,8 +121,8 @@ def _is_against(record: Record, reference: Reference) -> bool:
 
 def _is_scored(record: Record) -> bool:
     """Return whether each metric has a value or a reason for none."""
-    found = {*record.scores[CONDITION], *record.unanswered.get(CONDITION, {})}
-    return found >= CERTIFIED.keys()
+    answered = {*record.scores[CONDITION], *record.unanswered.get(CONDITION, {})}
+    return answered >= CERTIFIED.keys()
 
 
 def _rewrite(record: Record, reference: Reference, store: Store) -> None:
