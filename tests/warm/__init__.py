@@ -10,6 +10,7 @@ reach the client reach that process, which ends with its client, and the client 
 import atexit
 import subprocess
 import sys
+import time
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -22,6 +23,15 @@ def python(*arguments: str) -> list[str]:
     if sys.platform != "linux":
         return [sys.executable, *arguments]
     return [sys.executable, "-I", "-S", str(CLIENT), _server(), *arguments]
+
+
+def process_of(client: subprocess.Popen) -> int:
+    """Return the number of the process behind a client."""
+    link = Path(_server()).with_name(str(client.pid))
+    while not link.is_symlink():
+        assert client.poll() is None
+        time.sleep(0.01)
+    return int(link.readlink().name)
 
 
 @cache

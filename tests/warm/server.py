@@ -8,15 +8,18 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import sys
 import threading
 import traceback
-from multiprocessing import forkserver, util
+from multiprocessing import forkserver, resource_tracker, util
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+from bnnbench.suites.engine.executors.context import _DRIVERS_OWN
 
 IMPORTED = (
     "bnnbench.reports.write.cli",
@@ -49,14 +52,13 @@ def main(address: str) -> None:
     while True:
         ready, _, _ = select.select([listener, 0], [], [])
         if 0 in ready:
-            Path(address).unlink()
-            Path(address).parent.rmdir()
+            shutil.rmtree(Path(address).parent)
             return
         connection, _ = listener.accept()
         if os.fork() == 0:
             listener.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _serve(connection)
+            _serve(connection, Path(address).parent)
             os._exit(0)
         connection.close()
 
@@ -67,8 +69,13 @@ def _reap() -> None:
             pass
 
 
-def _serve(connection: socket.socket) -> None:
-    """Carry out a client's command in a process, and tell its number and how it ended."""
+def _serve(connection: socket.socket, folder: Path) -> None:
+    """Carry out a client's command in a process, and tell its number and how it ended.
+
+    Others find the number behind a link that is named after the client.
+    """
+    client = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 3 * 4)
+    link = folder / str(int.from_bytes(client[:4], sys.byteorder))
     start, streams, _, _ = socket.recv_fds(connection, 1, 3)
     line = start + connection.makefile("rb").readline()
     pid = os.fork()
@@ -80,6 +87,8 @@ def _serve(connection: socket.socket) -> None:
         _end(_carried_out(*json.loads(line)))
     for stream in streams:
         os.close(stream)
+    link.unlink(missing_ok=True)
+    link.symlink_to(str(pid))
     connection.sendall(b"%d\n" % pid)
     process = os.pidfd_open(pid)
     ready, _, _ = select.select([process, connection], [], [])
@@ -99,6 +108,7 @@ def _carried_out(arguments: list[str], folder: str, environment: dict[str, str])
     os.chdir(folder)
     searched = environment.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[:] = [folder, *filter(None, searched), *sys.path]
+    sys.orig_argv[:] = [sys.executable, *arguments]
     sys.stdin = os.fdopen(0, closefd=False)
     _fork_the_server_of_workers()
     try:
@@ -129,21 +139,27 @@ def _run(arguments: list[str]) -> None:
 
 
 def _fork_the_server_of_workers() -> None:
-    """Let workers be forks of this process as it is now, not of one that imports all again."""
+    """Let workers be forks of this process as it is now, not of one that imports all again.
+
+    Like the server that a driver starts, this one leaves the driver's own signals alone.
+    """
 
     def forked(_: Any, words: list[bytes], passed: list[int]) -> int:
         if pid := os.fork():
             return pid
-        for own in map(int, os.listdir("/proc/self/fd")):
-            if own > 2 and own not in passed:
+        for other in map(int, os.listdir("/proc/self/fd")):
+            if other > 2 and other not in passed:
                 with contextlib.suppress(OSError):
-                    os.close(own)
+                    os.close(other)
         with contextlib.suppress(SystemExit):
             exec(words[-1], {})  # ends when the last of its clients has ended
         os._exit(0)
 
+    resource_tracker.ensure_running()  # starting it unblocks signals
+    own = signal.pthread_sigmask(signal.SIG_BLOCK, _DRIVERS_OWN)
     with mock.patch.object(util, "spawnv_passfds", forked):
         forkserver.ensure_running()
+    signal.pthread_sigmask(signal.SIG_SETMASK, own)
 
 
 def _end(code: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.warm import python
+from tests.warm import process_of, python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="is Python itself elsewhere")
 
@@ -22,6 +22,7 @@ ENDINGS = (
     "os.kill(os.getpid(), signal.SIGTERM)",
     "import atexit; atexit.register(print, 'at the end')",
     "print(sys.stdin.read(), sys.argv, os.getcwd(), os.environ['MINE'], __name__, flush=True)",
+    "print(sys.orig_argv[1:])",
     "import extra; print(extra.__file__)",
 )
 
@@ -53,8 +54,8 @@ def test_a_module_is_run_as_by_python(tmp_path):
 
 SLEEPING = """
 import os, time
-print(os.getpid(), flush=True)
 try:
+    print(os.getpid(), flush=True)
     time.sleep(600)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
@@ -71,6 +72,7 @@ def test_signals_reach_the_process_which_ends_with_its_client():
     client = subprocess.Popen(python("-c", SLEEPING), stdout=subprocess.PIPE, text=True)
     assert client.stdout
     pid = int(client.stdout.readline())
+    assert process_of(client) == pid
     client.kill()
     client.communicate(timeout=60)
     give_up = time.monotonic() + 60

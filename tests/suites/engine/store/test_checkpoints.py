@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from tests.suites.engine.run.test_execute import EVALUATIONS, RUN
 from tests.suites.engine.store.test_faults import workers
 from tests.suites.fakes import Line
 from tests.suites.walking import SUITES, Walk
-from tests.warm import python
+from tests.warm import process_of, python
 
 NETWORK = (Linear(5), ReLU(), Linear(1))
 TRAINED = replace(RUN, method=AdamW(epochs=6, batch_size=8), case=Case(RUN.source, NETWORK))
@@ -180,9 +179,9 @@ def test_a_driver_killed_in_a_fit_goes_on_by_the_same_command(tmp_path, undistur
 
 def test_a_worker_killed_in_a_fit_is_replaced_by_one_that_goes_on(tmp_path, undisturbed):
     asked = command(tmp_path, "--executor", "processes", "--workers", "2")
-    driver = subprocess.Popen([sys.executable, *asked], stdout=subprocess.PIPE)
+    driver = subprocess.Popen(python(*asked), stdout=subprocess.PIPE)
     wait_for_a_checkpoint(tmp_path, 10)
-    for worker in workers(driver.pid):
+    for worker in workers(process_of(driver)):
         os.kill(worker, signal.SIGKILL)
     driver.communicate(timeout=60)
     assert driver.returncode == 0

@@ -12,7 +12,7 @@ import pytest
 from bnnbench.suites.engine.executors import NEEDS
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.commands import call
-from tests.warm import python
+from tests.warm import process_of, python
 
 TIMEOUT = 240
 
@@ -44,9 +44,7 @@ def children(pid: int) -> list[int]:
 
 def workers(driver: int) -> list[int]:
     """Return the processes that a driver's server of workers has forked."""
-    below = children(driver)
-    servers = [c for c in below if b"forkserver" in Path(f"/proc/{c}/cmdline").read_bytes()]
-    return [worker for server in servers for worker in children(server)]
+    return [worker for server in children(driver) for worker in children(server)]
 
 
 def alive(pid: int) -> bool:
@@ -134,13 +132,15 @@ def descendants(pid: int) -> list[int]:
 
 def interrupted(out: Path, project: Path, number: signal.Signals, *flags: str) -> None:
     """Interrupt a suite in its middle, and check that the same command ends it."""
-    asked = [sys.executable, *command(out, *flags)]
+    asked = python(*command(out, *flags))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    driver = subprocess.Popen(asked, cwd=project, start_new_session=True, **pipes)
+    driver = subprocess.Popen(asked, cwd=project, **pipes)
     wait_for(out, 1)
-    below = descendants(driver.pid)
+    process = process_of(driver)
+    below = descendants(process)
+    assert below
     if number == signal.SIGINT:
-        os.killpg(driver.pid, number)  # as a terminal does: to workers as well
+        os.killpg(process, number)  # as a terminal does: to workers as well
     else:
         driver.send_signal(number)
     output, errors = driver.communicate(timeout=TIMEOUT)

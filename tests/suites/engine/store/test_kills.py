@@ -7,7 +7,6 @@ minutes, and says how many there were of what.
 import os
 import random
 import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -18,7 +17,7 @@ import pytest
 from bnnbench.suites.engine.store.record import Record, to_json
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.engine.store.test_faults import alive, workers
-from tests.warm import python
+from tests.warm import process_of, python
 
 MOMENTS = int(os.environ.get("BNNBENCH_KILLS", "3"))
 TIMEOUT = 300
@@ -45,8 +44,8 @@ def essence(record: Record) -> str:
 def crew_of(driver: subprocess.Popen) -> list[int]:
     """Return the driver's worker processes that live."""
     try:
-        return [worker for worker in workers(driver.pid) if alive(worker)]
-    except FileNotFoundError:
+        return [worker for worker in workers(process_of(driver)) if alive(worker)]
+    except (FileNotFoundError, AssertionError):  # it has ended
         return []
 
 
@@ -84,7 +83,7 @@ def test_killed_at_random_moments_a_suite_ends_as_if_undisturbed(tmp_path, proje
         asked = command(out, "processes")
         code = None
         while code is None and killed.total() < MOMENTS:
-            driver = subprocess.Popen([sys.executable, *asked], **quiet)
+            driver = subprocess.Popen(python(*asked), **quiet)
             while driver.poll() is None and killed.total() < MOMENTS:
                 if victim := kill(driver, rng):
                     killed[victim] += 1
