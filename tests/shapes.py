@@ -86,11 +86,12 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         hints = str(typing.get_type_hints(function, include_extras=True))
     except NameError:  # of a class that is not there yet, or for type checkers alone
-        return BY_JAXTYPING(function, typechecker=CHECK)
-    if re.search(r"jaxtyping\.\w+\[[^]]*{", hints):  # an axis as long as an argument says
-        return BY_JAXTYPING(function, typechecker=CHECK)
-    inner = CHECK(function)
-    context = BY_JAXTYPING("context") if "jaxtyping" in hints else nullcontext()
+        hints = None
+    if hints is None or re.search(r"jaxtyping\.\w+\[[^]]*{", hints):  # as long as an argument says
+        inner, context = BY_JAXTYPING(function, typechecker=CHECK), nullcontext()
+    else:
+        inner = CHECK(function)
+        context = BY_JAXTYPING("context") if "jaxtyping" in hints else nullcontext()
 
     test, left = -1, 0
 

@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from bnnbench.suites.engine.store.store import Store
+from tests.warm import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXT = (ROOT / "docs" / "own_networks.md").read_text()
@@ -47,7 +48,7 @@ def test_its_commands_run(folder):
         name, *arguments = shlex.split(command)
         assert name == "bnnbench"
         finished = subprocess.run(
-            [sys.executable, "-m", "bnnbench", *arguments, *extra, *shorter],
+            python("-m", "bnnbench", *arguments, *extra, *shorter),
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert finished.returncode == 0, finished.stdout + finished.stderr

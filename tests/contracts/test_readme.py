@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from bnnbench.__main__ import COMMANDS
 from bnnbench.methods.base import Method
 from bnnbench.suites import SUITES
 from bnnbench.suites.engine.store.record import from_json
+from tests.warm import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()
@@ -35,7 +35,7 @@ def test_the_recipe_is_a_method(recipe):
 
 def test_the_recipe_takes_part_in_a_suite_and_shows_in_its_report(recipe):
     label, *_ = re.findall(r"--methods adamw,(\S+)", PAGE)
-    command = [sys.executable, "-m", "bnnbench", "cifar10", "--data", "stand-in", "--limit", "150"]
+    command = python("-m", "bnnbench", "cifar10", "--data", "stand-in", "--limit", "150")
     command += ["--seeds", "1", "--methods", f"class frequency,{label}", "--out", str(recipe)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     finished = subprocess.run(

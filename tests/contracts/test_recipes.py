@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from bnnbench import suites
 from bnnbench.__main__ import COMMANDS
 from bnnbench.datasets.base import DataSource
 from bnnbench.suites.engine.store.record import from_json
+from tests.warm import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SUITES = {"jitter:Jitter": ("cifar10", ["--limit", "200"]), "features:RandomFeatures": ("uci", [])}
@@ -36,7 +36,7 @@ def folder(tmp_path):
 
 def run(folder, *arguments):
     finished = subprocess.run(
-        [sys.executable, "-m", "bnnbench", *arguments],
+        python("-m", "bnnbench", *arguments),
         cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=600,
     )  # fmt: skip

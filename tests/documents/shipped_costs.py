@@ -5,11 +5,10 @@ import io
 from collections.abc import Iterator
 from statistics import median
 
-from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.suites.engine.command.planning.row_visits import epochs_in
 from bnnbench.suites.engine.command.planning.shipped_costs import COLUMNS, TABLE
 from bnnbench.suites.engine.store.record import Record
-from tests.documents.finished_runs import BUNDLE
+from tests.documents.finished_runs import suites
 
 KEY = ("suite", "profile", "dataset", "method")
 
@@ -25,10 +24,9 @@ def table() -> str:
 
 def _rows() -> Iterator[tuple[object, ...]]:
     runs: dict[tuple[str, ...], list[Record]] = {}
-    for results in read_bundle(BUNDLE).values():
-        for r in results.records:
-            if r.cost and r.status == "completed" and r.elsewhere is None:
-                runs.setdefault(tuple(getattr(r, name) for name in KEY), []).append(r)
+    for r in (r for found in suites().values() for benchmark in found for r in benchmark.records):
+        if r.cost and r.status == "completed" and r.elsewhere is None:
+            runs.setdefault(tuple(getattr(r, name) for name in KEY), []).append(r)
     for key, of in sorted(runs.items()):
         costs = [r.cost for r in of if r.cost]
         seconds = [

@@ -1,11 +1,11 @@
 """The costs that ship with a version are those of docs/bundle, and a dry run uses them."""
 
 import subprocess
-import sys
 
 from bnnbench.suites.engine.command.planning.shipped_costs import TABLE
 from tests.documents.finished_runs import ROOT
 from tests.documents.shipped_costs import table
+from tests.warm import python
 
 
 def test_shipped_costs_are_those_of_the_bundle():
@@ -15,7 +15,7 @@ def test_shipped_costs_are_those_of_the_bundle():
 
 
 def test_a_dry_run_of_a_new_user_knows_its_time(tmp_path):
-    command = [sys.executable, "-m", "bnnbench", "uci_classification", "--dry-run"]
+    command = python("-m", "bnnbench", "uci_classification", "--dry-run")
     asked = [*command, "--datasets", "haberman", "--out", str(tmp_path)]
     answer = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stdout + answer.stderr

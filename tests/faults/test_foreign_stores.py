@@ -24,6 +24,7 @@ from bnnbench.suites.engine.store.store import Damaged, Store
 from tests.faults.resealed import fields_of, reseal, seal, sealed
 from tests.suites.miniature import QUICK
 from tests.suites.small_store import OUTCOMES, RUNS, call, tree
+from tests.warm import python
 
 KEY = RUNS[0].key
 
@@ -120,7 +121,7 @@ def test_a_fifo_hangs_no_tool_and_is_left_and_named(store, tmp_path, project):
         path.unlink(missing_ok=True)
         os.mkfifo(path)
     answer = subprocess.run(
-        [sys.executable, "-c", TOOLS, *paths],
+        python("-c", TOOLS, *paths),
         cwd=project,
         capture_output=True,
         text=True,

@@ -2,8 +2,18 @@
 
 import pytest
 
+from bnnbench.suites.engine.command import cli
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.small_store import OUTCOMES
+from tests.warm import python
+
+
+@pytest.fixture(scope="module")
+def warm_reports():
+    """Let commands in this process write their reports by a Python that starts at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "REPORT", python("-m", "bnnbench", "report"))
+        yield
 
 
 @pytest.fixture

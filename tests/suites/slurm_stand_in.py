@@ -5,6 +5,7 @@ While a file named `hold` lies in the folder, jobs stay in the queue.
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,8 +19,14 @@ NUMBERS = {"SLURM_NTASKS": "1", "SLURM_JOB_NUM_NODES": "1"} | dict.fromkeys(
 )
 
 
+PYTHON = "python"
+"""The Python of jobs, which starts at once."""
+
+
 def installed(folder: Path) -> dict[str, str]:
     """Put the commands into a folder, and return the variables with which they are found."""
+    from tests.warm import python
+
     folder.mkdir()
     for name in COMMANDS:
         script = folder / name
@@ -27,6 +34,9 @@ def installed(folder: Path) -> dict[str, str]:
             f'#!/bin/sh\nexec {sys.executable} -P {Path(__file__)} {folder} {name} "$@"\n'
         )
         script.chmod(0o755)
+    start = folder / PYTHON
+    start.write_text(f'#!/bin/sh\nexec {shlex.join(python())} "$@"\n')
+    start.chmod(0o755)
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
@@ -81,6 +91,8 @@ def srun(folder: Path, *arguments: str) -> None:
         for mark, text in (("%j", number), ("%A", number), ("%a", index), ("%t", "0")):
             path = path.replace(mark, text)
         os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND), descriptor)
+    if left[0] == sys.executable:
+        left[0] = str(folder / PYTHON)
     os.execvp(left[0], left)
 
 

@@ -11,7 +11,7 @@ from bnnbench.suites.uci_classification import SUITES
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def results(tmp_path_factory, warm_reports):
     folder = tmp_path_factory.mktemp("results")
     options = ["--data", "stand-in", "--limit", "60", "--folds", "1", "--datasets", "ecoli"]
     code = command(SUITES, [*options, "--executor", "serial", "--out", str(folder)])

@@ -69,6 +69,9 @@ WHERE = {
     "slurm": "Slurm, {} at once",
 }
 
+REPORT = (sys.executable, "-m", "bnnbench", "report")
+"""The command that writes a report."""
+
 REPORTED, REPORTED_DAMAGE = 0, 3
 """Exit codes of the report's process; with the latter it has printed what is damaged."""
 
@@ -266,7 +269,7 @@ def belongs(record: Record, suite: Suite, sources: Mapping[str, object]) -> bool
 def write_report(out: Path) -> bool:
     """Write the reports in a separate process, and return whether they were written."""
     sys.stdout.flush()
-    finished = subprocess.run([sys.executable, "-m", "bnnbench", "report", str(out)])
+    finished = subprocess.run([*REPORT, str(out)])
     written = finished.returncode in (REPORTED, REPORTED_DAMAGE)
     if not written:
         retry = shlex.join(["bnnbench", "report", str(out)])

@@ -41,7 +41,7 @@ def test_a_step_of_the_papers_network_launches_no_more_than_it_needs(backend, mo
     method = MessagePassing((ROUNDS,), BATCH, Coupled(GROUP))
     trainer = trainer_of(method, images(), KERNELS[backend](counts), monkeypatch)
     places = torch.arange(BATCH)[None]
-    trainer.visit(0, places, ROUNDS, 1.0)  # a first visit takes nothing out of the marginals
+    trainer.visit(0, places, 1, 1.0)  # a first visit takes nothing out of the marginals
     counts.clear()
     with counts:
         trainer.visit(0, places, ROUNDS, 0.97)

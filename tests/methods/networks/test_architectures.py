@@ -1,6 +1,5 @@
 import json
 import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -30,6 +29,7 @@ from bnnbench.methods.networks.shapes import (
     parameter_count,
     parameter_slices,
 )
+from tests.warm import python
 
 IMAGE = (3, 8, 8)
 
@@ -106,7 +106,7 @@ for message, call in calls.items():
 assert LeakyReLU(1) == LeakyReLU(1.0) and to_json((LeakyReLU(1),))[0]["slope"] == 1.0
 assert type(LeakyReLU(1).slope) is float
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=project, capture_output=True)
+    done = subprocess.run(python("-c", script), cwd=project, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
 
 

@@ -2,7 +2,6 @@
 
 import math
 import subprocess
-import sys
 from functools import partial
 
 import numpy as np
@@ -45,6 +44,7 @@ from bnnbench.methods.networks.catalogue import (
 )
 from bnnbench.methods.networks.torch_layers import RULES, affine
 from bnnbench.methods.networks.torch_network import TorchNetwork
+from tests.warm import python
 
 
 class Sum(nn.Module):
@@ -308,7 +308,7 @@ except ValueError as error:
 else:
     raise AssertionError
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=project, capture_output=True)
+    done = subprocess.run(python("-c", script), cwd=project, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
 
 

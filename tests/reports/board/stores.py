@@ -4,14 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bnnbench.reports.board.site import tasks_of
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
-from bnnbench.reports.read.bundles import read_bundle
 from bnnbench.suites.engine.store.record import Cost, Record
 from tests.reports.browsing import HOSTILE
 from tests.reports.synthetic import keep, record
 
-BUNDLE = Path(__file__).parents[3] / "docs" / "bundle"
 ERROR = "the loss became NaN\nin <b>epoch</b> 3 of </pre>40"
 USUAL = ("AdamW", "SGD", "Ensemble", "IVON", "MFVI", "SWAG", "PBP", "VSD")
 
@@ -111,13 +108,3 @@ def keep_troubled(results: Path) -> None:
     rng = np.random.default_rng(0)
     keep(results / "uci", regressions(rng))
     keep(results / "cifar10", photographs(rng))
-
-
-def bundled() -> dict[str, list[Benchmark]]:
-    """Return suite → its benchmarks in docs/bundle."""
-    return {suite: benchmarks(found.records) for suite, found in read_bundle(BUNDLE).items()}
-
-
-def bundled_task(name: str):
-    """Return a task of docs/bundle."""
-    return next(task for task in tasks_of(bundled()) if task.name == name)

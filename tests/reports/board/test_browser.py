@@ -9,11 +9,11 @@ from bnnbench.reports.board.paper_pages import paper_page
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.run_pages import run_pages
 from bnnbench.reports.board.site import tasks_of
-from bnnbench.reports.papers.coverage import coverage
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.cli import main
-from tests.reports.board.stores import BUNDLE, ERROR, bundled, keep_troubled, many_conditions
+from tests.documents import finished_runs
+from tests.reports.board.stores import ERROR, keep_troubled, many_conditions
 from tests.reports.browsing import CONTRAST, HOSTILE, settled
 
 KINDS = ("index.html", "methods/adamw.html", "data/boston.html", "suites.html", "compare.html",
@@ -47,7 +47,7 @@ def of_bundle(tmp_path_factory):
     from bnnbench.reports.board.site import board_page, compare_page
 
     folder = tmp_path_factory.mktemp("bundle")
-    tasks, runs = tasks_of(bundled()), run_addresses(bundled())
+    tasks, runs = finished_runs.tasks(), run_addresses(finished_runs.suites())
     (folder / "index.html").write_text(board_page("index.html", tasks, runs, COMMON))
     (folder / "compare.html").write_text(compare_page("compare.html", tasks, COMMON))
     return folder / "index.html"
@@ -57,7 +57,7 @@ def of_bundle(tmp_path_factory):
 def paper(tmp_path_factory):
     """The page of paper 003 by docs/bundle."""
     folder = tmp_path_factory.mktemp("papers")
-    tables = [table for table in coverage(bundled()) if table.paper == "003"]
+    tables = [table for table in finished_runs.printed_tables() if table.paper == "003"]
     text = paper_page("003", "papers/003.html", tables, {}, COMMON)
     (folder / "003.html").write_text(text)
     return folder / "003.html"
@@ -106,7 +106,7 @@ def test_page_and_python_agree_on_every_question_of_the_bundle(browser, of_bundl
     page.goto(of_bundle.as_uri())
     settled(page)
     asked = 0
-    for question in questions_of(tasks_of(bundled())):
+    for question in questions_of(finished_runs.tasks()):
         require_equal(page, *question)
         asked += 1
     page.close()
@@ -325,7 +325,6 @@ def test_the_site_of_the_bundle_keeps_to_its_sizes(of_bundle):
     """A page has at most 300,000 bytes, of which names for the search take some 19,000."""
     for page in ("index.html", "compare.html"):
         assert of_bundle.with_name(page).stat().st_size < 281_000
-    assert BUNDLE.is_dir()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1400, "light")])

@@ -9,12 +9,13 @@ from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.ranking import no_better_than_constants, ranked
 from bnnbench.reports.board.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
-from tests.reports.board.stores import bundled, photographs, regressions
+from tests.documents import finished_runs
+from tests.reports.board.stores import photographs, regressions
 
 
 @pytest.fixture(scope="module")
 def tasks():
-    return {task.name: task for task in tasks_of(bundled())}
+    return {task.name: task for task in finished_runs.tasks()}
 
 
 @pytest.fixture

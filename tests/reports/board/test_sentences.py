@@ -8,9 +8,9 @@ import re
 import pytest
 
 from bnnbench.reports.board.paper_pages import count, paper_page, papers_index
-from bnnbench.reports.papers.coverage import PrintedTable, coverage
+from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.papers.verdicts import FAR, NEAR
-from tests.documents.finished_runs import suites
+from tests.documents.finished_runs import printed_tables
 
 COMMON = {"methodPages": [], "search": []}
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w])")
@@ -34,7 +34,7 @@ def parted(page: str) -> tuple[str, str]:
 def papers() -> dict[str, list[PrintedTable]]:
     """Paper → its printed tables, with the verdicts of docs/bundle."""
     found: dict[str, list[PrintedTable]] = {}
-    for table in coverage(suites()):
+    for table in printed_tables():
         found.setdefault(table.paper, []).append(table)
     return found
 

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.suites.check import __main__ as command
 from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS
 from bnnbench.suites.check.results import ANY, FITS, checked
+from tests.warm import python
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -395,7 +395,7 @@ def test_the_method_of_the_readme_keeps_the_contract(tmp_path):
     code, *_ = (ROOT / "docs" / "adding_a_method.md").read_text().split("```python\n")[1:]
     (tmp_path / "nearest.py").write_text(code.partition("```")[0])
     done = subprocess.run(
-        [sys.executable, "-m", "bnnbench", "check", "nearest.py:NearestNeighbours"],
+        python("-m", "bnnbench", "check", "nearest.py:NearestNeighbours"),
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,

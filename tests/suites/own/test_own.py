@@ -19,7 +19,7 @@ SHORT = "(trials=1; blocks=1; lengths=(20,))"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, warm_reports):
     monkeypatch.chdir(tmp_path)
     tables: dict[str, Any] = {"patients": load_diabetes, "wine": load_wine}
     for name, load in tables.items():

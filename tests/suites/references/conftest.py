@@ -2,6 +2,7 @@
 
 import functools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,21 +38,26 @@ def known() -> tuple[dict, bytes]:
     return certified("known", RECIPE, traces(0), traces(1))
 
 
-@pytest.fixture
-def references(tmp_path):
-    """Return a folder with the reference "known", certified by independent draws and ranks."""
+def keep_references(folder: Path) -> Path:
+    """Keep the reference "known", certified by independent draws and ranks, in a folder."""
     rng = np.random.default_rng(3)
     names = ("f_0", "loss", "sum_of_squares")
     ranks = {name: rng.integers(101, size=200).tolist() for name in names}
     record = {"family": MODEL.family, "draws": 100, "ranks": ranks}
     failed = calibration.failures(record | {"passes": True})
     assert not failed
-    path = tmp_path / "sbc" / f"{MODEL.family}.json"
+    path = folder / "sbc" / f"{MODEL.family}.json"
     reading.write_json(path, record | {"passes": True, "failed": []})
     stated, draws = known()
     assert stated["passes"], stated["failed"]
-    reading.write(tmp_path / "known", stated, draws)
-    return tmp_path
+    reading.write(folder / "known", stated, draws)
+    return folder
+
+
+@pytest.fixture
+def references(tmp_path):
+    """Return a folder with the reference "known"."""
+    return keep_references(tmp_path)
 
 
 @pytest.fixture

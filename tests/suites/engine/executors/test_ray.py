@@ -14,6 +14,7 @@ from bnnbench.suites.engine.executors.gpus import VISIBLE
 from bnnbench.suites.engine.executors.ray_cluster import Patience
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.engine.test_executors import Witness
+from tests.warm import python
 
 TIMEOUT = 240
 
@@ -113,7 +114,7 @@ def cluster(project, environment):
 
 
 def command(out: Path, cluster: Started, *flags: str) -> list[str]:
-    start = [sys.executable, "-m", "tests.suites.miniature", "--no-report", "--out", str(out)]
+    start = python("-m", "tests.suites.miniature", "--no-report", "--out", str(out))
     return [*start, "--executor", "ray", "--address", cluster.address, "--workers", "2", *flags]
 
 

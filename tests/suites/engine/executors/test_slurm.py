@@ -1,7 +1,6 @@
 """Jobs of Slurm: their options, several runs in one, and jobs that outlive their command."""
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +17,7 @@ from tests.suites import fakes, slurm_stand_in
 from tests.suites.commands import call
 from tests.suites.engine.test_executors import Witness, task
 from tests.suites.fakes import Mean
+from tests.warm import python
 
 pytest.importorskip("submitit")
 
@@ -239,7 +239,7 @@ def test_what_a_lost_job_leaves_is_submitted_once_more_and_then_has_failed(slurm
 
 def test_the_local_stand_in_can_be_left_too(project, suite):
     flags = ("--detach", "--address", "local", "--methods", "mean", "--folds", "1")
-    start = [sys.executable, "-m", "tests.suites.miniature", "--out", str(suite.out), "--no-report"]
+    start = python("-m", "tests.suites.miniature", "--out", str(suite.out), "--no-report")
     submitting = [*start, "--executor", "slurm", *flags]
     first = subprocess.run(submitting, cwd=project, capture_output=True, text=True, check=True)
     assert "Submitted 1 run in 1 job; you may log out." in first.stdout

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -18,6 +17,7 @@ from bnnbench.suites.engine.run.execute import Task, execute
 from bnnbench.suites.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.suites.engine.store.store import Store
 from tests.methods.networks.modules.examples import Mlp, Undisciplined
+from tests.warm import python
 
 METHOD = AdamW(epochs=2)
 LAYER = TorchModule(Mlp, 1, arguments={"features": 10})
@@ -98,7 +98,7 @@ def test_workers_give_what_one_process_gives(tmp_path):
         arguments += ["--methods", "adamw(epochs=2),ensemble(size=2, member=adamw(epochs=2))"]
         arguments += ["--executor", place, "--out", place, "--no-report"]
         answer = subprocess.run(
-            [sys.executable, "-m", "bnnbench", *arguments],
+            python("-m", "bnnbench", *arguments),
             cwd=tmp_path, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert answer.returncode == 0, answer.stdout + answer.stderr
@@ -115,7 +115,7 @@ def test_a_wrong_network_is_refused_before_anything_runs(tmp_path):
         ("linear", "module:function"),
     ):
         answer = subprocess.run(
-            [sys.executable, "-m", "bnnbench", "uci", "--data", "stand-in", "--network", network],
+            python("-m", "bnnbench", "uci", "--data", "stand-in", "--network", network),
             cwd=tmp_path, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert answer.returncode == 2, answer.stdout

@@ -1,7 +1,6 @@
 """The named streams."""
 
 import subprocess
-import sys
 
 import torch
 from hypothesis import given
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from bnnbench.suites.engine.run.streams import stream
 from tests.suites.fakes import Line
+from tests.warm import python
 
 SCRIPT = """
 import torch
@@ -20,7 +20,7 @@ print(torch.rand(3, generator=stream("fit", Line(), 2, 1), dtype=torch.float64).
 
 def test_equal_names_give_equal_streams_in_another_process(project):
     answer = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, cwd=project
+        python("-c", SCRIPT), capture_output=True, text=True, check=True, cwd=project
     )
     here = torch.rand(3, generator=stream("fit", Line(), 2, 1), dtype=torch.float64)
     assert answer.stdout.strip() == str(here.tolist())

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from tests.suites.engine.run.test_execute import EVALUATIONS, RUN
 from tests.suites.engine.store.test_faults import workers
 from tests.suites.fakes import Line
 from tests.suites.walking import SUITES, Walk
+from tests.warm import process_of, python
 
 NETWORK = (Linear(5), ReLU(), Linear(1))
 TRAINED = replace(RUN, method=AdamW(epochs=6, batch_size=8), case=Case(RUN.source, NETWORK))
@@ -132,7 +132,8 @@ def test_what_is_kept_needs_no_checkpoints(folder):
 
 
 def command(out: Path, *flags: str) -> list[str]:
-    start = [sys.executable, "-m", "tests.suites.walking", "--no-report", "--out", str(out)]
+    """Return the arguments of a command."""
+    start = ["-m", "tests.suites.walking", "--no-report", "--out", str(out)]
     return [*start, *flags]
 
 
@@ -163,11 +164,12 @@ def undisturbed(tmp_path_factory):
 
 
 def test_a_driver_killed_in_a_fit_goes_on_by_the_same_command(tmp_path, undisturbed):
-    driver = subprocess.Popen(command(tmp_path, "--executor", "serial"), stdout=subprocess.PIPE)
+    asked = python(*command(tmp_path, "--executor", "serial"))
+    driver = subprocess.Popen(asked, stdout=subprocess.PIPE)
     wait_for_a_checkpoint(tmp_path, 10)
     driver.kill()
-    driver.communicate()
-    subprocess.run(command(tmp_path, "--executor", "serial"), check=True, capture_output=True)
+    driver.communicate()  # until the process behind it has ended
+    subprocess.run(asked, check=True, capture_output=True)
     numbers, provenance, cost = only_run(tmp_path)
     assert numbers == undisturbed
     assert provenance["resumed"] == 1
@@ -176,11 +178,10 @@ def test_a_driver_killed_in_a_fit_goes_on_by_the_same_command(tmp_path, undistur
 
 
 def test_a_worker_killed_in_a_fit_is_replaced_by_one_that_goes_on(tmp_path, undisturbed):
-    driver = subprocess.Popen(
-        command(tmp_path, "--executor", "processes", "--workers", "2"), stdout=subprocess.PIPE
-    )
+    asked = command(tmp_path, "--executor", "processes", "--workers", "2")
+    driver = subprocess.Popen(python(*asked), stdout=subprocess.PIPE)
     wait_for_a_checkpoint(tmp_path, 10)
-    for worker in workers(driver.pid):
+    for worker in workers(process_of(driver)):
         os.kill(worker, signal.SIGKILL)
     driver.communicate(timeout=60)
     assert driver.returncode == 0

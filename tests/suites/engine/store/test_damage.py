@@ -31,6 +31,7 @@ from bnnbench.suites.engine.store.record import from_json, to_json
 from bnnbench.suites.engine.store.store import Damaged, Store, Unwritable
 from tests.suites.engine.store.test_record import RECORD, numbered
 from tests.suites.small_store import OUTCOMES, SCHEMA_1
+from tests.warm import python
 
 FAULTS = int(os.environ.get("BNNBENCH_FAULTS", "400"))
 
@@ -271,7 +272,7 @@ def test_a_folder_that_may_only_be_read_is_named(tmp_path, project):
         folder.chmod(0o555)
     try:
         told = subprocess.run(
-            [sys.executable, "-c", READ_ONLY, str(tmp_path)],
+            python("-c", READ_ONLY, str(tmp_path)),
             cwd=project,
             capture_output=True,
             text=True,
@@ -315,7 +316,7 @@ def test_of_two_that_write_one_run_again_and_again_one_is_always_there_whole(
     store.write(replace(RECORD, diagnostics={"points": 10}), packed(10))
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", code, str(tmp_path), name, "25"],
+            python("-c", code, str(tmp_path), name, "25"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=project,

@@ -12,12 +12,14 @@ import pytest
 from bnnbench.suites.engine.executors import NEEDS
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.commands import call
+from tests.warm import process_of, python
 
 TIMEOUT = 240
 
 
 def command(out: Path, *flags: str) -> list[str]:
-    start = [sys.executable, "-m", "tests.suites.miniature", "--no-report", "--out", str(out)]
+    """Return the arguments of a command."""
+    start = ["-m", "tests.suites.miniature", "--no-report", "--out", str(out)]
     return [*start, "--profile", "paper", "--data", "auto", *flags]
 
 
@@ -42,9 +44,7 @@ def children(pid: int) -> list[int]:
 
 def workers(driver: int) -> list[int]:
     """Return the processes that a driver's server of workers has forked."""
-    below = children(driver)
-    servers = [c for c in below if b"forkserver" in Path(f"/proc/{c}/cmdline").read_bytes()]
-    return [worker for server in servers for worker in children(server)]
+    return [worker for server in children(driver) for worker in children(server)]
 
 
 def alive(pid: int) -> bool:
@@ -81,7 +81,8 @@ def test_after_kill_9_the_same_command_goes_on_and_ends_as_if_undisturbed(
     tmp_path, project, undisturbed
 ):
     asked = command(tmp_path, "--executor", "processes", "--workers", "2")
-    driver = subprocess.Popen(asked, cwd=project, stdout=subprocess.DEVNULL)
+    start = [sys.executable, *asked]
+    driver = subprocess.Popen(start, cwd=project, stdout=subprocess.DEVNULL)
     wait_for(tmp_path, 1)
     crew = workers(driver.pid)
     assert len(crew) >= 2
@@ -94,7 +95,9 @@ def test_after_kill_9_the_same_command_goes_on_and_ends_as_if_undisturbed(
         assert time.monotonic() < give_up, "workers outlive their driver"
         time.sleep(0.05)
     assert 1 <= len(before) < len(finished(undisturbed))
-    again = subprocess.run(asked, cwd=project, capture_output=True, text=True, timeout=TIMEOUT)
+    again = subprocess.run(
+        python(*asked), cwd=project, capture_output=True, text=True, timeout=TIMEOUT
+    )
     assert again.returncode == 0, again.stderr
     assert f"{len(before)} finished earlier" in again.stdout
     after = finished(tmp_path)
@@ -105,7 +108,7 @@ def test_after_kill_9_the_same_command_goes_on_and_ends_as_if_undisturbed(
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes through /proc")
 def test_ctrl_c_reaches_no_worker(tmp_path, project):
-    asked = command(tmp_path, "--executor", "processes", "--workers", "2")
+    asked = [sys.executable, *command(tmp_path, "--executor", "processes", "--workers", "2")]
     with subprocess.Popen(asked, cwd=project, stdout=subprocess.DEVNULL) as driver:
         wait_for(tmp_path, 1)
         blocking = [blocks(worker, signal.SIGINT) for worker in workers(driver.pid)]
@@ -129,13 +132,15 @@ def descendants(pid: int) -> list[int]:
 
 def interrupted(out: Path, project: Path, number: signal.Signals, *flags: str) -> None:
     """Interrupt a suite in its middle, and check that the same command ends it."""
-    asked = command(out, *flags)
+    asked = python(*command(out, *flags))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    driver = subprocess.Popen(asked, cwd=project, start_new_session=True, **pipes)
+    driver = subprocess.Popen(asked, cwd=project, **pipes)
     wait_for(out, 1)
-    below = descendants(driver.pid)
+    process = process_of(driver)
+    below = descendants(process)
+    assert below
     if number == signal.SIGINT:
-        os.killpg(driver.pid, number)  # as a terminal does: to workers as well
+        os.killpg(process, number)  # as a terminal does: to workers as well
     else:
         driver.send_signal(number)
     output, errors = driver.communicate(timeout=TIMEOUT)
@@ -180,7 +185,7 @@ def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(
 
 
 def test_two_drivers_do_every_run_once(tmp_path, project, undisturbed):
-    asked = command(tmp_path, "--executor", "processes", "--workers", "1")
+    asked = python(*command(tmp_path, "--executor", "processes", "--workers", "1"))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     drivers = [subprocess.Popen(asked, cwd=project, **pipes) for _ in range(2)]
     answers = [driver.communicate(timeout=TIMEOUT) for driver in drivers]
@@ -192,7 +197,7 @@ def test_two_drivers_do_every_run_once(tmp_path, project, undisturbed):
 
 
 def test_a_driver_takes_over_from_one_that_is_killed(tmp_path, project, undisturbed):
-    asked = command(tmp_path, "--executor", "processes", "--workers", "2")
+    asked = python(*command(tmp_path, "--executor", "processes", "--workers", "2"))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     drivers = [subprocess.Popen(asked, cwd=project, **pipes) for _ in range(2)]
     wait_for(tmp_path, 1)
@@ -219,7 +224,7 @@ ERRORS = {
 def test_a_run_that_is_killed_or_takes_too_much_fails_alone(tmp_path, project, name, labels):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
-    start = [sys.executable, "-m", "tests.suites.troubled", "--no-report", "--out", str(tmp_path)]
+    start = python("-m", "tests.suites.troubled", "--no-report", "--out", str(tmp_path))
     flags = ["--executor", name, *PLACES[name], "--methods", ",".join(labels)]
     asked = [*start, *flags, "--timeout", "5", "--memory", "700M"]
     answer = subprocess.run(asked, cwd=project, capture_output=True, text=True, timeout=TIMEOUT)
@@ -249,7 +254,9 @@ def test_a_machine_of_a_ray_cluster_that_is_lost_loses_nothing(tmp_path, project
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", CLUSTER], cwd=project, **pipes) as cluster:
         address = cluster.stdout.readline().strip()
-        asked = command(tmp_path, "--executor", "ray", "--address", address, "--workers", "2")
+        asked = python(
+            *command(tmp_path, "--executor", "ray", "--address", address, "--workers", "2")
+        )
         driver = subprocess.Popen(asked, cwd=project, stdout=subprocess.PIPE, text=True)
         wait_for(tmp_path, 2)
         cluster.stdin.write("remove\n")

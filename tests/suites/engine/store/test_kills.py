@@ -7,7 +7,6 @@ minutes, and says how many there were of what.
 import os
 import random
 import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -18,6 +17,7 @@ import pytest
 from bnnbench.suites.engine.store.record import Record, to_json
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.engine.store.test_faults import alive, workers
+from tests.warm import process_of, python
 
 MOMENTS = int(os.environ.get("BNNBENCH_KILLS", "3"))
 TIMEOUT = 300
@@ -25,7 +25,8 @@ RUNS = 40
 
 
 def command(out: Path, executor: str) -> list[str]:
-    start = [sys.executable, "-m", "tests.suites.forty", "--no-report", "--out", str(out)]
+    """Return the arguments of a command."""
+    start = ["-m", "tests.suites.forty", "--no-report", "--out", str(out)]
     return [*start, "--executor", executor, *(["--workers", "2"] if executor != "serial" else [])]
 
 
@@ -43,8 +44,8 @@ def essence(record: Record) -> str:
 def crew_of(driver: subprocess.Popen) -> list[int]:
     """Return the driver's worker processes that live."""
     try:
-        return [worker for worker in workers(driver.pid) if alive(worker)]
-    except FileNotFoundError:
+        return [worker for worker in workers(process_of(driver)) if alive(worker)]
+    except (FileNotFoundError, AssertionError):  # it has ended
         return []
 
 
@@ -70,7 +71,7 @@ def kill(driver: subprocess.Popen, rng: random.Random) -> str | None:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes through /proc")
 def test_killed_at_random_moments_a_suite_ends_as_if_undisturbed(tmp_path, project):
     quiet = {"cwd": project, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(command(tmp_path / "serial", "serial"), check=True, **quiet)
+    subprocess.run(python(*command(tmp_path / "serial", "serial")), check=True, **quiet)
     expected = content(tmp_path / "serial")
     assert len(expected) == RUNS
     rng = random.Random(0)
@@ -82,13 +83,15 @@ def test_killed_at_random_moments_a_suite_ends_as_if_undisturbed(tmp_path, proje
         asked = command(out, "processes")
         code = None
         while code is None and killed.total() < MOMENTS:
-            driver = subprocess.Popen(asked, **quiet)
+            driver = subprocess.Popen(python(*asked), **quiet)
             while driver.poll() is None and killed.total() < MOMENTS:
                 if victim := kill(driver, rng):
                     killed[victim] += 1
                     assert content(out).items() <= expected.items()
             code = None if driver.wait(TIMEOUT) < 0 else driver.returncode
-        last = subprocess.run(asked, timeout=TIMEOUT, **quiet)  # tries again what was killed twice
+        last = subprocess.run(
+            python(*asked), timeout=TIMEOUT, **quiet
+        )  # tries again what was killed twice
         assert last.returncode == 0
         assert content(out) == expected
         hidden = [p.name for p in (out / "forty" / "runs").iterdir() if p.name not in expected]

@@ -3,7 +3,6 @@
 import dataclasses
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from bnnbench.methods import METHODS, method_type
 from bnnbench.methods.names import SETTINGS
 from bnnbench.suites.engine.command.methods import page
 from bnnbench.suites.engine.store.store import Store
+from tests.warm import python
 
 ROOT = Path(__file__).resolve().parents[5]
 
@@ -70,7 +70,7 @@ def package(tmp_path) -> Path:
 
 def bnnbench(package: Path, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(package)])}
-    command = [sys.executable, "-m", module, *arguments]
+    command = python("-m", module, *arguments)
     return subprocess.run(
         command, cwd=package.parent, env=environment, capture_output=True, text=True, timeout=300
     )

@@ -27,6 +27,7 @@ from bnnbench.suites.engine.command.stored_runs.score import command
 from bnnbench.suites.engine.store.record import newest
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.small_store import tree
+from tests.warm import python
 
 ROOT = Path(__file__).resolve().parents[5]
 
@@ -42,7 +43,7 @@ def _here(tmp_path, monkeypatch):
 
 def bnnbench(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "bnnbench", *arguments],
+        python("-m", "bnnbench", *arguments),
         input=given,
         capture_output=True,
         text=True,

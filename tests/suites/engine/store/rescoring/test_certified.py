@@ -29,7 +29,7 @@ from bnnbench.suites.engine.store.rescoring.distances import add_distances
 from bnnbench.suites.engine.store.rescoring.false_scores import false_scores
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.engine.store.rescoring.test_distances import carried_out, of
-from tests.suites.references.conftest import MODEL, SOURCE, references
+from tests.suites.references.conftest import MODEL, SOURCE, keep_references, references
 
 __all__ = ["references"]
 
@@ -68,18 +68,28 @@ def store(tmp_path):
     return Store(tmp_path / "results")
 
 
-def drawn(references) -> np.ndarray:
-    with np.load(references / "known" / "draws.npz") as file:
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Store:
+    """Return a store with all runs of the suite, to be read alone, and the reference beside it."""
+    folder = tmp_path_factory.mktemp("finished")
+    suite = replace(SUITE, reference=Certified(str(keep_references(folder))))
+    store = Store(folder / "results")
+    assert carried_out(suite, store) == []
+    return store
+
+
+def drawn(store: Store) -> np.ndarray:
+    """Return the draws of the reference beside a store."""
+    with np.load(store.folder.parent / "known" / "draws.npz") as file:
         low, high = file["low"], file["high"]
         return low + (high - low) * file["codes"] / 65_535
 
 
-def test_scores_are_those_of_the_stored_draws(small, store, references):
-    assert carried_out(small, store) == []
-    f = drawn(references)
+def test_scores_are_those_of_the_stored_draws(finished):
+    f = drawn(finished)
     mean, std = f.mean(0), f.std(0)
-    record = of(store, "AdamW")
-    point = store.predictions(record.key)["clean"][0].means[0, :, 0].double().numpy()
+    record = of(finished, "AdamW")
+    point = finished.predictions(record.key)["clean"][0].means[0, :, 0].double().numpy()
     scores = record.scores["clean"]
     assert scores["mean_error"] == pytest.approx((np.abs(point - mean) / std).mean(), rel=1e-6)
     away = np.sqrt(std**2 + (point - mean) ** 2) / std
@@ -87,12 +97,11 @@ def test_scores_are_those_of_the_stored_draws(small, store, references):
     assert scores["std_ratio"] == 0.0
     assert "joint_kl_5" not in scores
     assert "whole functions" in record.unanswered["clean"]["joint_kl_5"]
-    assert CERTIFIED.keys() <= of(store, "HMC").scores["clean"].keys()
+    assert CERTIFIED.keys() <= of(finished, "HMC").scores["clean"].keys()
 
 
-def test_relations_follow_from_the_methods_classes(suite, store):
-    carried_out(suite, store)
-    found = {r.method: r.reference["relation"] for r in store.current()}
+def test_relations_follow_from_the_methods_classes(finished):
+    found = {r.method: r.reference["relation"] for r in finished.current()}
     assert found == {
         "HMC": "matched",
         "HMC longer": "matched",
@@ -147,29 +156,27 @@ def test_a_reference_that_is_refused_takes_its_scores_away(small, store, referen
     assert not any(CERTIFIED.keys() & r.scores["clean"].keys() for r in store.current())
 
 
-def test_a_score_that_was_changed_is_found(small, store):
-    carried_out(small, store)
-    record = of(store, "HMC")
-    assert false_scores(store, record) == []
+def test_a_score_that_was_changed_is_found(finished):
+    record = of(finished, "HMC")
+    assert false_scores(finished, record) == []
     scores = {"clean": {**record.scores["clean"], "w2_relative": 0.01}}
     assert (
-        "w2_relative under clean is 0.01" in false_scores(store, replace(record, scores=scores))[0]
+        "w2_relative under clean is 0.01"
+        in false_scores(finished, replace(record, scores=scores))[0]
     )
 
 
-def test_runs_with_a_prior_are_others_and_are_rebuilt(small, store):
-    carried_out(small, store)
-    record = of(store, "HMC")
+def test_runs_with_a_prior_are_others_and_are_rebuilt(small, finished):
+    record = of(finished, "HMC")
     assert rebuilt_run(record).prior == MODEL.prior
     without = replace(small, cases=(replace(small.cases[0], prior=None),))
     assert next(without.runs()).key != next(small.runs()).key
     assert "prior" not in next(without.runs()).description
 
 
-def test_the_table_ranks_methods_of_one_relation_and_shows_floors(suite, store, references):
-    carried_out(suite, store)
-    (benchmark,) = benchmarks(list(store.current()))
-    found = comparison(store, benchmark)
+def test_the_table_ranks_methods_of_one_relation_and_shows_floors(finished):
+    (benchmark,) = benchmarks(list(finished.current()))
+    found = comparison(finished, benchmark)
     assert found is not None
     listing = _choice(found, "known").listing
     assert listing is not None
@@ -190,23 +197,22 @@ def test_the_table_ranks_methods_of_one_relation_and_shows_floors(suite, store, 
     assert rows["Laplace"][headings["joint KL"]] == "–"
     floors = {n: float(rows[n][headings["floor of W2"]]) for n in ("AdamW", "HMC", "HMC longer")}
     assert floors["AdamW"] > 1 > floors["HMC"] > floors["HMC longer"] > 0.2
-    f, y = drawn(references), benchmark_targets(store)
+    f, y = drawn(finished), benchmark_targets(finished)
     density = np.exp(-((y - f) ** 2) / 0.18) / np.sqrt(2 * np.pi * 0.09)
-    scale = of(store, "HMC").target["std"]
+    scale = of(finished, "HMC").target["std"]
     expected = np.log(density.mean(0)).mean() - np.log(scale)
     assert float(rows["exact posterior"][headings["log lik."]]) == pytest.approx(expected, rel=5e-3)
 
 
-def test_figures_show_ranks_width_densities_and_functions(suite, store, references):
-    carried_out(suite, store)
-    (benchmark,) = benchmarks(list(store.current()))
-    found = comparison(store, benchmark)
+def test_figures_show_ranks_width_densities_and_functions(finished):
+    (benchmark,) = benchmarks(list(finished.current()))
+    found = comparison(finished, benchmark)
     assert found is not None
     rows = found.rows
     assert rows.keys() == SUITE.methods.keys()
     # Rows and table are of the same prediction: means over rows are the scores of seed 0.
     for method, of_method in rows.items():
-        scores = of(store, method).scores["clean"]
+        scores = of(finished, method).scores["clean"]
         assert of_method.kl.mean() == pytest.approx(scores["kl_from_truth"], rel=1e-6)
     drawings = list(_drawings(found, styles(SUITE.methods), "x", "known"))
     assert [name for name, _ in drawings] == [
@@ -217,7 +223,7 @@ def test_figures_show_ranks_width_densities_and_functions(suite, store, referenc
     ]
     figures = dict(drawings)
     assert "Spearman's ρ" in figures["Likelihood and truth"].caption
-    f = drawn(references)
+    f = drawn(finished)
     heading = figures["Functions at two test rows"].heading
     i, j = (int(word) for word in heading.removeprefix("known, test rows ").split(" and "))
     exact = np.corrcoef(f[:, i], f[:, j])[0, 1]
