@@ -28,7 +28,7 @@ PICKLES = {
     "datasets/reading/pickles.py",
     "suites/engine/executors/channel.py",
     "suites/engine/executors/child.py",
-    "suites/engine/executors/parcels.py",
+    "suites/engine/executors/clusters/parcels.py",
     CHECK := "suites/check/of_methods.py",
 }
 """The first admits arrays, strings and numbers; the next two read what workers have pickled, the

@@ -28,7 +28,7 @@ IMPORTED = (
     "bnnbench.suites.engine.command.methods.requested",
     "bnnbench.suites.engine.executors.forked",
     "bnnbench.suites.engine.executors.processes",
-    "bnnbench.suites.engine.executors.slurm_job",
+    "bnnbench.suites.engine.executors.clusters.slurm_job",
     "bnnbench.suites.uci",
     "bnnbench.suites.cifar10",
     "numba",

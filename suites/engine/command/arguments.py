@@ -19,8 +19,8 @@ from bnnbench.suites.engine.executors import (
     Settings,
     cores,
     lacks,
-    slurm_options,
 )
+from bnnbench.suites.engine.executors.clusters import slurm_options
 from bnnbench.suites.engine.executors.gpus import gpus_for
 from bnnbench.suites.engine.run.devices import AUTO, NoSuchDevice, decided, gpus_here
 

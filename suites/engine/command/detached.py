@@ -16,10 +16,10 @@ from bnnbench.suites.engine.command.planning.plan import Plan
 from bnnbench.suites.engine.command.planning.share import Share
 from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.executors.base import Silent
-from bnnbench.suites.engine.executors.parcels import Parcel
+from bnnbench.suites.engine.executors.clusters.parcels import Parcel
+from bnnbench.suites.engine.executors.clusters.slurm import reason, submitted, submitter
+from bnnbench.suites.engine.executors.clusters.slurm_job import on_this_machine
 from bnnbench.suites.engine.executors.processes import Processes
-from bnnbench.suites.engine.executors.slurm import reason, submitted, submitter
-from bnnbench.suites.engine.executors.slurm_job import on_this_machine
 from bnnbench.suites.engine.executors.turns import ATTEMPTS
 from bnnbench.suites.engine.run.execute import Task, lost
 from bnnbench.suites.engine.store.claims import Claims

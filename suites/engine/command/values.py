@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from bnnbench.methods import environments
 from bnnbench.suites.engine.command.methods.expressions import Misspelt, parts
-from bnnbench.suites.engine.executors import slurm_options
+from bnnbench.suites.engine.executors.clusters import slurm_options
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bnnbench.suites.engine.executors import slurm_options
+from bnnbench.suites.engine.executors.clusters import slurm_options
 
 EXECUTORS: Mapping[str, str] = {
     "serial": "bnnbench.suites.engine.executors.serial:Serial",
     "processes": "bnnbench.suites.engine.executors.processes:Processes",
-    "ray": "bnnbench.suites.engine.executors.ray:Ray",
-    "slurm": "bnnbench.suites.engine.executors.slurm:Slurm",
+    "ray": "bnnbench.suites.engine.executors.clusters.ray:Ray",
+    "slurm": "bnnbench.suites.engine.executors.clusters.slurm:Slurm",
 }
 
 NEEDS: Mapping[str, str] = {"ray": "ray", "slurm": "submitit"}

@@ -14,7 +14,7 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.executors import NEEDS, Limits, Settings, lacks
 from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Lost, executor
 from bnnbench.suites.engine.executors.child import throttled
-from bnnbench.suites.engine.executors.parcels import Parcel
+from bnnbench.suites.engine.executors.clusters.parcels import Parcel
 from bnnbench.suites.engine.run.execute import Task
 from tests.suites import fakes
 from tests.suites.fakes import Dying, Fragile, Hungry, Line, Mean, Slow, Together

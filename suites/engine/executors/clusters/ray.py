@@ -20,9 +20,9 @@ from bnnbench.suites.engine.executors.base import (
     Watcher,
 )
 from bnnbench.suites.engine.executors.child import throttled
+from bnnbench.suites.engine.executors.clusters.parcels import CURE, Parcel
+from bnnbench.suites.engine.executors.clusters.ray_cluster import Patience, connected, machines_of
 from bnnbench.suites.engine.executors.gpus import VISIBLE, Gpu
-from bnnbench.suites.engine.executors.parcels import CURE, Parcel
-from bnnbench.suites.engine.executors.ray_cluster import Patience, connected, machines_of
 from bnnbench.suites.engine.executors.turns import Turn, Turns
 from bnnbench.suites.engine.executors.worker import Message, Worker
 from bnnbench.suites.engine.run.execute import Task

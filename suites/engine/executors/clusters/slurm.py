@@ -16,8 +16,8 @@ from bnnbench.suites.engine.executors.base import (
     Result,
     Watcher,
 )
-from bnnbench.suites.engine.executors.parcels import Parcel
-from bnnbench.suites.engine.executors.slurm_job import Job
+from bnnbench.suites.engine.executors.clusters.parcels import Parcel
+from bnnbench.suites.engine.executors.clusters.slurm_job import Job
 from bnnbench.suites.engine.executors.turns import Turn, Turns
 from bnnbench.suites.engine.executors.worker import TICK_SECONDS
 from bnnbench.suites.engine.run.execute import Task

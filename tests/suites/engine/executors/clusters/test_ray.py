@@ -10,8 +10,8 @@ import pytest
 from bnnbench.methods import own_files
 from bnnbench.suites.engine.executors import Limits, Settings
 from bnnbench.suites.engine.executors.base import ExecutorUnavailable
+from bnnbench.suites.engine.executors.clusters.ray_cluster import Patience
 from bnnbench.suites.engine.executors.gpus import VISIBLE
-from bnnbench.suites.engine.executors.ray_cluster import Patience
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.engine.test_executors import Witness
 from tests.warm import python
@@ -201,7 +201,7 @@ def test_a_cluster_of_this_machine_alone_is_waited_for_in_vain():
 
 
 def test_folders_within_the_copied_one_are_found_in_its_copy(tmp_path, monkeypatch):
-    from bnnbench.suites.engine.executors.ray_cluster import _copied
+    from bnnbench.suites.engine.executors.clusters.ray_cluster import _copied
 
     inside, outside = tmp_path / "project" / "methods", tmp_path / "elsewhere"
     for folder in (inside, outside):

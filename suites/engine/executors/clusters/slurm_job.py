@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.executors.base import Result, Silent
+from bnnbench.suites.engine.executors.clusters.parcels import Parcel
 from bnnbench.suites.engine.executors.gpus import gpus_for
-from bnnbench.suites.engine.executors.parcels import Parcel
 from bnnbench.suites.engine.executors.processes import Processes
 from bnnbench.suites.engine.run.devices import gpus_here
 from bnnbench.suites.engine.run.execute import Task

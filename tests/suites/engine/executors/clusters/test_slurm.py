@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bnnbench.suites.engine.executors import Settings, slurm_options
+from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.executors.base import ExecutorUnavailable, Lost, executor
-from bnnbench.suites.engine.executors.parcels import Parcel
-from bnnbench.suites.engine.executors.slurm_job import Job, on_this_machine
+from bnnbench.suites.engine.executors.clusters import slurm_options
+from bnnbench.suites.engine.executors.clusters.parcels import Parcel
+from bnnbench.suites.engine.executors.clusters.slurm_job import Job, on_this_machine
 from bnnbench.suites.engine.store.store import Store
 from tests.suites import fakes, slurm_stand_in
 from tests.suites.commands import call
@@ -106,7 +107,7 @@ def test_what_is_no_option_is_said_with_the_reason(tmp_path, text, reason):
 
 
 def sbatch_lines(tmp_path, **settings: object) -> list[str]:
-    from bnnbench.suites.engine.executors.slurm import submitter
+    from bnnbench.suites.engine.executors.clusters.slurm import submitter
 
     made = submitter(Settings(**{"folder": tmp_path / "jobs"} | settings))
     text = made._executor._make_submission_file_text("command", "id")
