@@ -20,7 +20,9 @@ from tests.methods.problems import classification, stream
 CDF = UNITS[NormalCdf]
 
 
-def problem(rows=8, units=1, noise_std=0.3, seed=0, features=1, prior: float | None = 1.0):
+def problem(
+    rows=8, units=1, noise_std: float | None = 0.3, seed=0, features=1, prior: float | None = 1.0
+):
     rng = stream(seed)
     inputs = torch.randn(rows, features, generator=rng, dtype=torch.float64)
     noise = 0.3 * torch.randn(rows, 1, generator=rng, dtype=torch.float64)
@@ -52,7 +54,7 @@ def on_a_grid(of, points):
     covariance = np.linalg.inv(precision)
     mean = (covariance @ (a.transpose(0, 2, 1) @ y / noise)[..., None])[..., 0]
     fit = (y @ y) / noise - np.einsum("gi,gij,gj->g", mean, precision, mean)
-    log = stats.norm(scale=1 / math.sqrt(2)).logpdf(grid).sum(1)
+    log = stats.norm.logpdf(grid, scale=1 / math.sqrt(2)).sum(1)
     log = log - 0.5 * (fit + np.linalg.slogdet(precision)[1])
     weight = special.softmax(log)[:, None]
     output = (b @ mean[..., None])[..., 0]
@@ -64,8 +66,8 @@ def on_a_grid(of, points):
 @pytest.mark.parametrize("std", [0.1, 1.0, 2.0])
 @pytest.mark.parametrize("mean", [-1.5, 0.0, 0.7])
 def test_moments_of_units_are_those_of_closed_form(mean, std):
-    at = torch.tensor([mean, std**2], dtype=torch.float64)
-    first, variance, _ = solver.moments(*at, CDF)
+    centre, spread = torch.tensor([mean, std**2], dtype=torch.float64)
+    first, variance, _ = solver.moments(centre, spread, CDF)
     h = mean / math.sqrt(1 + std**2)
     second = special.ndtr(h) - 2 * special.owens_t(h, 1 / math.sqrt(1 + 2 * std**2))
     # 32 nodes resolve a step that is narrower than the law of its input less well.
