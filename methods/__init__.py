@@ -22,6 +22,7 @@ METHODS: Mapping[str, str] = {
     "hmc": "bnnbench.methods.hmc.method:Hmc",
     "hmc_hamiltorch": "bnnbench.methods.hmc.hamiltorch:HmcHamiltorch",
     "pbp": "bnnbench.methods.pbp.method:Pbp",
+    "ep": "bnnbench.methods.ep.method:Ep",
     "message_passing": "bnnbench.methods.message_passing.method:MessagePassing",
     "message_passing_crossed": "bnnbench.methods.message_passing.crossed:CrossFitted",
     "moment_propagation": "bnnbench.methods.moment_propagation.method:MomentPropagation",

@@ -20,7 +20,7 @@ COVERED: Mapping[str, tuple[str, ...]] = {
         ("dvi", "orthogonal_gp", "deep_gp"),
         ("mlp regression", "linear regression"),
     ),
-    "deep_kernel": ("mlp regression",),
+    **dict.fromkeys(("deep_kernel", "ep"), ("mlp regression",)),
     **dict.fromkeys(("gaussian_process", "fastfood"), ("mlp regression", "linear regression")),
     "mc_dropout": (*MLPS, "cnn regression", "cnn classification"),
     "sklearn_ridge": ("mlp regression", "linear regression", "cnn regression"),

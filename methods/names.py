@@ -15,6 +15,7 @@ LAYERS: Mapping[str, str] = {
         "leaky_relu": "LeakyReLU",
         "tanh": "Tanh",
         "sigmoid": "Sigmoid",
+        "normal_cdf": "NormalCdf",
         "swish": "Swish",
         "logistic_bernoulli": "LogisticBernoulli",
         "max_pool2d": "MaxPool2d",

@@ -4,13 +4,14 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.cuts.pool import ActivePool
 from bnnbench.datasets.official.uci import Uci
 from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ep.method import Ep
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.laplace.method import Laplace
 from bnnbench.methods.laplace.structures import Full
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.schedule import GroupSequential
 from bnnbench.methods.mfvi import Mfvi
-from bnnbench.methods.networks.architectures import Tanh
+from bnnbench.methods.networks.architectures import NormalCdf, Tanh
 from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.pbp.method import Pbp
 from bnnbench.methods.row_by_row.laplace_diagonal import LaplaceDiagonal
@@ -27,6 +28,7 @@ ARMS = {"R": Acquisition("random", rounds=9), "A": Acquisition("variance", round
 # 10 hidden units, 40 epochs of PBP; tanh units where LA is: paper 004, section 5.4.
 NETWORK = mlp([10], outputs=1)
 TANH_NETWORK = mlp([10], outputs=1, activation=Tanh())
+CDF_NETWORK = mlp([10], outputs=1, activation=NormalCdf())
 PBP = Pbp(epochs=40)
 LA = LaplaceDiagonal()
 # Not in the paper: prior and noise of most evidence, by all curvatures between weights.
@@ -34,6 +36,11 @@ LAPLACE = Laplace(AdamW(learning_rate=1e-2, weight_decay=1e-2, epochs=400), Full
 # The paper prints one model, that of PBP, whose exact posterior explains little of 29 rows; its
 # HMC is a toolbox's, and may have had a prior that is as vague on the noise as this one.
 HMC_VAGUE = Hmc(draws=500, warmup=300, thinning=1, noise_shape=0.25, noise_rate=0.000625)
+
+# The paper says of EP that its units are the standard Gaussian cdf; priors are those of PBP's
+# model, and beside them the vague prior of the noise that "HMC vague" has.
+EP = Ep()
+EP_VAGUE = Ep(noise_shape=0.25, noise_rate=0.000625, iterations=1000)
 
 # Scored after every acquisition: what is quick to compute for a mixture of 500 draws.
 METRICS = ("rmse", "log_likelihood", "crps", "picp_90", "mae", "mpiw_90")
@@ -77,8 +84,12 @@ PAPER = Suite(
         "Laplace": LAPLACE,
         "HMC": Hmc(draws=500),
         "HMC vague": HMC_VAGUE,
+        "EP": EP,
+        "EP vague": EP_VAGUE,
     },
-    own_architectures={"LA": TANH_NETWORK, "Laplace": TANH_NETWORK},
+    own_architectures={
+        "LA": TANH_NETWORK, "Laplace": TANH_NETWORK, "EP": CDF_NETWORK, "EP vague": CDF_NETWORK
+    },
     evaluations=(Evaluation(Clean(), METRICS),),
     folds=40,
     fitted_together=40,
@@ -90,6 +101,9 @@ PAPER = Suite(
                 "40 random partitions of our own; the paper does not publish its partitions",
                 "HMC under the priors of PBP's model; the paper does not say whether its toolbox's "
                 "HMC had them",
+                "EP under the priors of PBP's model, of which the paper says nothing: Gaussian for "
+                "the weights, without the sparse priors of its source; expectations of precisions "
+                "in place of EP sites of their logarithms; the source's start is unknown to us",
                 "inputs and targets standardised anew on the rows labelled so far, which the paper "
                 "leaves open",
             ),

@@ -102,6 +102,11 @@ class Sigmoid:
 
 
 @dataclass(frozen=True)
+class NormalCdf:
+    """The distribution function of the standard normal law."""
+
+
+@dataclass(frozen=True)
 class LogisticBernoulli:
     """1 with probability sigmoid(x), otherwise 0."""
 
@@ -216,6 +221,7 @@ Layer = (
     | Swish
     | Tanh
     | Sigmoid
+    | NormalCdf
     | LogisticBernoulli
     | MaxPool2d
     | AvgPool2d

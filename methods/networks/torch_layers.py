@@ -249,6 +249,7 @@ RULES: dict[type[vocabulary.Layer], Rule] = {
     vocabulary.Swish: _elementwise_one_by_one(F.silu),
     vocabulary.Tanh: _elementwise(torch.tanh),
     vocabulary.Sigmoid: _elementwise_one_by_one(torch.sigmoid),
+    vocabulary.NormalCdf: _elementwise_one_by_one(torch.special.ndtr),
     vocabulary.LogisticBernoulli: logistic_bernoulli,
     vocabulary.MaxPool2d: _pooled(F.max_pool2d),
     vocabulary.AvgPool2d: _pooled(F.avg_pool2d),

@@ -15,7 +15,6 @@ REASONS = (
     "needs a GPU",
     "needs more than ten hours of a core",
     "needs data that is not here",
-    "method not implemented",
     "a time on another machine",
     "is in closed form, which a test computes",
     "stands in running text, without a protocol",

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.methods.networks.architectures import Architecture, Flatten, Tanh
+from bnnbench.methods.networks.architectures import Architecture, Flatten, NormalCdf, Tanh
 from bnnbench.methods.networks.catalogue import (
     cnn_000,
     mlp,
@@ -174,6 +174,7 @@ def _networks() -> Mapping[str, frozenset[str]]:
         "mlp_1x100_relu": (mlp([100], 1),),
         "mlp_1x10_relu": (mlp([10], 1),),
         "mlp_1x10_tanh": (mlp([10], 1, Tanh()),),
+        "mlp_1x10_probit": (mlp([10], 1, NormalCdf()),),
         "mlp_2x50_relu": ((Flatten(), *mlp([50, 50], 10)),),
         "resnet18_cifar": (resnet18(10), resnet18(100)),
         "vgg16": (vgg16(10), vgg16(100)),

@@ -22,6 +22,7 @@ WITHOUT = {
     "linear_from_draws": "a fit of milliseconds",
     "untrained_network": "a fit of milliseconds",
     "moment_approximation": "keeps its last fit in memory, for every way to propagate",
+    "ep": "a fit of a second",
     "fastfood": "a search of seconds, whose state scipy keeps",
     "gaussian_process": "a few searches of kernels, whose state scikit-learn keeps",
     "hmc_hamiltorch": "its chains run inside of a package, which cannot go on with them",

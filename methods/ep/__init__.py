@@ -1,0 +1,1 @@
+"""Expectation propagation in networks of one hidden layer."""
