@@ -1,0 +1,5 @@
+"""The price of each approximation of message passing, where the posterior is known."""
+
+from bnnbench.suites.message_ladder.rungs import QUICK
+
+SUITES = {"quick": QUICK}
