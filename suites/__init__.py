@@ -54,7 +54,7 @@ SUITES: Mapping[str, Entry] = {
     ),
     "message_ladder": Entry(
         "The price of each approximation of message passing, where the posterior is known",
-        ("quick",),
+        ("quick", "wide"),
     ),
     "mnist": Entry(
         "MNIST: a perceptron and a LeNet learn from few and from many images",

@@ -36,6 +36,7 @@ ENGINE: Mapping[str, str] = {
     "rung_row_sites": "bnnbench.suites.rungs.rungs:RowSites",
     "rung_row_messages": "bnnbench.suites.rungs.rungs:RowMessages",
     "rung_nearest": "bnnbench.suites.rungs.rungs:Nearest",
+    "rung_restarts": "bnnbench.suites.rungs.restarts:Restarts",
     "rung_package": "bnnbench.suites.rungs.rungs:Package",
     "reference_recipe": "bnnbench.suites.references.recipe:Recipe",
 }
