@@ -7,12 +7,15 @@ import torch
 
 from bnnbench.datasets.conditions.condition_names import FUNCTION, FUNCTION_INSIDE
 from bnnbench.datasets.generated.bend import TEST, Bend, function
+from bnnbench.datasets.references.reading import FOLDER, read
 from bnnbench.methods.base import Problem
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.sections.of_suites.rungs import rungs_table
+from bnnbench.suites.engine.declare.grid import grouped
 from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.message_ladder.rungs import QUICK
+from bnnbench.suites.message_ladder.wide import WIDE
 from bnnbench.suites.probes.rungs import RungScores
 from bnnbench.suites.rungs.approximations import Drawn, RungPosterior, network_of
 from bnnbench.suites.rungs.rungs import ExactForm, RowMessages
@@ -106,3 +109,12 @@ def test_the_suite_runs_and_its_table_has_every_rung(tmp_path):
     assert all(isinstance(cell, Cell) for cell in cells)
     divergences = [cell.mean for cell in cells if isinstance(cell, Cell)]
     assert divergences[0] < 2e-4 < divergences[3] < divergences[2] < divergences[1]
+
+
+def test_every_wide_case_has_a_certified_posterior_and_weights_share_fits():
+    for case in WIDE.cases:
+        assert read(FOLDER / case.name).name == case.name
+    together = [{run.label for run in group} for group in grouped(WIDE.runs(), 20)]
+    mixed = [{f"{m} 3 restarts (80 % of rows)", f"{m} 3 restarts (held-out weights)"}
+             for m in ("MP", "MP informed")]  # fmt: skip
+    assert all(pair in together for pair in mixed)
