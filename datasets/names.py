@@ -22,6 +22,7 @@ KINDS: Mapping[str, str] = {
     "photograph_crops": "bnnbench.datasets.stand_ins:PhotographCrops",
     "digits_as_table": "bnnbench.datasets.stand_ins:DigitsAsTable",
     "diabetes_as_uci": "bnnbench.datasets.stand_ins:DiabetesAsUci",
+    "bend": "bnnbench.datasets.generated.bend:Bend",
     "cubic": "bnnbench.datasets.generated.cubic:Cubic",
     "cubic_gap": "bnnbench.datasets.generated.cubic:CubicGap",
     "linear_truth": "bnnbench.datasets.generated.linear:LinearTruth",

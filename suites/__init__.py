@@ -52,6 +52,10 @@ SUITES: Mapping[str, Entry] = {
         "Draws that a posterior predictive takes, by Monte Carlo and by integrals over a box",
         ("quick",),
     ),
+    "message_ladder": Entry(
+        "The price of each approximation of message passing, where the posterior is known",
+        ("quick", "wide"),
+    ),
     "mnist": Entry(
         "MNIST: a perceptron and a LeNet learn from few and from many images",
         ("quick", "paper", "tuned_quick", "disjoint", "schedules"),

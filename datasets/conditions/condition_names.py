@@ -3,6 +3,8 @@
 CLEAN = "clean"
 LAW, EXACT = "law", "exact_posterior"
 """Scores of a probe over the law behind the targets: of a method, and of the exact posterior."""
+FUNCTION, FUNCTION_INSIDE = "function", "function_inside"
+"""Scores of a probe over the function: at all test inputs, and inside the training inputs."""
 
 
 def rotated(degrees: int | float) -> str:
@@ -48,3 +50,8 @@ def drawn(count: int) -> str:
 def layer(number: int | str, kind: str = "") -> str:
     """Return such as "layer_2_C", of a probe."""
     return f"layer_{number}_{kind}" if kind else f"layer_{number}"
+
+
+def weights(group: str) -> str:
+    """Return such as "weights_second_bias", of a probe."""
+    return f"weights_{group}"

@@ -13,6 +13,7 @@ SECTIONS = (
     "of_suites.layers",
     "of_suites.sizes",
     "of_suites.few_samples",
+    "of_suites.rungs",
     "overviews",
     "ranking",
     "of_suites.learning",

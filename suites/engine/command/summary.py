@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 HEADLINES = 4
 """Number of an evaluation's metrics that a terminal shows, from the first."""
 
-HEADLINES_OF_PROBES = ("eps_mu", "eps_sigma", "kl_class_posterior", "kl_to_exact")
+HEADLINES_OF_PROBES = (
+    *("eps_mu", "eps_sigma", "kl_class_posterior", "kl_to_exact", "kl_from_exact"),
+)
 """Metrics of probes that a terminal shows; the others are their uncertainties."""
 
 

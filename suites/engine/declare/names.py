@@ -31,6 +31,13 @@ ENGINE: Mapping[str, str] = {
     "process_law": "bnnbench.suites.oracles.laws:ProcessLaw",
     "gaussian_targets": "bnnbench.suites.oracles.laws:GaussianTargets",
     "class_targets": "bnnbench.suites.oracles.laws:ClassTargets",
+    "rung_scores": "bnnbench.suites.probes.rungs:RungScores",
+    "rung_exact_form": "bnnbench.suites.rungs.rungs:ExactForm",
+    "rung_row_sites": "bnnbench.suites.rungs.rungs:RowSites",
+    "rung_row_messages": "bnnbench.suites.rungs.rungs:RowMessages",
+    "rung_nearest": "bnnbench.suites.rungs.rungs:Nearest",
+    "rung_restarts": "bnnbench.suites.rungs.restarts:Restarts",
+    "rung_package": "bnnbench.suites.rungs.rungs:Package",
     "reference_recipe": "bnnbench.suites.references.recipe:Recipe",
 }
 

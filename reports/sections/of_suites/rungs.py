@@ -1,0 +1,79 @@
+"""Approximations of a posterior that is known: errors of the predictive and of the weights."""
+
+from collections.abc import Iterator
+
+from bnnbench.datasets.conditions.condition_names import FUNCTION, FUNCTION_INSIDE
+from bnnbench.metrics import PROBED
+from bnnbench.reports.judge.columns import cell_of, samples_of, score_under, with_decimals
+from bnnbench.reports.judge.table import Column, Entry, Row, Table
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.sections.base import Block, Choice, Material, Section, origin_to_show
+from bnnbench.reports.style import labels
+
+NOTE = (
+    "Every method approximates one posterior, which importance sampling knows. KL is that of the "
+    "Gaussian of the predictive's moments from the exact one, averaged over inputs. A ratio of "
+    "deviations is a geometric mean over inputs or weights, the exact one below; above 1 is too "
+    "wide. ± is half a 95 % interval over draws of the noise and of the prior's means."
+)
+DIVERGENCE, RATIO = "kl_from_exact", "eps_sigma"
+
+
+def sections(material: Material) -> Iterator[Section]:
+    """Yield the table of data sets whose posterior is known."""
+    choices = []
+    for benchmark in material.benchmarks:
+        if is_known(benchmark):
+            table = rungs_table(benchmark)
+            origin = origin_to_show(benchmark)
+            block = Block(table, labels.sentence(table.title), origin=origin)
+            choices.append(Choice((block,), "set", benchmark.title))
+    if choices:
+        yield Section("Beside the exact posterior", NOTE, choices=tuple(choices))
+
+
+def is_known(benchmark: Benchmark) -> bool:
+    """Return whether a probe measured some run beside the exact posterior."""
+    return any(DIVERGENCE in r.scores.get(FUNCTION_INSIDE, {}) for r in benchmark.records)
+
+
+def rungs_table(benchmark: Benchmark) -> Table:
+    """Return methods by divergence and by ratios of deviations."""
+    methods = list(benchmark.runs)
+    pairs = [
+        _column(benchmark, condition, metric)
+        for metric in (DIVERGENCE, RATIO)
+        for condition in _conditions(benchmark, metric)
+    ]
+    rows = []
+    for k, method in enumerate(methods):
+        runs = benchmark.runs[method]
+        completed = sum(record.status == "completed" for record in runs)
+        rows.append(Row(method, tuple(cells[k] for _, cells in pairs), len(runs), completed))
+    title = f"{benchmark.title}: approximations beside the exact posterior"
+    return Table(title, tuple(column for column, _ in pairs), tuple(rows), benchmark.origin)
+
+
+def _conditions(benchmark: Benchmark, metric: str) -> list[str]:
+    """Return where a metric was measured, the function first."""
+    measured = {c for r in benchmark.records for c, s in r.scores.items() if metric in s}
+    first = [name for name in (FUNCTION_INSIDE, FUNCTION) if name in measured]
+    return [*first, *sorted(measured - {*first})]
+
+
+def _column(benchmark: Benchmark, condition: str, metric: str) -> tuple[Column, list[Entry]]:
+    what = "KL" if metric == DIVERGENCE else "deviation"
+    column = Column(
+        f"{metric}_{condition}",
+        f"{what}, {benchmark.condition(condition)}",
+        labels.UNITS.get(PROBED[metric].unit, PROBED[metric].unit.replace("_", " ")),
+        None,
+        by_fold=benchmark.by_fold,
+        benchmark=benchmark.identity,
+        condition=condition,
+    )
+    cells: list[Entry] = []
+    for runs in benchmark.runs.values():
+        values = list(samples_of(runs, score_under(condition, metric)).values())
+        cells.append(cell_of(values) if values else "not scored")
+    return with_decimals(column, [*cells]), cells

@@ -1,0 +1,7 @@
+"""`python -m bnnbench.suites.message_ladder`: the command `bnnbench message_ladder`."""
+
+from bnnbench.suites.engine.command.cli import main
+from bnnbench.suites.message_ladder import SUITES
+
+if __name__ == "__main__":
+    main(SUITES)

@@ -1,0 +1,1 @@
+"""Approximations of one small posterior, each swapped for the next one at a time."""
