@@ -1,4 +1,4 @@
-"""Are chosen lengths long enough? `python -m bnnbench.suites.searches.longer BUNDLE … --out FILE`.
+"""Are chosen lengths long enough? `python -m tests.documents.longer BUNDLE … --out FILE`.
 
 The choice of each search in the bundles is fitted again without each held-out block, for its length
 and for four times that. One row for each fold, with the mean log likelihood of the held-out rows.
