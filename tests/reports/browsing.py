@@ -35,9 +35,7 @@ CONTRAST = """() => {
 
 def settled(page):
     """Return the page after its script has unpacked its data, if it has any."""
-    page.wait_for_function(
-        "!document.getElementById('data') || 'ready' in document.documentElement.dataset"
-    )
+    page.locator("html[data-ready], html:not(:has(script#data))").wait_for(state="attached")
     return page
 
 

@@ -109,7 +109,7 @@ def test_ctrl_c_in_this_process_keeps_what_is_finished(tmp_path):
 
 
 def test_a_report_that_cannot_be_made_is_said_and_not_passed_off_as_success(tmp_path, monkeypatch):
-    monkeypatch.setattr(cli.sys, "executable", "false")
+    monkeypatch.setattr(cli, "REPORT", ("false",))
     answer = call(tmp_path, "--no-report")
     assert answer.code == 0
     monkeypatch.setattr(
