@@ -115,6 +115,7 @@ SUITES = {
     "stl10_transfer": "Transfer from CIFAR-10 to STL-10",
     "two_moons": "Two moons",
     "few_samples": "Few draws: Monte Carlo and exact integrals over a box",
+    "message_ladder": "What each approximation of message passing costs",
     "toy": "Noisy curves: the posterior of HMC, depth, coverage",
 }
 
