@@ -47,19 +47,19 @@ class RungScores:
 
         Raises `InferenceDiverged` where the exact posterior is not known well enough.
         """
-        for_truth, own = spawn(rng, 2)
+        for_truth, for_functions = spawn(rng, 2)
         model = posterior.model
         truth = self._truth(model, for_truth)
         x = dataset.test.inputs[:, 0].double().to(rng.device)
         inside = (x >= model.x.min()) & (x <= model.x.max())
-        found = posterior.approximation.function(model, x, own)
-        known = truth.function(model, x, own)
+        estimate = posterior.approximation.function(model, x, for_functions)
+        known = truth.function(model, x, for_functions)
         measured = {
             condition_names.FUNCTION_INSIDE: Measured(
-                dict(_scores(found, known, inside, model)), Traits("inside the training inputs")
+                dict(_scores(estimate, known, inside, model)), Traits("inside the training inputs")
             ),
             condition_names.FUNCTION: Measured(
-                dict(_scores(found, known, torch.ones_like(inside), model)),
+                dict(_scores(estimate, known, torch.ones_like(inside), model)),
                 Traits("all test inputs"),
             ),
         }
@@ -79,18 +79,18 @@ class RungScores:
 
 
 _last: Memo[Exact] = Memo(keep=20)
-"""Of as many folds as one worker is likely to measure by turns."""
+"""The exact posteriors of as many folds as one worker is likely to measure by turns."""
 
 Function = tuple[Tensor, Tensor]
 """Means and variances at the inputs."""
 
 
 def _scores(
-    found: Function, known: Function, part: Tensor, model: TwoUnits
+    approximate: Function, known: Function, part: Tensor, model: TwoUnits
 ) -> Iterator[tuple[str, float]]:
     """Yield metric and value at the inputs where `part` is true."""
     (mean, variance), (exact_mean, exact_variance) = (
-        (one[part], other[part]) for one, other in (found, known)
+        (one[part], other[part]) for one, other in (approximate, known)
     )
     stds = [(v + model.noise_variance).sqrt() for v in (variance, exact_variance)]
     means = mean, exact_mean

@@ -45,7 +45,7 @@ class Drawn:
 
     @property
     def stds(self) -> Vector:
-        """Those of all weighted draws."""
+        """The standard deviations of all weighted draws."""
         return self.exact.whole.covariance.diagonal().sqrt()
 
     def function(self, model: TwoUnits, x: Points, rng: Generator) -> tuple[Points, Points]:
@@ -67,7 +67,7 @@ class Gaussians:
 
     @property
     def stds(self) -> Vector:
-        """Those of the mixture."""
+        """The standard deviations of the mixture."""
         shares, means = self._shares, torch.stack([part.mean for part in self.parts])
         within = torch.stack([part.covariance.diagonal() for part in self.parts])
         apart = means - shares @ means

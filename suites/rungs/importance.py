@@ -77,16 +77,16 @@ def moments(draws: Draws, weights: Weights, part: Bool[Tensor, " draws"]) -> Mom
 
 def _weighted(model: TwoUnits, count: int, rng: Generator) -> tuple[Draws, Weights]:
     """Return draws from the prior that are not negligible, and weights whose sum is 1."""
-    found, logs = [], []
+    likely, logs = [], []
     for start in range(0, count, AT_ONCE):
         size = min(AT_ONCE, count - start)
         draws = torch.randn(size, PARAMETERS, generator=rng, dtype=torch.float64, device=rng.device)
         draws = model.prior_mean + model.prior_variance.sqrt() * draws
         log_likelihood = model.log_likelihood(draws)
         counts = log_likelihood > NEGLIGIBLE
-        found.append(draws[counts])
+        likely.append(draws[counts])
         logs.append(log_likelihood[counts])
-    return torch.cat(found), torch.cat(logs).softmax(0)
+    return torch.cat(likely), torch.cat(logs).softmax(0)
 
 
 def _parts(draws: Draws) -> Iterator[Bool[Tensor, " draws"]]:

@@ -68,8 +68,8 @@ class Rows:
         a = self._forward(z, self.to_activations[n])
         c_mean, c_variance = moments(c)
         if self.rules.products == "marginal":
-            own = self.marginal[:, 2 * UNITS : 3 * UNITS]
-            terms = Terms(moments(a + self.to_activations[n]), moments(own))
+            second = self.marginal[:, 2 * UNITS : 3 * UNITS]
+            terms = Terms(moments(a + self.to_activations[n]), moments(second))
         else:
             terms = Terms(moments(a), moments(v))
         mean, variance = terms.mean.sum() + c_mean, terms.variance.sum() + c_variance

@@ -30,7 +30,7 @@ class RestartsPosterior:
 
     members: tuple[Posterior, ...]
     log_likelihoods: Float64[Tensor, " members"]
-    """Of all held-out rows together, by member."""
+    """The log likelihood of all held-out rows together, by member."""
     slots: tuple[int, ...]
 
     @property

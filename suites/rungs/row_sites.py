@@ -75,9 +75,9 @@ def tilted(row: Row, mean: Values, variance: Values) -> tuple[Values, Values]:
         moments[1][index] = (density * (given + (of_mean - first) ** 2)).sum()
 
     for unit in range(UNITS):
-        own = density.sum(1 - unit)
-        first = own @ z[unit]
-        second = own @ (z[unit] - first) ** 2
+        marginal = density.sum(1 - unit)
+        first = marginal @ z[unit]
+        second = marginal @ (z[unit] - first) ** 2
         for index, factor in ((unit, row.x), (UNITS + unit, 1.0)):
             k = variance[index] * factor / spread[unit]
             moments[0][index] = mean[index] + k * (first - centre[unit])

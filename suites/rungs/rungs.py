@@ -81,12 +81,12 @@ class ExactForm:
         assert isinstance(posterior, ExactPosterior)
         return self._of(posterior.model, posterior.exact)
 
-    def _of(self, model: TwoUnits, found: Exact) -> ExactPosterior:
+    def _of(self, model: TwoUnits, known: Exact) -> ExactPosterior:
         diagnostics = {
-            "effective_sample_size": found.sample_size,
-            "heaviest_mode": found.modes[0].mass,
+            "effective_sample_size": known.sample_size,
+            "heaviest_mode": known.modes[0].mass,
         }
-        return ExactPosterior(model, FORMS[self.form](found), diagnostics, found)
+        return ExactPosterior(model, FORMS[self.form](known), diagnostics, known)
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class Nearest:
         model = two_units(problem, rng)
         start = Rows(model, Rules("marginal", floors=True)).after(self.rounds)
         mean, variance = map(torch.from_numpy, start)
-        found = nearest(model, mean, variance, self.covariances)
-        return RungPosterior(model, Gaussians((found,)), {})
+        gaussian = nearest(model, mean, variance, self.covariances)
+        return RungPosterior(model, Gaussians((gaussian,)), {})
 
 
 @dataclass(frozen=True)

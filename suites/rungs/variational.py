@@ -54,8 +54,8 @@ def nearest(model: TwoUnits, mean: Vector, variance: Vector, covariances: Covari
     with torch.enable_grad():
         optimiser.step(closure)  # pyright: ignore[reportArgumentType]
     scale = model.prior_variance.sqrt()
-    found = scale[:, None] * _root(log_stds, lower, related).detach()
-    return Moments(1.0, model.prior_mean + scale * at.detach(), found @ found.mT)
+    root = scale[:, None] * _root(log_stds, lower, related).detach()
+    return Moments(1.0, model.prior_mean + scale * at.detach(), root @ root.mT)
 
 
 def _root(

@@ -41,10 +41,10 @@ def longer(record: Record) -> Longer | None:
     """Return the comparison for the choice of a record; None for one without a length."""
     if record.search is None:
         return None
-    found = Search.from_data(record.search)
+    search = Search.from_data(record.search)
     trial = int(record.diagnostics["chosen_trial"])
-    place = found.best_lengths[trial]
-    length = None if place is None else found.lengths[place]
+    place = search.best_lengths[trial]
+    length = None if place is None else search.lengths[place]
     run = rebuilt_run(record)
     if length is None or not isinstance(run.method, Tuned):
         return None
@@ -52,11 +52,11 @@ def longer(record: Record) -> Longer | None:
     plan = Plan(
         run.method.method,
         space_of(run.method.method),
-        (found.settings[trial],),
+        (search.settings[trial],),
         (length, TIMES * length),
-        len(found.rows),
-        held_out_noise=bool(np.isfinite(found.noise_variance).any()),
-        held_out_temperature=bool(np.isfinite(found.temperature).any()),
+        len(search.rows),
+        held_out_noise=bool(np.isfinite(search.noise_variance).any()),
+        held_out_temperature=bool(np.isfinite(search.temperature).any()),
         halving=False,
     )
     problem = Problem(data.train, data.likelihood, run.architecture, run.prior)

@@ -73,12 +73,12 @@ def longer_table(options: Options) -> Iterator[tuple[str, ...]]:
 def _gain(options: Options, dataset: str, rows: pd.DataFrame) -> str:
     facts = _benchmark(options["suite"], options["profile"], dataset).records[0].facts
     gaps = (rows.longer - rows.chosen).dropna()
-    found = t_interval(list(gaps), facts["test_rows"] / facts["train_rows"])
-    if found is None:
+    interval = t_interval(list(gaps), facts["test_rows"] / facts["train_rows"])
+    if interval is None:
         return "diverged" if len(rows) else ""
-    mark = " +" if found.mean - found.half_width > MARGIN else ""
+    mark = " +" if interval.mean - interval.half_width > MARGIN else ""
     diverged = f", {len(rows) - len(gaps)} diverged" if len(rows) > len(gaps) else ""
-    text = f"{found.mean:+.3f} ± {found.half_width:.3f}".replace("-", "−")
+    text = f"{interval.mean:+.3f} ± {interval.half_width:.3f}".replace("-", "−")
     return f"{text}{diverged}{mark}"
 
 
@@ -89,8 +89,8 @@ def _on_edges(of_folds: Sequence[Choice]) -> str:
 
 
 def _benchmark(suite: str, profile: str, dataset: str) -> Benchmark:
-    (found,) = (b for b in suites()[suite] if (b.profile, b.dataset) == (profile, dataset))
-    return found
+    (benchmark,) = (b for b in suites()[suite] if (b.profile, b.dataset) == (profile, dataset))
+    return benchmark
 
 
 def _common(suite: str, dataset: str, *profiles: str) -> list[str]:

@@ -36,7 +36,7 @@ IMPORTED = (
     "sklearn.datasets",
     "sklearn.model_selection",
 )
-"""What commands of tests import, and what that imports."""
+"""Modules that commands of tests import, and libraries that these import."""
 
 
 def main(address: str) -> None:

@@ -38,7 +38,7 @@ WEIGHT_STDS = {
     "2": (1.055, 1.000, 0.593, 0.573, 0.482, 0.600, 0.191),
     "5": (0.982, 0.851, 0.578, 0.542, 0.296, 0.474, 0.183),
 }
-"""Of the first model, by rung."""
+"""Standard deviations of the weights of the first model, by rung."""
 
 
 def vector(*values: float) -> torch.Tensor:

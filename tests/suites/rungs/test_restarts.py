@@ -1,6 +1,8 @@
 """Restarts whose predictions are weighed on held-out rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 import torch
@@ -17,7 +19,7 @@ class Constant:
 
     value: float
     rows: int
-    diagnostics = {}  # noqa: RUF012
+    diagnostics: ClassVar[Mapping[str, float]] = {}
 
     def predict(self, inputs, rng):
         mean = torch.full((1, len(inputs), 1), self.value, dtype=torch.float64)
