@@ -7,7 +7,7 @@ for the likelihoods here.
 Source: Martens (2020), "New Insights and Perspectives on the Natural Gradient Method".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args, runtime_checkable
 
@@ -45,10 +45,10 @@ class Spectrum(Protocol):
         """Return the slopes of outputs along the eigenvectors."""
         ...
 
-    def variances(
-        self, entries: Sequence[Entry], variances: Float[Tensor, " directions"]
-    ) -> Float[Tensor, "points outputs"]:
-        """Return the outputs' variances, for these of coordinates along the eigenvectors."""
+    def output_variances(
+        self, variances: Float[Tensor, " directions"]
+    ) -> Callable[[Sequence[Entry]], Float[Tensor, "points outputs"]]:
+        """Return the rule of outputs' variances, for these of coordinates along eigenvectors."""
         ...
 
     def weights(

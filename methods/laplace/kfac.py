@@ -14,8 +14,9 @@ Approximate Curvature"; Grosse and Martens (2016) for convolutions; Ritter, Bote
 the name of the convention.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float, Float64
@@ -76,10 +77,15 @@ class Kronecker:
         """Return the slopes of outputs along the eigenvectors."""
         return torch.cat([entry.jacobian().flatten(-2) for entry in self._rotated(entries)], -1)
 
-    def variances(
-        self, entries: Sequence[Entry], variances: Float[Tensor, " directions"]
+    def output_variances(
+        self, variances: Float[Tensor, " directions"]
+    ) -> Callable[[Sequence[Entry]], Float[Tensor, "points outputs"]]:
+        """Return the rule of outputs' variances, for these of coordinates along eigenvectors."""
+        return partial(self._output_variances, variances)
+
+    def _output_variances(
+        self, variances: Float[Tensor, " directions"], entries: Sequence[Entry]
     ) -> Float[Tensor, "points outputs"]:
-        """Return the outputs' variances, for these of coordinates along the eigenvectors."""
         blocks = self.recorder.blocks
         parts = variances.split([block.size for block in blocks])
         return torch.stack([

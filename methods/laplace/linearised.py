@@ -11,6 +11,7 @@ Networks", one for each class.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -23,11 +24,15 @@ from bnnbench.methods.base import require_classifier
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.randomness import normal
 from bnnbench.methods.laplace.gauss_newton import Spectrum, points_at_once
+from bnnbench.methods.laplace.layer_recorder import Entry
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     GaussianPredictive,
     Predictive,
 )
+
+Changes = Callable[[Sequence[Entry]], Tensor]
+"""What a Gaussian over weights does to outputs: their variances, or changes by draws."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +52,11 @@ class LinearisedPosterior:
     ) -> Predictive:
         """Return one Gaussian or one categorical per point, or the mixture of draws."""
         classifies = isinstance(self.mode.likelihood, Categorical)
-        noise = self._noise(rng) if classifies and self.draws else None
-        parts = [self._chunk(chunk, noise, False) for chunk in self._chunks(inputs)]
+        sampled = classifies and self.draws > 0
+        changes = self._sampled(rng) if sampled else self._variances()
+        parts = [self._chunk(chunk, changes, False) for chunk in self._chunks(inputs)]
         if classifies:
-            logits = torch.cat([self._logits(*part, noise).detach() for part in parts], 1)
+            logits = torch.cat([self._logits(*part).detach() for part in parts], 1)
             return CategoricalPredictive(logits.log_softmax(-1))
         means = torch.cat([mean for mean, _ in parts])
         assert self.mode.noise_variance is not None
@@ -62,19 +68,19 @@ class LinearisedPosterior:
     ) -> Float[Tensor, "points classes"]:
         """Return the log of the mean probabilities, with gradient, in float64."""
         require_classifier(self.mode.likelihood)
-        noise = self._noise(rng) if self.draws else None
+        changes = self._sampled(rng) if self.draws else self._variances()
         chunks = self._chunks(inputs)
         # Each chunk's Jacobians are computed again for its gradient, not kept.
         return torch.cat([
-            checkpoint(self._log_probs, chunk, noise, use_reentrant=False,
+            checkpoint(self._log_probs, chunk, changes, use_reentrant=False,
                        preserve_rng_state=False)
             if len(chunks) > 1
-            else self._log_probs(chunk, noise)
+            else self._log_probs(chunk, changes)
             for chunk in chunks
         ])  # fmt: skip
 
-    def _log_probs(self, inputs: Tensor, noise: Tensor | None) -> Tensor:
-        logits = self._logits(*self._chunk(inputs, noise, True), noise)
+    def _log_probs(self, inputs: Tensor, changes: Changes) -> Tensor:
+        logits = self._logits(*self._chunk(inputs, changes, True))
         return logits.double().log_softmax(-1).logsumexp(0) - math.log(len(logits))
 
     def _chunks(self, inputs: Tensor) -> tuple[Tensor, ...]:
@@ -87,25 +93,28 @@ class LinearisedPosterior:
         (noise,) = normal([rng], self.draws, len(self.std), dtype=self.std.dtype)
         return noise.mul_(self.std)
 
+    def _sampled(self, rng: torch.Generator) -> Changes:
+        """Return the rule of what draws add to outputs: draws, points, outputs."""
+        noise = self._noise(rng)
+        return lambda entries: (self.spectrum.jacobian(entries) @ noise.mT).movedim(-1, 0)
+
+    def _variances(self) -> Changes:
+        """Return the rule of the outputs' variances: points, outputs."""
+        return self.spectrum.output_variances(self.std.square())
+
     def _chunk(
-        self, inputs: Tensor, noise: Tensor | None, differentiable: bool
+        self, inputs: Tensor, changes: Changes, differentiable: bool
     ) -> tuple[Float[Tensor, "points outputs"], Float[Tensor, "*draws points outputs"]]:
-        """Return the outputs at the mode, and their variances or, given draws, their changes."""
+        """Return the outputs at the mode, and their variances or the changes by draws."""
         recorder = self.spectrum.recorder
         outputs = recorder.outputs(self.mode.weights, self.mode.buffers, inputs)
         identity = torch.eye(outputs.shape[1], dtype=outputs.dtype, device=outputs.device)
         entries = recorder.entries(
             outputs, identity.expand(len(outputs), -1, -1), differentiable=differentiable
         )
-        if not differentiable:
-            outputs = outputs.detach()
-        if noise is None:
-            return outputs, self.spectrum.variances(entries, self.std.square())
-        return outputs, (self.spectrum.jacobian(entries) @ noise.mT).movedim(-1, 0)
+        return outputs if differentiable else outputs.detach(), changes(entries)
 
-    def _logits(
-        self, outputs: Tensor, spread: Tensor, noise: Tensor | None
-    ) -> Float[Tensor, "draws points classes"]:
-        if noise is None:
+    def _logits(self, outputs: Tensor, spread: Tensor) -> Float[Tensor, "draws points classes"]:
+        if spread.ndim == outputs.ndim:
             return (outputs / (1 + math.pi / 8 * spread).sqrt())[None]
         return outputs + spread

@@ -1,7 +1,8 @@
 """Approximations of the Gauss-Newton matrix, from the coarsest to the matrix itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float, Float64, Int
@@ -9,6 +10,11 @@ from torch import Tensor
 
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 from bnnbench.methods.fitting.settings import require_count
+from bnnbench.methods.laplace.dense_layer import (
+    dense_layer_matrix,
+    dense_layer_variances,
+    is_one_dense_layer,
+)
 from bnnbench.methods.laplace.gauss_newton import (
     OfLayers,
     Spectrum,
@@ -125,14 +131,22 @@ class SomeWeights:
             slopes = slopes * self.scales
         return slopes if self.vectors is None else slopes @ self.vectors.to(slopes.dtype)
 
-    def variances(
-        self, entries: Sequence[Entry], variances: Float[Tensor, " directions"]
+    def output_variances(
+        self, variances: Float[Tensor, " directions"]
+    ) -> Callable[[Sequence[Entry]], Float[Tensor, "points outputs"]]:
+        """Return the rule of outputs' variances, for these of coordinates along eigenvectors."""
+        scales, vectors = self.scales, self.vectors
+        if vectors is None:
+            independent = variances if scales is None else variances * scales.square()
+            return partial(self._of_independent, independent)
+        if self.chosen is None and is_one_dense_layer(self.recorder):
+            scaled = vectors if scales is None else vectors * scales[:, None]
+            return dense_layer_variances(self.recorder.blocks[0], scaled, variances)
+        return lambda entries: (self.jacobian(entries).square() * variances).sum(-1)
+
+    def _of_independent(
+        self, variances: Float[Tensor, " directions"], entries: Sequence[Entry]
     ) -> Float[Tensor, "points outputs"]:
-        """Return the outputs' variances, for these of coordinates along the eigenvectors."""
-        if self.vectors is not None:
-            return (self.jacobian(entries).square() * variances).sum(-1)
-        if self.scales is not None:
-            variances = variances * self.scales.square()
         blocks = self.recorder.blocks
         parts = variances.split([block.size for block in blocks])
         return torch.stack([
@@ -168,16 +182,19 @@ def _among(
     """Return the matrix of the chosen of the recorder's weights, None meaning all."""
     places = recorder.indices(inputs.device)
     places = places if chosen is None else places[chosen]
-    total = torch.zeros(len(places), len(places), dtype=torch.float64, device=inputs.device)
-    for entries in gauss_newton_entries(recorder, mode, inputs):
-        rows = _rows(recorder, entries)
-        rows = (rows if chosen is None else rows[:, chosen]).double()
-        total += rows.mT @ rows
-    own = _among_all(scales, places)
-    if own is not None:
-        total *= own.double().outer(own.double())
+    if chosen is None and is_one_dense_layer(recorder):
+        total = dense_layer_matrix(recorder, mode, inputs)
+    else:
+        total = torch.zeros(len(places), len(places), dtype=torch.float64, device=inputs.device)
+        for entries in gauss_newton_entries(recorder, mode, inputs):
+            rows = _rows(recorder, entries)
+            rows = (rows if chosen is None else rows[:, chosen]).double()
+            total += rows.mT @ rows
+    units = _among_all(scales, places)
+    if units is not None:
+        total *= units.double().outer(units.double())
     eigenvalues, vectors = eigensystem(total)
-    return SomeWeights(recorder, eigenvalues, places, vectors, chosen, own)
+    return SomeWeights(recorder, eigenvalues, places, vectors, chosen, units)
 
 
 def _among_all(

@@ -1,0 +1,82 @@
+r"""The Gauss-Newton matrix of one dense layer, whose Jacobian is a product and never formed.
+
+A gradient g in the layer's outputs and an input x give the Jacobian g xᵀ, so that the matrix has a
+block for every pair of units, and an output's variance is $\sum_{uv} g_u g_v \\, x^T S_{uv} x$.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Float64
+from torch import Tensor
+
+from bnnbench.methods.fitting.network_posterior import NetworkPosterior
+from bnnbench.methods.laplace.gauss_newton import gauss_newton_entries
+from bnnbench.methods.laplace.layer_recorder import Block, Entry, LayerRecorder
+
+
+def is_one_dense_layer(recorder: LayerRecorder) -> bool:
+    """Return whether the recorder covers one layer alone, and that is dense."""
+    return len(recorder.blocks) == 1 and recorder.blocks[0].positions == 1
+
+
+def dense_layer_matrix(
+    recorder: LayerRecorder, mode: NetworkPosterior, inputs: Float[Tensor, "points *features"]
+) -> Float64[Tensor, "weights weights"]:
+    """Return the matrix over training inputs, its weights in the order of flat vectors."""
+    (block,) = recorder.blocks
+    shape = (block.units, block.features, block.units, block.features)
+    total = torch.zeros(shape, dtype=torch.float64, device=inputs.device)
+    for (entry,) in gauss_newton_entries(recorder, mode, inputs):
+        features, gradients = entry.inputs[:, 0].double(), entry.gradients[:, :, 0].double()
+        products = gradients.mT @ gradients  # of units, at every point
+        for unit in range(block.units):
+            for other in range(unit, block.units):
+                total[unit, :, other] += (features * products[:, unit, other, None]).mT @ features
+    for unit in range(block.units):
+        for other in range(unit):
+            total[unit, :, other] = total[other, :, unit]
+    order = _order(block, inputs.device).argsort()
+    return total.flatten(2).flatten(0, 1)[order[:, None], order]
+
+
+@dataclass(frozen=True)
+class DenseLayerVariances:
+    """Variances of the outputs, under a Gaussian over the weights of one dense layer."""
+
+    covariances: Float[Tensor, "units units features features"]
+    """Covariances of the weights, for every pair of units."""
+
+    def __call__(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs"]:
+        """Return the outputs' variances."""
+        (entry,) = entries
+        features, gradients = entry.inputs[:, 0], entry.gradients[:, :, 0]
+        variances = gradients.new_zeros(gradients.shape[:2])
+        for unit, row in enumerate(self.covariances):
+            for other in range(unit, len(row)):
+                slopes = gradients[..., unit] * gradients[..., other]
+                if slopes.any():
+                    form = ((features @ row[other]) * features).sum(-1)
+                    variances = variances + (1 + (other > unit)) * slopes * form[:, None]
+        return variances
+
+
+def dense_layer_variances(
+    block: Block,
+    vectors: Float64[Tensor, "weights directions"],
+    variances: Float[Tensor, " directions"],
+) -> Callable[[Sequence[Entry]], Float[Tensor, "points outputs"]]:
+    """Return the rule of a Gaussian with these variances along the vectors.
+
+    The vectors are in the order of flat vectors of the layer's weights.
+    """
+    roots = (vectors * variances.double().sqrt())[_order(block, vectors.device)]
+    shape = (block.units, block.features, block.units, block.features)
+    return DenseLayerVariances((roots @ roots.mT).view(shape).transpose(1, 2).to(variances.dtype))
+
+
+def _order(block: Block, device: torch.device) -> Tensor:
+    """Return the places, in a flat vector of the layer, of its weights unit by unit."""
+    places = torch.arange(block.size, dtype=torch.float64, device=device)
+    return block.matrix(places).flatten().long()
