@@ -15,8 +15,8 @@ from bnnbench.reports.judge.participants import FEWEST, Exclusion, Participants,
 from bnnbench.reports.judge.statistics.crossed import Crossed, over_draws, over_points
 from bnnbench.reports.judge.statistics.moderation import differences, level
 from bnnbench.reports.judge.summaries.planning import Pair
-from bnnbench.reports.read.kept_scores import AtPoints
-from bnnbench.reports.read.redrawn import Redrawn
+from bnnbench.reports.read.predictions.point_scores import AtPoints
+from bnnbench.reports.read.predictions.redrawn import Redrawn
 
 Question = Literal["", "new seeds", "these networks", "new seeds and new test points", "new splits"]
 """The population that the claims of a column are about; "" where nothing was tested."""

@@ -11,7 +11,7 @@ from bnnbench.datasets.origins import ORIGINS
 from bnnbench.metrics import LISTED, PROBED
 from bnnbench.metrics.base import Margin, Margins
 from bnnbench.reports.read.arms import Arm, arm_of
-from bnnbench.reports.read.kept_scores import KeptScores
+from bnnbench.reports.read.predictions.point_scores import KeptScores
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import differing
 from bnnbench.reports.style.palette import in_order

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bnnbench.reports.read.bundled_predictions import BundledStore
 from bnnbench.reports.read.load import Damage, Results
+from bnnbench.reports.read.predictions.bundled import BundledStore
 from bnnbench.suites.engine.store.record import Record, newest
 from bnnbench.suites.engine.store.store import PREDICTIONS, Store
 

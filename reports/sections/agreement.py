@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from bnnbench.reports.read.agreements import FOLDS, Pair, agreements
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.predictions.agreements import FOLDS, Pair, agreements
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section, where_of
 from bnnbench.suites.engine.store.store import Store
 

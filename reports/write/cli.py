@@ -11,20 +11,21 @@ from bnnbench.metrics.base import Margins
 from bnnbench.parser import Parser
 from bnnbench.reports.board import site as board
 from bnnbench.reports.board.run_pages import RunPages, run_addresses
-from bnnbench.reports.read.bundled_predictions import (
+from bnnbench.reports.read.bundles import holds_bundle, read_bundle
+from bnnbench.reports.read.load import Results, read, store_names, suite_folders
+from bnnbench.reports.read.merge import merged
+from bnnbench.reports.read.predictions.bundled import (
     BundledStore,
     Span,
     spans_in,
     with_predictions,
 )
-from bnnbench.reports.read.bundles import holds_bundle, read_bundle
-from bnnbench.reports.read.load import Results, read, store_names, suite_folders
-from bnnbench.reports.read.merge import merged
 from bnnbench.reports.style.words import counted
-from bnnbench.reports.write import compare, export_runs, site, timing_page
+from bnnbench.reports.write import compare, site, timing_page
 from bnnbench.reports.write.content import Content, content
-from bnnbench.reports.write.export import latex, markdown, tidy
-from bnnbench.reports.write.listing import RUN_COLUMNS, run_rows
+from bnnbench.reports.write.exports import runs as export_runs
+from bnnbench.reports.write.exports.listing import RUN_COLUMNS, run_rows
+from bnnbench.reports.write.exports.tables import latex, markdown, tidy
 from bnnbench.reports.write.margins import add_margins, margins
 from bnnbench.reports.write.page import MOST_DAMAGE, pages
 from bnnbench.suites.engine.store.tables import (

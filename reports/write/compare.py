@@ -13,7 +13,7 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.words import counted
 from bnnbench.reports.write.captions import p_text
 from bnnbench.reports.write.changes import Change, Changes, Place, changes
-from bnnbench.reports.write.export import escaped_markdown
+from bnnbench.reports.write.exports.tables import escaped_markdown
 from bnnbench.reports.write.margins import add_margins, margins
 from bnnbench.reports.write.page import compared
 from bnnbench.suites.engine.store.record import Record

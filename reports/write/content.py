@@ -18,8 +18,8 @@ from bnnbench.reports.papers.verdicts import (
 )
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.facts import Failure, Origin, failures, origins
-from bnnbench.reports.read.kept_scores import KeptScores
 from bnnbench.reports.read.load import Damage, Results
+from bnnbench.reports.read.predictions.point_scores import KeptScores
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import FAMILIES, family_of
 from bnnbench.reports.style.numbers import duration

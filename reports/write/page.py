@@ -29,7 +29,7 @@ from bnnbench.reports.write.captions import (
 )
 from bnnbench.reports.write.content import Content
 from bnnbench.reports.write.drilldown import MOST_DRILLDOWN, drilldown, embedded
-from bnnbench.reports.write.export import printed
+from bnnbench.reports.write.exports.tables import printed
 from bnnbench.reports.write.part import Part
 
 TEMPLATES = Path(__file__).parent / "templates"

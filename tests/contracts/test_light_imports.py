@@ -27,7 +27,7 @@ LIGHT = (
     "bnnbench.reports.read.benchmarks",
     "bnnbench.reports.judge.answers",
     "bnnbench.reports.papers.published",
-    "bnnbench.reports.write.export_runs",
+    "bnnbench.reports.write.exports.runs",
     "bnnbench.reports.write.compare",
     "bnnbench.reports.write.content",
     "bnnbench.reports.board.examples.pages",

@@ -37,7 +37,7 @@ from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.site import usual
 from bnnbench.reports.board.tasks import Task
-from bnnbench.reports.read.oracles import oracle_comparison
+from bnnbench.reports.read.predictions.oracles import oracle_comparison
 from bnnbench.reports.sections.of_suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
 from tests.documents.audited import aside_table, comparisons_table, summary_table

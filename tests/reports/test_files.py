@@ -16,7 +16,7 @@ from bnnbench.reports.sections.condition_tables import condition_table
 from bnnbench.reports.style.descriptions import call, differing, flatten
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.cli import main
-from bnnbench.reports.write.export import latex, markdown, tidy
+from bnnbench.reports.write.exports.tables import latex, markdown, tidy
 from tests.reports.synthetic import classified, detected, keep, record, runs_of
 
 HOSTILE = ["<script>alert(1)</script>", '<img src=x onerror="alert(1)">', "a|b_c & 50% $x^2$ #~\\"]

@@ -8,7 +8,7 @@ import pytest
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.export import latex, markdown, tidy
+from bnnbench.reports.write.exports.tables import latex, markdown, tidy
 from bnnbench.reports.write.page import render
 from tests.reports.synthetic import keep, record
 

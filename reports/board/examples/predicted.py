@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
-from bnnbench.reports.read.kept_scores import UNREADABLE
 from bnnbench.reports.read.merge import packed_bytes
+from bnnbench.reports.read.predictions.point_scores import UNREADABLE
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 

@@ -9,7 +9,7 @@ from numpy import ndarray
 from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, dots, drawing, svg
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.judge.statistics.rank_bars import Agreement, Place
-from bnnbench.reports.read.truths import Rows
+from bnnbench.reports.read.predictions.truths import Rows
 from bnnbench.reports.style.palette import Style
 
 GRID = 200

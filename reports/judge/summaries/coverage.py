@@ -23,7 +23,7 @@ from bnnbench.metrics.credible import (
 )
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.points import UNREADABLE, points_of
+from bnnbench.reports.read.predictions.single_inputs import UNREADABLE, points_of
 from bnnbench.suites.engine.store.curves import Curve
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from bnnbench.reports.read.oracles import (
+from bnnbench.reports.read.predictions.oracles import (
     CLAIMED,
     EARNED,
     RANK,

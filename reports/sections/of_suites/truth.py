@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import truths
 from bnnbench.reports.judge.statistics.rank_bars import agreement
-from bnnbench.reports.read.truths import FLOORED, Comparison, Standing, comparison
+from bnnbench.reports.read.predictions.truths import FLOORED, Comparison, Standing, comparison
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section, figures
 from bnnbench.reports.style.palette import Style
 

@@ -15,7 +15,7 @@ from bnnbench.reports.board.examples.book import MOST_METHODS
 from bnnbench.reports.board.examples.pages import Setting, example_pages, spans
 from bnnbench.reports.board.pages import LIMIT
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.read.bundled_predictions import spans_in
+from bnnbench.reports.read.predictions.bundled import spans_in
 from bnnbench.reports.write.cli import main as report
 from bnnbench.suites.engine.command.stored_runs.bundle import main as bundle
 from tests.reports.board.examples.stores import (

@@ -18,7 +18,7 @@ from bnnbench.reports.sections.of_suites.few_samples import (
 )
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.cli import main
-from bnnbench.reports.write.export import printed
+from bnnbench.reports.write.exports.tables import printed
 from tests.reports.synthetic import keep, record
 
 COUNTS = (2, 5, 10, 20, 40, 80)

@@ -14,7 +14,7 @@ from bnnbench.reports.sections.of_suites.layers import Layered, layer_drawings, 
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.export import printed, tidy
+from bnnbench.reports.write.exports.tables import printed, tidy
 from bnnbench.reports.write.page import render
 from tests.reports.synthetic import keep, record
 

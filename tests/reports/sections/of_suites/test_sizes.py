@@ -10,7 +10,7 @@ from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.of_suites.sizes import size_drawings, size_tables, sized_families
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.export import tidy
+from bnnbench.reports.write.exports.tables import tidy
 from bnnbench.reports.write.page import render
 from tests.reports.synthetic import keep, record
 

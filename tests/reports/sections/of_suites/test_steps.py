@@ -14,7 +14,7 @@ from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.of_suites.steps import compares_steps, step_drawings, step_tables
 from bnnbench.reports.style.palette import KNOWN, Style, styles
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.export import tidy
+from bnnbench.reports.write.exports.tables import tidy
 from bnnbench.reports.write.page import render
 from bnnbench.suites.engine.store.record import Cost
 from tests.reports.synthetic import keep, record

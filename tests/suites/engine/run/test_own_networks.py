@@ -17,7 +17,7 @@ from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.facts import networks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.condition_tables import condition_table
-from bnnbench.reports.write.export import markdown
+from bnnbench.reports.write.exports.tables import markdown
 from bnnbench.suites.engine.command.summary import print_tables
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe

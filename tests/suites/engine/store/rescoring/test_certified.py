@@ -19,7 +19,7 @@ from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.networks.priors import FixedPrecision
 from bnnbench.metrics import CERTIFIED
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.read.truths import comparison
+from bnnbench.reports.read.predictions.truths import comparison
 from bnnbench.reports.sections.of_suites.truth import _choice, _drawings
 from bnnbench.reports.style.palette import styles
 from bnnbench.suites.engine.declare.case import Case

@@ -7,7 +7,7 @@ import pytest
 
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
-from bnnbench.reports.read.oracles import EARNED, RANK, RISK, oracle_comparison
+from bnnbench.reports.read.predictions.oracles import EARNED, RANK, RISK, oracle_comparison
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.page import render
 from tests.reports.synthetic import keep, record

@@ -19,8 +19,8 @@ from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics import CERTIFIED
 from bnnbench.metrics.functions.floors import floor, halves
 from bnnbench.metrics.functions.values import Truth, function_values
-from bnnbench.reports.read.agreements import UNREADABLE
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.predictions.agreements import UNREADABLE
 from bnnbench.suites.engine.run.score import score
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.rescoring.certified import CONDITION, truth_of

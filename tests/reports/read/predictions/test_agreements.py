@@ -6,8 +6,8 @@ import torch
 
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.methods.predictions.student import StudentPredictive
-from bnnbench.reports.read.agreements import agreements
 from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.read.predictions.agreements import agreements
 from bnnbench.reports.sections.agreement import choices_of
 from tests.reports.synthetic import keep, record
 

@@ -8,10 +8,15 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from bnnbench.metrics import METRICS, value
-from bnnbench.reports.read import kept_scores
-from bnnbench.reports.read.kept_scores import KeptScores, factors_of, linearised_root, placements
 from bnnbench.reports.read.load import read
-from bnnbench.reports.read.redrawn import redrawn_ece, weights
+from bnnbench.reports.read.predictions import point_scores
+from bnnbench.reports.read.predictions.point_scores import (
+    KeptScores,
+    factors_of,
+    linearised_root,
+    placements,
+)
+from bnnbench.reports.read.predictions.redrawn import redrawn_ece, weights
 from bnnbench.reports.write.captions import caption
 from bnnbench.reports.write.content import content
 from tests.reports.synthetic import classified, detected, keep, record, regressed, scored
@@ -147,7 +152,7 @@ def test_memory_is_bounded_and_the_main_condition_comes_first(tmp_path, monkeypa
     runs, predictions = classified_runs(methods=("AdamW",), seeds=1)
     store = keep(tmp_path / "s", runs, predictions)
     (run,) = store.records()
-    monkeypatch.setattr(kept_scores, "MOST_BYTES", 4 * 300 * 3)
+    monkeypatch.setattr(point_scores, "MOST_BYTES", 4 * 300 * 3)
     kept = KeptScores(store, [run], "clean")
     assert kept.of(run, "clean", "brier") is not None
     assert kept.of(run, "ood_svhn", "auroc_ood") is None

@@ -19,10 +19,10 @@ from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.style.words import counted
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.export import latex
-from bnnbench.reports.write.export_pairs import pair_table
-from bnnbench.reports.write.export_trials import trial_table
-from bnnbench.reports.write.listing import RUN_COLUMNS, run_rows
+from bnnbench.reports.write.exports.listing import RUN_COLUMNS, run_rows
+from bnnbench.reports.write.exports.pairs import pair_table
+from bnnbench.reports.write.exports.tables import latex
+from bnnbench.reports.write.exports.trials import trial_table
 from bnnbench.reports.write.margins import add_margins, margins
 from bnnbench.suites.engine.store.record import COSTS, Record
 from bnnbench.suites.engine.store.tables import metric_rows

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from bnnbench.metrics import METRICS
-from bnnbench.reports.read.redrawn import REDRAWN, Redrawn
+from bnnbench.reports.read.predictions.redrawn import REDRAWN, Redrawn
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 

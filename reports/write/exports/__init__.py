@@ -1,0 +1,1 @@
+"""Tables, runs, pairs and trials as files for other programs."""
