@@ -17,7 +17,7 @@ from numpy import ndarray
 
 from bnnbench.datasets.base import Dataset, Gaussian, Scaling, Split, Target, check_fold
 from bnnbench.datasets.facts import facts_of
-from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.generated.base import Generated
 from bnnbench.datasets.reading.cache import cached
 
 TRAIN = np.linspace(-1, 1, 6)
@@ -27,19 +27,12 @@ NOISE_STD, STATED_STD = 0.2, 0.4
 
 
 @dataclass(frozen=True)
-class Bend:
+class Bend(Generated):
     """Six training rows and seven test rows in one feature."""
 
     name = "bend"
     folds = 1000
     target = ("y", "")
-    licence = "none needed: generated"
-    bytes = 0
-
-    @property
-    def origin(self) -> Origin:
-        """Drawn from a known law."""
-        return "generated"
 
     @cached(20)
     def load(self, fold: int) -> Dataset:
@@ -61,17 +54,6 @@ class Bend:
         return dataclasses.replace(
             dataset, facts={**facts_of(dataset, *raw, self.licence), "law": law}
         )
-
-    def missing(self) -> tuple[str, ...]:
-        """Return nothing: there are no files."""
-        return ()
-
-    def fetch(self) -> None:
-        """Do nothing: there are no files."""
-
-    def fallbacks(self) -> tuple[()]:
-        """Return no fallbacks: none is needed."""
-        return ()
 
 
 def function(inputs: Float[ndarray, " points"]) -> Float[ndarray, " points"]:

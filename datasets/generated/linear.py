@@ -19,7 +19,7 @@ from numpy import ndarray
 
 from bnnbench.datasets.base import Dataset, Gaussian, Scaling, Split, Target, check_fold
 from bnnbench.datasets.facts import facts_of
-from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.generated.base import Generated
 from bnnbench.datasets.reading.cache import cached
 
 FEATURES, TRAIN_ROWS, TEST_ROWS = 10, 20, 10
@@ -31,14 +31,12 @@ SPREAD = 1.5
 
 
 @dataclass(frozen=True)
-class LinearTruth:
+class LinearTruth(Generated):
     """20 training rows and 10 test inputs; `correlation` is that of neighbouring features."""
 
     correlation: float = 0.0
     folds = 1000
     target = ("y", "")
-    licence = "none needed: generated"
-    bytes = 0
 
     def __post_init__(self) -> None:
         if not -1 < self.correlation < 1:
@@ -48,11 +46,6 @@ class LinearTruth:
     def name(self) -> str:
         """The name in tables."""
         return f"linear_correlation_{self.correlation:g}"
-
-    @property
-    def origin(self) -> Origin:
-        """Drawn from a known distribution."""
-        return "generated"
 
     @cached(20)
     def load(self, fold: int) -> Dataset:
@@ -88,17 +81,6 @@ class LinearTruth:
         precision = TRAIN_ROWS * covariance / NOISE_STD**2 + np.eye(FEATURES) / PRIOR_STD**2
         spread = np.sqrt((directions * np.linalg.solve(precision, directions.T).T).sum(1))
         return train, directions * (SPREAD * NOISE_STD / spread)[:, None]
-
-    def missing(self) -> tuple[str, ...]:
-        """Return nothing: there are no files."""
-        return ()
-
-    def fetch(self) -> None:
-        """Do nothing: there are no files."""
-
-    def fallbacks(self) -> tuple[()]:
-        """Return no fallbacks: none is needed."""
-        return ()
 
 
 def _split(inputs: Float[ndarray, "rows features"], targets: Float[ndarray, " rows"]) -> Split:

@@ -15,29 +15,22 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from bnnbench.datasets.base import Dataset, Table
-from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.generated.base import Generated
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.cache import cached
 
 
-class NoisyCurve(ABC):
+class NoisyCurve(Generated, ABC):
     """y = f(x) + noise; subclasses define f, the range of x and the noise."""
 
     name: str
     folds = 100
     target = ("y", "")
-    licence = "none needed: generated"
-    bytes = 0
     noise_std: float
     noise_is_known = False
     """True if methods know the noise."""
     law: str
     """A description of the law, for people."""
-
-    @property
-    def origin(self) -> Origin:
-        """Drawn from a law."""
-        return "generated"
 
     @abstractmethod
     def function(self, inputs: Float[ndarray, " points"]) -> Float[ndarray, " points"]:
@@ -77,18 +70,6 @@ class NoisyCurve(ABC):
         noise_std = self.noise_std if self.noise_is_known else None
         rows = (train[:, None], train_targets, test[:, None], test_targets)
         return Table(*rows, noise_std=noise_std)
-
-    def missing(self) -> tuple[str, ...]:
-        """Return nothing: there are no files."""
-        return ()
-
-    def fetch(self) -> None:
-        """Return at once: there are no files."""
-        return
-
-    def fallbacks(self) -> tuple[()]:
-        """Return no fallbacks: none is needed."""
-        return ()
 
 
 def even_grid(low: float, high: float, step: float) -> Float[ndarray, " points"]:

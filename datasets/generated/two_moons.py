@@ -15,7 +15,7 @@ from sklearn.datasets import make_moons
 
 from bnnbench.datasets.base import Categorical, Dataset, Scaling, Split, check_fold
 from bnnbench.datasets.facts import facts_of
-from bnnbench.datasets.origins import Origin
+from bnnbench.datasets.generated.base import Generated
 from bnnbench.datasets.reading.cache import cached
 
 TRAIN_ROWS, TEST_ROWS, NOISE_STD = 100, 1000, 0.2
@@ -23,19 +23,12 @@ FIRST_SEED, FIRST_TEST_SEED = 456, 10_456
 
 
 @dataclass(frozen=True)
-class TwoMoons:
+class TwoMoons(Generated):
     """100 training and 1000 test points of two classes in the plane."""
 
     name = "two_moons"
     folds = 100
     classes = 2
-    licence = "none needed: generated"
-    bytes = 0
-
-    @property
-    def origin(self) -> Origin:
-        """Drawn from a law."""
-        return "generated"
 
     @cached(20)
     def load(self, fold: int) -> Dataset:
@@ -51,17 +44,6 @@ class TwoMoons:
             scaling=Scaling(torch.zeros(2), torch.ones(2)),
         )
         return dataclasses.replace(dataset, facts=facts_of(dataset, train, test, self.licence))
-
-    def missing(self) -> tuple[str, ...]:
-        """Return nothing: there are no files."""
-        return ()
-
-    def fetch(self) -> None:
-        """Do nothing: there are no files."""
-
-    def fallbacks(self) -> tuple[()]:
-        """Return no fallbacks: none is needed."""
-        return ()
 
 
 def _moons(rows: int, seed: int) -> tuple[Float[ndarray, "rows 2"], Int[ndarray, " rows"]]:
