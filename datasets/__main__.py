@@ -186,22 +186,22 @@ def _export(data_source: DataSource, options: argparse.Namespace) -> int:
 
 def _pack(names: Sequence[str], out: Path, largest: int) -> int:
     """Pack all files of these data sets that are here, and print what is left out."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     try:
         for name in names:
             item = fetchable(name)
             listed = item.files if isinstance(item, FileSet) else getattr(item, "data_files", ())
             here = {file.path: file for file in listed if file.place.is_file()}
-            found |= {path: files.verified(file) for path, file in here.items()}
+            paths |= {path: files.verified(file) for path, file in here.items()}
             others = [
                 path for path in getattr(item, "paths", ()) if (files.folder() / path).exists()
             ]
-            found |= {path: files.folder() / path for path in others}
+            paths |= {path: files.folder() / path for path in others}
             if not here and not others:
                 raise DataUnavailable(f"{name}: none of its files is in {files.folder()}")
             for missing in item.missing():
                 print(f"{name}: not here, left out: {missing}")
-        parts = packed.write(found, out, largest)
+        parts = packed.write(paths, out, largest)
     except (DataUnavailable, DataDamaged) as error:
         print(legible(error), file=sys.stderr)
         return 1

@@ -79,8 +79,8 @@ def interpreter_of(library: str) -> str | None:
 
     That is the one given for it, else that of this process if the library is installed beside it.
     """
-    if own := given().get(library):
-        return own
+    if interpreter := given().get(library):
+        return interpreter
     return sys.executable if importlib.util.find_spec(LIBRARIES[library]) else None
 
 

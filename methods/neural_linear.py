@@ -198,10 +198,10 @@ class NeuralLinearPosterior:
         model = self.regression
         precisions = model.squares + self.precision
         shape = model.shape + model.rows / 2
-        vectors, own = model.vectors, model.vectors.new_tensor
-        roots = vectors / own(precisions).sqrt()
-        scales = own(model.rates(self.precision) / shape).sqrt()
-        return vectors @ own(model.projected / precisions[:, None]), roots, scales
+        vectors, tensor = model.vectors, model.vectors.new_tensor
+        roots = vectors / tensor(precisions).sqrt()
+        scales = tensor(model.rates(self.precision) / shape).sqrt()
+        return vectors @ tensor(model.projected / precisions[:, None]), roots, scales
 
     def predict(
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator

@@ -70,16 +70,16 @@ def own_sources(module: str) -> frozenset[Path]:
 
 def modules_of(method: object) -> tuple[str, ...]:
     """Return the modules of a method's class and of the classes in its settings, its own first."""
-    own: list[str] = []
+    modules: list[str] = []
     inner: Iterable[object] = ()
     if isinstance(method, Mapping):
         inner = method.values()
     elif isinstance(method, (tuple, list)):
         inner = method
     elif dataclasses.is_dataclass(method):
-        own = [type(method).__module__]
+        modules = [type(method).__module__]
         inner = (getattr(method, field.name) for field in dataclasses.fields(method))
-    return tuple(dict.fromkeys([*own, *(name for part in inner for name in modules_of(part))]))
+    return tuple(dict.fromkeys([*modules, *(name for part in inner for name in modules_of(part))]))
 
 
 @functools.cache

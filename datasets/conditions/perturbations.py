@@ -102,7 +102,7 @@ class RandomPerturbation(Perturbation):
         return Split(self.clamped(moved, dataset.scaling), dataset.test.targets)
 
     @abstractmethod
-    def draw(self, like: Tensor, rng: torch.Generator) -> Tensor:
+    def draw(self, numbers: Tensor, rng: torch.Generator) -> Tensor:
         """Fill a tensor with draws of standard deviation 1."""
 
 
@@ -114,9 +114,9 @@ class GaussianNoise(RandomPerturbation):
     title: ClassVar[str] = "Gaussian noise"
     size_name: ClassVar[str] = "standard deviation"
 
-    def draw(self, like: Tensor, rng: torch.Generator) -> Tensor:
+    def draw(self, numbers: Tensor, rng: torch.Generator) -> Tensor:
         """Fill a tensor with standard normals."""
-        return like.normal_(generator=rng)
+        return numbers.normal_(generator=rng)
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ class SignNoise(RandomPerturbation):
     title: ClassVar[str] = "Random signs"
     size_name: ClassVar[str] = "size"
 
-    def draw(self, like: Tensor, rng: torch.Generator) -> Tensor:
+    def draw(self, numbers: Tensor, rng: torch.Generator) -> Tensor:
         """Fill a tensor with -1 and 1."""
-        return like.bernoulli_(0.5, generator=rng).mul_(2).sub_(1)
+        return numbers.bernoulli_(0.5, generator=rng).mul_(2).sub_(1)
 
 
 def _text(perturbation: Perturbation, field: dataclasses.Field) -> str:

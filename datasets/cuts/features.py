@@ -89,18 +89,18 @@ class Features:
         for part in (inputs, labels, test_inputs):
             digest.update(np.ascontiguousarray(part).data)
         place = files.folder() / FOLDER / f"{self.name}-{digest.hexdigest()[:16]}.npz"
-        if not (kept := _read(place)):
+        if not (features := _read(place)):
             scaling = channel_scaling(inputs[learned])
             body = _trained(self, as_inputs(inputs[learned], scaling), labels[learned])
             images = {"train": inputs[:rows], "test": test_inputs[: self.test]}
-            kept = {k: _features(body, as_inputs(v, scaling)) for k, v in images.items()}
+            features = {k: _features(body, as_inputs(v, scaling)) for k, v in images.items()}
             content = io.BytesIO()
-            np.savez(content, train=kept["train"], test=kept["test"])
+            np.savez(content, train=features["train"], test=features["test"])
             write_whole(place, content.getvalue())
         return Table(
-            kept["train"],
+            features["train"],
             labels[:rows].astype(np.float64),
-            kept["test"],
+            features["test"],
             test_labels[: self.test].astype(np.float64),
             classes=self.classes,
         )

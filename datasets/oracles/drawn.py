@@ -115,11 +115,11 @@ class Drawn(Derived):
 
 def require_inputs(family: Family, data: Dataset) -> None:
     """Raise `Refused` unless standardised inputs are those at which the functions were drawn."""
-    found = inputs_of(data)
+    inputs = inputs_of(data)
     for key, expected in family.stated["inputs"].items():
-        if found[key] != expected:
+        if inputs[key] != expected:
             raise Refused(
-                f"{family.name}: {key} of other data, {found[key]}, needed {expected}; is this "
+                f"{family.name}: {key} of other data, {inputs[key]}, needed {expected}; is this "
                 "the original file?"
             )
 

@@ -75,8 +75,8 @@ def read(name: str, folder: Path = FOLDER) -> Family:
     try:
         content = read_regular(path)
     except OSError as error:
-        found = ", ".join(names(folder)) or "none"
-        raise Refused(f"{path}: {error.strerror}; families there: {found}") from error
+        present = ", ".join(names(folder)) or "none"
+        raise Refused(f"{path}: {error.strerror}; families there: {present}") from error
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}

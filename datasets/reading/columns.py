@@ -71,14 +71,14 @@ def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
             raise BadTable(f"column {name!r} is infinite in row {row + 1}")
         gaps = np.isnan(values)
         return [(name, values), *([(f"{name} {MISSING}", gaps * 1.0)] if gaps.any() else [])]
-    words = column.astype("string").fillna(MISSING)
-    kinds = sorted(words.unique())
+    texts = column.astype("string").fillna(MISSING)
+    kinds = sorted(texts.unique())
     if len(kinds) > MOST_CATEGORIES:
         raise BadTable(
             f"column {name!r} has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave "
             f"it out with --drop {name!r}, or turn it into numbers"
         )
-    return [(f"{name}={kind}", (words == kind).to_numpy(np.float64)) for kind in kinds]
+    return [(f"{name}={kind}", (texts == kind).to_numpy(np.float64)) for kind in kinds]
 
 
 def is_classes(target: pd.Series) -> bool:

@@ -73,17 +73,17 @@ def read(parts: Iterable[Path], folder: Path) -> list[Path]:
     Raises DataUnavailable where a part is missing, and DataDamaged where one is not as written;
     no file is written then. A file appears whole or not at all.
     """
-    found = [_part(path) for path in parts]
-    if not found:
+    contents = [_part(path) for path in parts]
+    if not contents:
         raise DataUnavailable("no part is here")
-    if len({(part.archive, part.count) for part in found}) > 1:
-        raise DataDamaged(f"parts of several archives: {', '.join(str(p.path) for p in found)}")
-    by_number = {part.number: part for part in found}
-    count = found[0].count
+    if len({(part.archive, part.count) for part in contents}) > 1:
+        raise DataDamaged(f"parts of several archives: {', '.join(str(p.path) for p in contents)}")
+    by_number = {part.number: part for part in contents}
+    count = contents[0].count
     if lacking := [str(n) for n in range(1, count + 1) if n not in by_number]:
         raise DataUnavailable(f"of {count} parts, these are not here: {', '.join(lacking)}")
     whole = b"".join(by_number[number].content for number in range(1, count + 1))
-    if _digest(whole) != found[0].archive:
+    if _digest(whole) != contents[0].archive:
         raise DataDamaged("the parts together are not the archive that they say")
     written = []
     for entry, content in _contents(whole):
@@ -112,7 +112,7 @@ def _part(path: Path) -> _Part:
 def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
     """Return every entry of an archive with its file's content, all of them as they were."""
     line, _, body = whole.partition(b"\n")
-    found, start = [], 0
+    arrays, start = [], 0
     try:
         for entry in json.loads(line):
             coded = body[start : start + entry["bytes"]]
@@ -120,10 +120,10 @@ def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
             content = DECODE[entry["coding"]](coded)
             if _digest(content) != entry["sha256"]:
                 raise ValueError(f"{entry['path']} is not restored as it was")
-            found.append((entry, content))
+            arrays.append((entry, content))
     except (ValueError, KeyError, TypeError, EOFError, lzma.LZMAError) as error:
         raise DataDamaged(f"no archive of data files: {error}") from error
-    return found
+    return arrays
 
 
 def _inside(path: str) -> Sequence[str]:

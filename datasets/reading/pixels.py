@@ -56,10 +56,10 @@ def _images(content: bytes) -> UInt8[np.ndarray, "images values"] | None:
     if not content.startswith(b"\x80"):
         return None
     try:
-        found = pickles.load(content)
+        pickled = pickles.load(content)
     except (pickle.UnpicklingError, EOFError, ValueError, IndexError, AttributeError):
         return None
-    images = found.get("data") if isinstance(found, dict) else None
+    images = pickled.get("data") if isinstance(pickled, dict) else None
     if not isinstance(images, np.ndarray) or images.dtype != np.uint8 or not len(images):
         return None
     return images if images.shape[1:] == (SIDE * SIDE * CHANNELS,) else None

@@ -39,10 +39,10 @@ def failures(record: Mapping[str, Any]) -> list[str]:
     if absent := [name for name in NEEDED if name not in ranks]:
         raise Refused(f"the calibration has no ranks of {', '.join(absent)}")
     failed = []
-    for name, found in ranks.items():
-        if len(found) < LEAST_REPLICATIONS:
-            failed.append(f"{name}: {len(found)} replications, needed {LEAST_REPLICATIONS}")
-        p, bound = uniformity(found, draws), SIGNIFICANCE / len(ranks)
+    for name, replications in ranks.items():
+        if len(replications) < LEAST_REPLICATIONS:
+            failed.append(f"{name}: {len(replications)} replications, needed {LEAST_REPLICATIONS}")
+        p, bound = uniformity(replications, draws), SIGNIFICANCE / len(ranks)
         if not p > bound:
             failed.append(f"{name}: p = {p:.2g}, needed > {bound:.2g}")
     return failed

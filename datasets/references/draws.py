@@ -62,8 +62,8 @@ def thinned(
     groups = np.stack([rng.choice(points, size, replace=False) for _ in range(GROUPS)])
     directions = rng.normal(size=(DIRECTIONS, points))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    kept = f[:, kept_iterations].reshape(keep, points)
-    return FunctionDraws(kept, chain, noise_std, groups, directions.astype(np.float32))
+    functions = f[:, kept_iterations].reshape(keep, points)
+    return FunctionDraws(functions, chain, noise_std, groups, directions.astype(np.float32))
 
 
 def pack(draws: FunctionDraws) -> bytes:

@@ -45,16 +45,16 @@ def read(folder: Path) -> Reference:
     checksum, the form and the size of the draws.
     """
     if not folder.is_dir():
-        found = ", ".join(names(folder.parent)) or "none"
-        raise Refused(f"there is no reference {folder.name} in {folder.parent}; there are {found}")
+        present = ", ".join(names(folder.parent)) or "none"
+        raise Refused(f"{folder.parent} has no reference {folder.name}; it has {present}")
     try:
         stated = _json(folder / CERTIFICATE)
         certificate.check(stated)
         check_calibration(folder.parent / stated["sbc"])
         content = _bytes(folder / DRAWS)
-        found = hashlib.sha256(content).hexdigest()
-        if found != stated["draws_sha256"]:
-            raise Refused(f"{DRAWS}: SHA-256 {found}, needed {stated['draws_sha256']}")
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != stated["draws_sha256"]:
+            raise Refused(f"{DRAWS}: SHA-256 {digest}, needed {stated['draws_sha256']}")
         draws = unpack(content)
         points = len(stated["moments"]["mean"])
         if draws.f.shape[1] != points:

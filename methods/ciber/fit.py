@@ -21,7 +21,6 @@ class Fit:
 
     def samples(self, bounds: Bounds) -> Samples:
         """Return the iterates with the box around them."""
-        own = self.iterates
-        box = sides(own.weights, bounds)
-        parts = own.network, own.likelihood, own.weights, own.buffers, own.noise_variance
-        return Samples(*parts, box)
+        at = self.iterates
+        box = sides(at.weights, bounds)
+        return Samples(at.network, at.likelihood, at.weights, at.buffers, at.noise_variance, box)

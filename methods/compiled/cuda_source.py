@@ -15,6 +15,6 @@ def with_headers(file: str, folders: Sequence[Path]) -> str:
         seen.add(name)
         path = next(path for folder in folders if (path := folder / name).exists())
         text = path.read_text().replace("#pragma once\n", "")
-        return re.sub(r'#include "(\w+\.cuh)"\n', lambda found: expanded(found[1]), text)
+        return re.sub(r'#include "(\w+\.cuh)"\n', lambda include: expanded(include[1]), text)
 
     return expanded(file)

@@ -57,7 +57,7 @@ class LayerwisePrior:
     def of(cls, parameters: Sequence[ParameterSlice], hyperprior: InverseGamma) -> "LayerwisePrior":
         """Return the prior of a network's parameters."""
         layers = groupby(parameters, key=lambda part: part.owner)
-        return cls(tuple(sum(part.size for part in own) for _, own in layers), hyperprior)
+        return cls(tuple(sum(part.size for part in parts) for _, parts in layers), hyperprior)
 
     def variances(
         self, mean: Float[Tensor, "members parameters"], std: Float[Tensor, "members parameters"]

@@ -168,8 +168,8 @@ def refined(
         slopes=a,
         variance=noise + power * of_units.sum(-1),
     )
-    kept = noise / (noise + uncertain)
-    residuals = ((y - output) * kept).square() + uncertain * kept
+    noise_share = noise / (noise + uncertain)
+    residuals = ((y - output) * noise_share).square() + uncertain * noise_share
     return new, float(residuals.sum()), float((narrowed >= 1).double().mean())
 
 

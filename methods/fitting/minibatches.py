@@ -90,7 +90,7 @@ class Minibatches:
         if len(streams.distinct) < len(streams):
             raise ValueError("members with an augmentation need streams of their own")
         pairs = zip(inputs, self._augmentations, streams.of_members, strict=False)
-        return torch.stack([change(own, rng) if change else own for own, change, rng in pairs])
+        return torch.stack([change(x, rng) if change else x for x, change, rng in pairs])
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:

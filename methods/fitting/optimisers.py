@@ -18,9 +18,9 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Settings of Adam, for all methods."""
 
 
-def column(values: Sequence[float], like: Tensor) -> Float[Tensor, "members 1"]:
+def column(values: Sequence[float], pattern: Tensor) -> Float[Tensor, "members 1"]:
     """Return numbers of members as a column of the type of a tensor."""
-    return torch.tensor(values, dtype=like.dtype, device=like.device).unsqueeze(1)
+    return torch.tensor(values, dtype=pattern.dtype, device=pattern.device).unsqueeze(1)
 
 
 @runtime_checkable

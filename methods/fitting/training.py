@@ -165,15 +165,15 @@ class Stack:
         optimiser and no `after_epoch`. `networks` are those of a member whose gradients a step
         takes at every row.
         """
-        own = [epochs] * len(self.rngs) if isinstance(epochs, int) else list(epochs)
-        if own != sorted(own, reverse=True) or len(own) != len(self.rngs):
-            raise ValueError(f"needed descending epochs of {len(self.rngs)} members; got {own}")
+        lengths = [epochs] * len(self.rngs) if isinstance(epochs, int) else list(epochs)
+        if lengths != sorted(lengths, reverse=True) or len(lengths) != len(self.rngs):
+            raise ValueError(f"needed descending epochs of {len(self.rngs)} members; got {lengths}")
         torchs = optimiser if isinstance(optimiser, torch.optim.Optimizer) else None
         peaks = [group["lr"] for group in torchs.param_groups] if torchs else []
-        for epoch in self._epochs(own[0], optimiser, after_epoch, changing):
-            members = sum(number > epoch for number in own)
+        for epoch in self._epochs(lengths[0], optimiser, after_epoch, changing):
+            members = sum(number > epoch for number in lengths)
             self.streams = self.streams.first(members)
-            factors = [learning_rate_factor(schedule, epoch, n) for n in own[:members]]
+            factors = [learning_rate_factor(schedule, epoch, n) for n in lengths[:members]]
             for group, peak in zip(torchs.param_groups if torchs else (), peaks, strict=True):
                 group["lr"] = peak * factors[0]
             if isinstance(optimiser, Moves):
@@ -185,7 +185,7 @@ class Stack:
                 self.steps += 1
             work.count("gradient_rows", members * self.batches.rows * networks)
             ends = after_epoch is not None and after_epoch(epoch + 1)
-            progress.report(epoch + 1, own[0], float(total.mean()) / len(self.batches))
+            progress.report(epoch + 1, lengths[0], float(total.mean()) / len(self.batches))
             if ends:
                 break
 

@@ -84,9 +84,9 @@ def fit_model(
     buffers = networks.buffers.unflatten(0, (len(problems), -1))
     posteriors = [
         model.posterior(
-            plain, partial(_at, plain, first.likelihood, own_buffers, float(distance)), own
+            plain, partial(_at, plain, first.likelihood, own_buffers, float(distance)), vector
         )
-        for own, own_buffers, distance in zip(final, buffers, last[:, 0], strict=True)
+        for vector, own_buffers, distance in zip(final, buffers, last[:, 0], strict=True)
     ]
     return stack.outcomes(posteriors, torch.cat([final, buffers.flatten(1), last], 1))
 

@@ -206,10 +206,10 @@ class Fastfood:
             steps += 1
             progress.report(steps, self.iterations, float(intermediate_result.fun))
 
-        found = minimize(
+        optimum = minimize(
             loss, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=follow,
             options={"maxiter": self.iterations},
         )  # fmt: skip
-        if not np.isfinite(found.fun):
+        if not np.isfinite(optimum.fun):
             raise InferenceDiverged("the marginal likelihood is not finite")
-        return torch.tensor(found.x, device=inputs.device)
+        return torch.tensor(optimum.x, device=inputs.device)

@@ -97,9 +97,9 @@ class OrthogonalMean(nn.Module):
         """Return R between some points and the mean's inducing points."""
         strategy, gp = self.gp.variational_strategy, self.gp
         inducing = strategy.inducing_points
-        own = gp.covariance(inducing, inducing)
-        own = own + strategy.jitter_val * torch.eye(len(own)).to(own)
-        root = linear_operator.utils.cholesky.psd_safe_cholesky(own)
+        kernel = gp.covariance(inducing, inducing)
+        kernel = kernel + strategy.jitter_val * torch.eye(len(kernel)).to(kernel)
+        root = linear_operator.utils.cholesky.psd_safe_cholesky(kernel)
         halves = [
             torch.linalg.solve_triangular(root, gp.covariance(inducing, points), upper=False)
             for points in (x, self.places)

@@ -126,7 +126,7 @@ class HmcHamiltorch:
         scale = density.network.scale
         (normals,) = normal([rng], len(scale), dtype=scale.dtype)
         start = normals * self.prior_precision**-0.5
-        kept = self.draws // self.chains
+        draws_per_chain = self.draws // self.chains
         common = {
             "log_prob_func": density,
             "params_init": start,
@@ -146,12 +146,12 @@ class HmcHamiltorch:
         # With a burn-in of its own, rejecting the first proposal would lead back to the start.
         draws, rate = hamiltorch.sample(
             sampler=hamiltorch.Sampler.HMC,
-            num_samples=self.warmup + kept,
+            num_samples=self.warmup + draws_per_chain,
             burn=-1,
             step_size=step_size,
             **common,
         )
-        return torch.stack(draws[-kept:]).detach(), float(rate), float(step_size)
+        return torch.stack(draws[-draws_per_chain:]).detach(), float(rate), float(step_size)
 
     def _noise(self, likelihood: Likelihood) -> float:
         if isinstance(likelihood, Categorical):

@@ -178,8 +178,8 @@ class Forward:
         self.inputs = [x.expand(members, -1, -1), *hidden]
         """Inputs of each layer's product."""
         units = [slice(0, layer.outputs) for layer in self.layers]
-        self._before = [values[:, own] for values, own in zip(self.before, units, strict=True)]
-        self._after = [values[:, own] for values, own in zip(hidden, units, strict=False)]
+        self._before = [values[:, rows] for values, rows in zip(self.before, units, strict=True)]
+        self._after = [values[:, rows] for values, rows in zip(hidden, units, strict=False)]
 
     def run(self) -> Float[Tensor, "members outputs points"]:
         """Return the outputs at the states as they are now."""

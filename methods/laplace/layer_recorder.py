@@ -222,18 +222,20 @@ def blocks(network: TorchNetwork) -> list[Block]:
     Those inside of a module are among them. Raises `Unsupported` for a module with other weights.
     """
     starts = {part.owner: part.offset for part in reversed(network.parameters)}
-    found = []
+    layers = []
     for path, layer, before, after in walk(network.architecture, network.input_shape):
         if isinstance(layer, Linear | Conv2d):
             features = before[0] * getattr(layer, "kernel", 1) ** 2 + layer.bias
-            found.append(Block(path, layer, after[0], features, starts[path], math.prod(after[1:])))
+            layers.append(
+                Block(path, layer, after[0], features, starts[path], math.prod(after[1:]))
+            )
         elif isinstance(layer, TorchModule):
             for inner in layers_of(layer, before):
                 place = _inside(path, inner)
-                found.append(
+                layers.append(
                     Block(place, *inner[1:4], start=starts[place], positions=inner.positions)
                 )
-    return found
+    return layers
 
 
 def _inside(path: str, inner: Inner) -> str:

@@ -100,8 +100,8 @@ class Laplace(Batched):
         Draws of weights predict with the training's noise; the linearised network adds to it.
         """
         chosen = {"prior_precisions": Single(Log(1e-2, 1e4))} if self.prior_precisions else {}
-        own = Space(chosen, learned_noise=bool(chosen) and self.prediction == "mc")
-        return compose("training", space_of(self.training), own)
+        prior = Space(chosen, learned_noise=bool(chosen) and self.prediction == "mc")
+        return compose("training", space_of(self.training), prior)
 
     def fit_many(
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]

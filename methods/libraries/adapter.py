@@ -155,7 +155,7 @@ def predictive(
     likelihood: Likelihood,
     points: int,
     library: str,
-    like: Tensor,
+    pattern: Tensor,
 ) -> Predictive:
     """Return the predictive of a prediction's arrays; raises `LibraryFailed` for another form."""
     kind = FORMS.get(frozenset(arrays))
@@ -169,7 +169,7 @@ def predictive(
         shape = tuple(array.shape)
         if array.ndim != width[name] or (name != "levels" and shape[axis] != points):
             raise LibraryFailed(f"{library}: {name} of {points} points have the shape {shape}")
-    return kind(**{name: array.to(like.device) for name, array in arrays.items()})
+    return kind(**{name: array.to(pattern.device) for name, array in arrays.items()})
 
 
 def _joined(parts: list[Tensor], name: str) -> Tensor:

@@ -95,8 +95,8 @@ class LibraryProcess:
         file, to = self._written("inputs", {"inputs": inputs}), self._path("prediction")
         self._ask({"do": "predict", "inputs": str(file), "to": str(to), "seed": seed})
         try:
-            with np.load(to, allow_pickle=False) as found:
-                return {name: torch.from_numpy(found[name]) for name in found.files}
+            with np.load(to, allow_pickle=False) as arrays:
+                return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
         except (OSError, ValueError, TypeError) as error:
             raise LibraryFailed(
                 f"{self.library}: its prediction cannot be read: {error}"
@@ -193,18 +193,18 @@ class LibraryProcess:
             how = f"was killed by {signal.Signals(-code).name}{hint}"
         elif code is not None:
             how = f"ended with exit code {code}"
-        words = self._last_words()
-        if "No module named 'numpy'" in words:
+        last_words = self._last_words()
+        if "No module named 'numpy'" in last_words:
             cure = environments.cure(self.library)
             return PackageMissing(f"needed numpy and {self.library} in {self.interpreter}: {cure}")
-        return LibraryFailed(f"{self.library}: the process of {self.interpreter} {how}{words}")
+        return LibraryFailed(f"{self.library}: the process of {self.interpreter} {how}{last_words}")
 
     def _last_words(self) -> str:
         """Return the end of what the process wrote to standard error, "" for nothing."""
         self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, self._errors.tell() - LAST_WORDS))
-        words = self._errors.read().decode(errors="replace").strip()
-        return f"; its last words:\n{words}" if words else ""
+        text = self._errors.read().decode(errors="replace").strip()
+        return f"; its last words:\n{text}" if text else ""
 
 
 def _environment() -> dict[str, str]:

@@ -42,9 +42,9 @@ class BoostedQuantiles:
     ) -> QuantilePredictive:
         """Return the quantiles, sorted where those of separate fits cross; nothing is drawn."""
         points = vectors(inputs)
-        found = np.sort(np.stack([each.predict(points) for each in self.regressors], -1), -1)
+        quantiles = np.sort(np.stack([each.predict(points) for each in self.regressors], -1), -1)
         levels = torch.tensor(self.levels, dtype=torch.float64, device=inputs.device)
-        return QuantilePredictive(levels, torch.from_numpy(found)[:, None].to(inputs.device))
+        return QuantilePredictive(levels, torch.from_numpy(quantiles)[:, None].to(inputs.device))
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,8 @@ class ForestPosterior:
         points, trees = vectors(inputs), self.forest.estimators_
         if self.classes:
             seen = self.forest.classes_
-            found = [of_all_classes(t.predict_proba(points), seen, self.classes) for t in trees]
-            return categorical(np.stack(found), self.rows, inputs)
+            votes = [of_all_classes(t.predict_proba(points), seen, self.classes) for t in trees]
+            return categorical(np.stack(votes), self.rows, inputs)
         leaves = [(tree.tree_, tree.apply(points)) for tree in trees]
         means = np.stack([tree.value[leaf, 0, 0] for tree, leaf in leaves])
         variances = np.stack([tree.impurity[leaf] for tree, leaf in leaves])

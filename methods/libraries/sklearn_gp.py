@@ -43,9 +43,9 @@ POINTS_AT_ONCE = 1000
 
 def _counted(objective: Any, start: Any, bounds: Any) -> tuple[Any, float]:
     """Return the best settings of a kernel by scikit-learn's own search, its work counted."""
-    found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds)
-    work.count("factorisations", int(found.nfev))
-    return found.x, float(found.fun)
+    optimum = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds)
+    work.count("factorisations", int(optimum.nfev))
+    return optimum.x, float(optimum.fun)
 
 
 @dataclass(frozen=True)

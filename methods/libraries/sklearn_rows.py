@@ -51,7 +51,7 @@ def of_all_classes(probabilities: np.ndarray, seen: np.ndarray, classes: int) ->
     return complete
 
 
-def categorical(probabilities: np.ndarray, rows: int, like: Tensor) -> CategoricalPredictive:
+def categorical(probabilities: np.ndarray, rows: int, pattern: Tensor) -> CategoricalPredictive:
     """Return (draws, points, classes) as a predictive, mixed with equal probabilities a little.
 
     These weigh 1 / (rows + 1): a class of which an estimator is sure that it is impossible would
@@ -59,7 +59,7 @@ def categorical(probabilities: np.ndarray, rows: int, like: Tensor) -> Categoric
     """
     share = 1 / (rows + 1)
     mixed = (1 - share) * probabilities + share / probabilities.shape[-1]
-    return CategoricalPredictive(torch.from_numpy(np.log(mixed)).to(like.device))
+    return CategoricalPredictive(torch.from_numpy(np.log(mixed)).to(pattern.device))
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,6 @@ class ClassifierPosterior:
 
     def predict(self, inputs: Tensor, rng: torch.Generator) -> CategoricalPredictive:
         """Return the probabilities of one estimator; nothing is drawn."""
-        found = self.estimator.predict_proba(vectors(inputs))
-        complete = of_all_classes(found, self.estimator.classes_, self.classes)
+        probabilities = self.estimator.predict_proba(vectors(inputs))
+        complete = of_all_classes(probabilities, self.estimator.classes_, self.classes)
         return categorical(complete[None], self.rows, inputs)

@@ -23,7 +23,7 @@ from bnnbench.methods.message_passing.layers.base import Slots, Visit
 from bnnbench.methods.message_passing.layers.residual import Residual
 from bnnbench.methods.message_passing.layers.weighted import Weights
 from bnnbench.methods.message_passing.network import Network
-from bnnbench.methods.message_passing.state import like, numbers_of
+from bnnbench.methods.message_passing.state import arranged, numbers_of
 
 Replay = Callable[[], object]
 Capture = Callable[[Callable[[], Any]], tuple[Replay, Any]]
@@ -111,7 +111,7 @@ class CapturedRounds:
         """Return what a graph of a kind of round does."""
 
         def begin() -> Any:
-            open_visit(like(cavity, form.cavity), form.targets, None, visit)
+            open_visit(arranged(cavity, form.cavity), form.targets, None, visit)
             outcome = pass_round(form.inputs, visit, number)
             form.sent = visit.sent
             if kind == "first":

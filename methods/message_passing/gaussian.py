@@ -37,9 +37,9 @@ class Gaussian:
         return cls(mean * rho, rho)
 
     @classmethod
-    def uniform(cls, *shape: int, like: Tensor) -> "Gaussian":
-        """Return G(0, 0) of a shape, in the type and on the device of `like`."""
-        return cls(like.new_zeros(shape), like.new_zeros(shape))
+    def uniform(cls, *shape: int, pattern: Tensor) -> "Gaussian":
+        """Return G(0, 0) of a shape, in the type and on the device of `pattern`."""
+        return cls(pattern.new_zeros(shape), pattern.new_zeros(shape))
 
     @property
     def mean(self) -> Tensor:

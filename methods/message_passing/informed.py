@@ -80,7 +80,7 @@ class KnownMeans:
         """Return the prior of every layer; nothing is drawn."""
         drawn = replace(self.prior.base, means="normal").draw(layers, _spare(rngs), inputs)
         vectors = torch.stack(self.vectors).to(inputs)
-        found, start = [], 0
+        layers_of_weights, start = [], 0
         for weights in drawn:
             parts = []
             for part in weights.parts():
@@ -88,13 +88,13 @@ class KnownMeans:
                 mean = vectors[:, start:stop].view(part.shape)
                 parts.append(Gaussian.of(mean, self.prior.scale * part.variance))
                 start = stop
-            found.append(type(weights)(*parts, *[None] * (2 - len(parts))))
+            layers_of_weights.append(type(weights)(*parts, *[None] * (2 - len(parts))))
         if start != vectors.shape[1]:
             raise Unsupported(
                 f"InformedPrior needed dense or convolutional layers with {start} weights in all; "
                 f"got a network with {vectors.shape[1]}"
             )
-        return found
+        return layers_of_weights
 
 
 def joined(priors: Sequence[KnownMeans]) -> KnownMeans:

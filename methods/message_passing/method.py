@@ -248,8 +248,8 @@ class MessagePassing(Stacked):
         if not isinstance(self.prior, InformedPrior):
             return self._passed(problems, rngs, self.prior)
         pairs = [self.prior.parts(*each) for each in zip(problems, rngs, strict=True)]
-        sources, own = zip(*pairs, strict=True)
-        return self.fit_informed(own, sources, rngs)
+        sources, informed = zip(*pairs, strict=True)
+        return self.fit_informed(informed, sources, rngs)
 
     @torch.no_grad()
     @without_tf32()

@@ -87,8 +87,8 @@ def _difference(replayed: Trainer, passed: Trainer) -> float:
         for trainer in (replayed, passed):
             _visit(trainer, (rounds,))
         pairs = zip(numbers_of(replayed.marginal), numbers_of(passed.marginal), strict=True)
-        found = torch.stack([(a - b).abs().max() / b.abs().max() for a, b in pairs]).max()
-        largest = max(largest, float(found)) if bool(found.isfinite()) else torch.inf
+        difference = torch.stack([(a - b).abs().max() / b.abs().max() for a, b in pairs]).max()
+        largest = max(largest, float(difference)) if bool(difference.isfinite()) else torch.inf
     return largest
 
 

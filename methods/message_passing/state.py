@@ -69,8 +69,8 @@ def numbers_of(weights: Sequence[Weights]) -> list[Tensor]:
     return [t for layer in weights for part in layer.parts() for t in (part.tau, part.rho)]
 
 
-def like(pattern: Sequence[Weights], numbers: Sequence[Tensor]) -> list[Weights]:
-    """Return layers with biases where the pattern has them, of such a list of parameters."""
+def arranged(pattern: Sequence[Weights], numbers: Sequence[Tensor]) -> list[Weights]:
+    """Return a list of parameters as layers, with biases where those of the pattern have them."""
     given = iter(numbers)
 
     def part() -> Gaussian:

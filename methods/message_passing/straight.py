@@ -24,7 +24,7 @@ from bnnbench.methods.message_passing.layers.base import Visit
 from bnnbench.methods.message_passing.layers.weighted import Weights
 from bnnbench.methods.message_passing.network import Network
 from bnnbench.methods.message_passing.schedule import Schedule
-from bnnbench.methods.message_passing.state import LEAST_SHARE, like, numbers_of
+from bnnbench.methods.message_passing.state import LEAST_SHARE, arranged, numbers_of
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class StraightVisits:
         count = torch.stack(torch._foreach_norm(raised, 1)).sum().long()
         taus = [part.tau for layer in rest for part in layer.parts()]
         pairs = zip(taus, floored, strict=True)
-        return like(rest, [t for pair in pairs for t in pair]), count[None]
+        return arranged(rest, [t for pair in pairs for t in pair]), count[None]
 
     def visit(
         self,
@@ -118,8 +118,8 @@ class StraightVisits:
     def damped(self, old: list[Weights] | None, new: list[Weights], step: float) -> list[Weights]:
         """Return aggregates that moved `step` of the way from the old to the new."""
         if old is not None:
-            return like(new, torch._foreach_lerp(numbers_of(old), numbers_of(new), step))
-        return like(new, torch._foreach_mul(numbers_of(new), step))  # a graph fills `new` again
+            return arranged(new, torch._foreach_lerp(numbers_of(old), numbers_of(new), step))
+        return arranged(new, torch._foreach_mul(numbers_of(new), step))  # a graph fills `new` again
 
     def _open(
         self, cavity: list[Weights], targets: Tensor, rest: Noise | None, visit: Visit
@@ -173,9 +173,9 @@ class StraightVisits:
 
 def products(left: Sequence[Weights], right: Sequence[Weights]) -> list[Weights]:
     """Return the products of all layers' messages."""
-    return like(left, torch._foreach_add(numbers_of(left), numbers_of(right)))
+    return arranged(left, torch._foreach_add(numbers_of(left), numbers_of(right)))
 
 
 def quotients(left: Sequence[Weights], right: Sequence[Weights]) -> list[Weights]:
     """Return the quotients of all layers' messages."""
-    return like(left, torch._foreach_sub(numbers_of(left), numbers_of(right)))
+    return arranged(left, torch._foreach_sub(numbers_of(left), numbers_of(right)))

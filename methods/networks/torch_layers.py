@@ -168,8 +168,8 @@ def feature_response_norm(
     return one_by_one(partial(_filter_response, layer.epsilon), x, *parameters.values())
 
 
-def _filter_response(epsilon: float, x: Tensor, *own: Tensor) -> Tensor:
-    weight, bias, threshold = (parameter[:, None, None] for parameter in own)
+def _filter_response(epsilon: float, x: Tensor, *parameters: Tensor) -> Tensor:
+    weight, bias, threshold = (parameter[:, None, None] for parameter in parameters)
     scale = weight * (x.square().mean((-2, -1), keepdim=True) + epsilon).rsqrt()
     return torch.maximum(scale * x + bias, threshold)
 

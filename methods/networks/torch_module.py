@@ -89,13 +89,13 @@ class TorchModule:
         if not file.is_file():
             raise ValueError(f"{self.factory}: there is no file of weights {file.absolute()}")
         with file.open("rb") as content:
-            found = hashlib.file_digest(content, "sha256").hexdigest()
-        if self.weights_sha256 not in ("", found):
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        if self.weights_sha256 not in ("", digest):
             raise ValueError(
                 f"{self.factory}: the file of weights {file} has changed: needed SHA-256 "
-                f"{self.weights_sha256}; got {found}"
+                f"{self.weights_sha256}; got {digest}"
             )
-        return found
+        return digest
 
 
 def name_of_factory(factory: object) -> str:

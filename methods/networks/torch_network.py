@@ -157,15 +157,15 @@ class TorchNetwork:
         """
         weights = torch.empty(len(rngs), self.parameter_count, dtype=dtype, device=rngs[0].device)
         for row, rng in zip(weights, rngs, strict=True):
-            own: dict[str, Mapping[str, Tensor]] = {}
+            modules: dict[str, Mapping[str, Tensor]] = {}
             for part in self.parameters:
                 values = row[part.offset : part.stop]
                 if not isinstance(part.layer, TorchModule):
                     fill(values, part, rule, rng)
                     continue
-                if part.module not in own:
-                    own[part.module] = initial_values(part.layer, rng)
-                values.copy_(own[part.module][part.name_in_step].flatten())
+                if part.module not in modules:
+                    modules[part.module] = initial_values(part.layer, rng)
+                values.copy_(modules[part.module][part.name_in_step].flatten())
         return weights
 
     def initial_buffers(
@@ -206,10 +206,10 @@ def _compile(
             body = _compile(layer.body, *known, f"{path}.body.")
             steps.append(_Fork(body, _compile(layer.shortcut, *known, f"{path}.shortcut.")))
         else:
-            own = parameters.get(path, ()), buffers.get(path, ())
+            slices_of_layer = parameters.get(path, ()), buffers.get(path, ())
             needed = prefix or _normed(architecture[index + 1 :])
             statistic = pixel_rules.get(type(layer)) if needed else None
-            steps.append(_Step(rules[type(layer)], statistic, layer, *own))
+            steps.append(_Step(rules[type(layer)], statistic, layer, *slices_of_layer))
     return tuple(steps)
 
 
@@ -229,14 +229,14 @@ def _run(
             x = body[0] + shortcut[0]
             pixel = None if body[1] is None or shortcut[1] is None else body[1] + shortcut[1]
             continue
-        own = [{name: views[number] for name, number in step.parameters} for views in stacks]
+        tensors = [{name: views[number] for name, number in step.parameters} for views in stacks]
         if statistics and step.buffers:
-            own[0] |= {name: statistics[number] for name, number in step.buffers}
+            tensors[0] |= {name: statistics[number] for name, number in step.buffers}
         if pixel is not None and isinstance(step.layer, AnalyticNorm):
-            own[0] |= pixel.statistic
-        x = step.rule(step.layer, own, x, context)
+            tensors[0] |= pixel.statistic
+        x = step.rule(step.layer, tensors, x, context)
         if pixel is not None:
-            pixel = step.statistic and step.statistic(step.layer, own[:1], pixel, context)
+            pixel = step.statistic and step.statistic(step.layer, tensors[:1], pixel, context)
     return x, pixel
 
 
@@ -259,7 +259,8 @@ def _numbers(slices: Sequence[ParameterSlice]) -> dict[str, _Slices]:
     """Return every layer's own slices, by its path."""
     groups = groupby(enumerate(slices), key=lambda pair: pair[1].step)
     return {
-        step: tuple((part.name_in_step, number) for number, part in own) for step, own in groups
+        step: tuple((part.name_in_step, number) for number, part in numbered)
+        for step, numbered in groups
     }
 
 

@@ -110,20 +110,20 @@ def gradients(
         for layer in _layers(means, variances, inputs[None])
     ]
     loss, of_mean, of_variance = head(*layers[-1][2:])
-    found: list[tuple[Tensor, Tensor]] = []
+    gradients: list[tuple[Tensor, Tensor]] = []
     for place in reversed(range(len(means))):
         m, v, (z, z_variance, *_) = means[place], variances[place], layers[place]
         k = m.shape[1]
         first, second = of_mean[:, None], of_variance[:, None]
         by_mean = first * z / math.sqrt(k) + 2 * second * m * z_variance / k
-        found.insert(0, (by_mean, second * (z.square() + z_variance) / k))
+        gradients.insert(0, (by_mean, second * (z.square() + z_variance) / k))
         if place:
             of_z = of_mean @ m / math.sqrt(k) + 2 * z * (of_variance @ v) / k
             of_z_variance = of_variance @ (m.square() + v) / k
             of_mean, of_variance = through_relu(
                 *layers[place - 1][2:], z[:-1], of_z[:-1], of_z_variance[:-1]
             )
-    return loss, found
+    return loss, gradients
 
 
 def through_relu(

@@ -118,10 +118,10 @@ class Conformal(Batched):
         targets = case.block.targets
         if isinstance(problem.likelihood, Categorical):
             by_class = scores.of_classes(self.classes, prediction)
-            found = by_class.gather(1, targets.long()[:, None])
+            of_targets = by_class.gather(1, targets.long()[:, None])
         else:
-            found = scores.of_targets(self.intervals, prediction, targets, self.level)
-        return quantile_of_scores(found, self.level)
+            of_targets = scores.of_targets(self.intervals, prediction, targets, self.level)
+        return quantile_of_scores(of_targets, self.level)
 
 
 def predicted(
@@ -135,10 +135,10 @@ def predicted(
 
 
 def quantile_of_scores(
-    found: Float64[Tensor, "rows outputs"], level: float
+    values: Float64[Tensor, "rows outputs"], level: float
 ) -> Float64[Tensor, " outputs"]:
     """Return the ⌈(rows + 1) level⌉-th smallest score of each output; ∞ if there are too few."""
-    rank = math.ceil((len(found) + 1) * level)
-    if rank > len(found):
-        return torch.full_like(found[0], math.inf)
-    return found.sort(0).values[rank - 1]
+    rank = math.ceil((len(values) + 1) * level)
+    if rank > len(values):
+        return torch.full_like(values[0], math.inf)
+    return values.sort(0).values[rank - 1]

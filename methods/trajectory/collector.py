@@ -87,7 +87,7 @@ class Descent:
         return round(self.start * self.epochs)
 
     @property
-    def kept(self) -> int:
+    def iterate_count(self) -> int:
         """Number of iterates that are kept."""
         return (self.epochs - self.start_epoch) // self.every
 
@@ -109,10 +109,10 @@ class Descending(Stacked):
 
 def require_iterates(method: object, descent: Descent, least: int) -> None:
     """Raise ValueError unless at least this number of iterates is kept."""
-    if descent.kept < least:
+    if descent.iterate_count < least:
         raise ValueError(
             f"{type(method).__name__} needs at least {least} iterates; epochs={descent.epochs}, "
-            f"start={descent.start:g} and every={descent.every} keep {descent.kept}"
+            f"start={descent.start:g} and every={descent.every} keep {descent.iterate_count}"
         )
 
 

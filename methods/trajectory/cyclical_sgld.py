@@ -68,9 +68,9 @@ class CyclicalSgld(Stacked):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
         stack = Stack(problems, rngs, self.batch_size, heteroscedastic=self.heteroscedastic)
-        rate, kept = self.plan(self.epochs * len(stack.batches))
+        rate, sampled_steps = self.plan(self.epochs * len(stack.batches))
         stds = prior_stds(self.prior_std, problems[0])
-        return outcomes(stack, problems, chains(stack, self.epochs, stds, rate, kept))
+        return outcomes(stack, problems, chains(stack, self.epochs, stds, rate, sampled_steps))
 
     def plan(self, steps: int) -> tuple[Rate, set[int]]:
         """Return rate and temperature of each step, and the steps whose weights are kept.
@@ -89,5 +89,5 @@ class CyclicalSgld(Stacked):
             return self.learning_rate * falling, self.temperature * (step >= noisy[cycle])
 
         parts = zip(noisy, bounds[1:], strict=True)
-        kept = (evenly(first, behind, self.draws_per_cycle) for first, behind in parts)
-        return rate, set().union(*kept)
+        by_cycle = (evenly(first, behind, self.draws_per_cycle) for first, behind in parts)
+        return rate, set().union(*by_cycle)

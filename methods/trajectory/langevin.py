@@ -30,7 +30,7 @@ def chains(
     epochs: int,
     prior_std: float | Float[Tensor, " parameters"],
     rate: Rate,
-    kept: Collection[int],
+    sampled_steps: Collection[int],
 ) -> Float[Tensor, "members samples parameters"]:
     """Return the weights after the steps whose numbers are `kept`, counted from 1.
 
@@ -50,7 +50,7 @@ def chains(
             if temperature:
                 noise = normal(stack.rngs, weights.shape[1], dtype=weights.dtype)
                 weights.add_(noise, alpha=math.sqrt(2 * learning_rate * temperature / rows))
-        if stack.steps + 1 in kept:
+        if stack.steps + 1 in sampled_steps:
             samples.append(weights.detach().clone())
         return loss.detach()
 

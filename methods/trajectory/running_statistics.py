@@ -23,12 +23,12 @@ def recomputed(
     fresh = buffers.expand(len(weights), -1).clone()
     if not any(part.name.startswith("running") for part in network.buffers):
         return fresh
-    for row, own in zip(fresh, weights, strict=True):
+    for row, member in zip(fresh, weights, strict=True):
         seen = 0
         for batch in inputs.split(batch_size):
             seen += len(batch)
             network(
-                own[None],
+                member[None],
                 batch[None],
                 buffers=row[None],
                 training=True,

@@ -85,10 +85,10 @@ Schedule = Constant | Cosine | HighThenLow | Plateau
 class PlateauFactors:
     """The factor of each member, which its own losses move."""
 
-    def __init__(self, rule: Plateau, like: Float[Tensor, "members parameters"]) -> None:
+    def __init__(self, rule: Plateau, weights: Float[Tensor, "members parameters"]) -> None:
         self.rule = rule
-        self.factors: Float[Tensor, "members 1"] = torch.ones_like(like[:, :1])
-        self._best: Float[Tensor, " members"] = torch.full_like(like[:, 0], math.inf)
+        self.factors: Float[Tensor, "members 1"] = torch.ones_like(weights[:, :1])
+        self._best: Float[Tensor, " members"] = torch.full_like(weights[:, 0], math.inf)
         self._bad: Int[Tensor, " members"] = torch.zeros_like(self._best, dtype=torch.long)
 
     @property

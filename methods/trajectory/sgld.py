@@ -86,6 +86,6 @@ class Sgld(Stacked):
             fallen = (1 + step / (burnt or steps)) ** -self.decay
             return self.learning_rate * fallen, self.temperature
 
-        kept = evenly(burnt, steps, self.draws)
+        sampled_steps = evenly(burnt, steps, self.draws)
         stds = prior_stds(self.prior_std, problems[0])
-        return outcomes(stack, problems, chains(stack, self.epochs, stds, rate, kept))
+        return outcomes(stack, problems, chains(stack, self.epochs, stds, rate, sampled_steps))

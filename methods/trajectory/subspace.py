@@ -90,8 +90,8 @@ def in_subspaces(
         details["coordinates"] = float(z.shape[1])
         return posterior_of(stack, problem, m, subspace.weights(z), details)
 
-    found = [member(m, problem) for m, problem in enumerate(problems)]
-    return stack.outcomes(found)
+    posteriors = [member(m, problem) for m, problem in enumerate(problems)]
+    return stack.outcomes(posteriors)
 
 
 def losses(

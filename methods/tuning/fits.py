@@ -68,10 +68,10 @@ def _fit(
     first = methods[0]
     if isinstance(first, Variants):
         return first.fit_variants(methods, problems, rngs)
-    own = [_copy(rng) for rng in rngs]  # members with one stream must not take turns in it
+    copies = [_copy(rng) for rng in rngs]  # members with one stream must not take turns in it
     if isinstance(first, BatchedMethod):
-        return first.fit_many(problems, own)
-    (problem,), (rng,) = problems, own
+        return first.fit_many(problems, copies)
+    (problem,), (rng,) = problems, copies
     try:
         return [first.fit(problem, rng)]
     except InferenceDiverged as failure:

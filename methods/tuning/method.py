@@ -81,8 +81,8 @@ class Tuned(Batched):
         plan = self._plan(problems[0])
         distinct = {checksum(problem.train): problem for problem in problems}
         searches = dict(zip(distinct, searched(plan, list(distinct.values())), strict=True))
-        own = [searches[checksum(problem.train)] for problem in problems]
-        return refitted(plan, problems, rngs, own)
+        search_of_each = [searches[checksum(problem.train)] for problem in problems]
+        return refitted(plan, problems, rngs, search_of_each)
 
     def _plan(self, problem: Problem) -> Plan:
         space, rows = space_of(self.method), len(problem.train)

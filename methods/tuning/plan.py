@@ -57,7 +57,7 @@ def lengths(
     """Return the lengths to try on so many rows: those given, else the space's, else a ladder."""
     if space.length is None:
         return (None,)
-    if own := given or space.lengths:
-        return own
+    if stated := given or space.lengths:
+        return stated
     batch_size = ".".join([*space.length.split(".")[:-1], "batch_size"])
     return ladder(rows, setting(method, batch_size), updates)

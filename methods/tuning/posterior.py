@@ -77,15 +77,15 @@ def as_chosen(
     except InferenceDiverged as failure:
         return failure
     ranking, best = search.ranking, search.best_lengths
-    kept = {
+    posteriors = {
         trial: _corrected(fit, search, (trial, best[trial]))
         for trial, fit in refits.items()
         if not isinstance(fit, InferenceDiverged)
     }
     for skipped, trial in enumerate(ranking[:ATTEMPTS]):
         rung = best[trial]
-        if trial in kept and rung is not None:
-            return TunedPosterior(kept[trial], search, trial, rung, skipped, kept)
+        if trial in posteriors and rung is not None:
+            return TunedPosterior(posteriors[trial], search, trial, rung, skipped, posteriors)
     return InferenceDiverged(
         f"the {min(ATTEMPTS, len(ranking))} best of {len(search.settings)} trials diverged when "
         "fitted to all rows"

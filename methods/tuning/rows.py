@@ -114,10 +114,10 @@ def _blocks(train: Split) -> list[Tensor]:
 def _without(problem: Problem, block: Tensor) -> HeldOut:
     """Return the problem without these rows."""
     train = problem.train
-    kept = torch.ones(len(train), dtype=torch.bool)
-    kept[block] = False
+    remains = torch.ones(len(train), dtype=torch.bool)
+    remains[block] = False
     block = block.to(train.inputs.device)
-    fitted = train.rows(kept.nonzero().squeeze(1).to(train.inputs.device))
+    fitted = train.rows(remains.nonzero().squeeze(1).to(train.inputs.device))
     shift, scale = _standardisation(fitted.inputs, train.inputs)
     inputs = (fitted.inputs - shift) / scale
     if train.targets.ndim != 2 or train.targets.shape[1] != 1:

@@ -142,17 +142,17 @@ class Space:
         return not self.fields and self.length is None
 
 
-def compose(path: str, inner: Space, own: Space | None = None) -> Space:
+def compose(path: str, inner: Space, outer: Space | None = None) -> Space:
     """Return the space of a method that wraps another, which is its setting `path`.
 
     The inner fields come first, so that trial i of the wrapper contains trial i of the inner one.
     """
-    own = own or Space(learned_noise=inner.learned_noise)
+    outer = outer or Space(learned_noise=inner.learned_noise)
     return Space(
-        {f"{path}.{name}": law for name, law in inner.fields.items()} | dict(own.fields),
-        own.length or (inner.length and f"{path}.{inner.length}"),
-        own.lengths or inner.lengths,
-        own.learned_noise,
+        {f"{path}.{name}": law for name, law in inner.fields.items()} | dict(outer.fields),
+        outer.length or (inner.length and f"{path}.{inner.length}"),
+        outer.lengths or inner.lengths,
+        outer.learned_noise,
     )
 
 

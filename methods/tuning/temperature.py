@@ -82,5 +82,5 @@ def best_temperature(
         return -float(tempered(log_probs, math.exp(log_temperature))[rows, targets].mean())
 
     widest = math.log(WIDEST)
-    found = minimize_scalar(loss, bounds=(-widest, widest), method="bounded")
-    return math.exp(float(found.x))
+    optimum = minimize_scalar(loss, bounds=(-widest, widest), method="bounded")
+    return math.exp(float(optimum.x))

@@ -117,8 +117,8 @@ class Vsd(Stacked):
             first.architecture, first.input_shape, self.reflections, self.sharing
         )
         stack.network = network
-        log_alpha, like = math.log(self.initial_variance), stack.weights.dtype
-        numbers = initial_numbers(network.widths, self.reflections, log_alpha, rngs, like)
+        log_alpha, dtype = math.log(self.initial_variance), stack.weights.dtype
+        numbers = initial_numbers(network.widths, self.reflections, log_alpha, rngs, dtype)
         weights, numbers = stack.weights.requires_grad_(), numbers.requires_grad_()
         optimiser = torch.optim.Adam(
             [weights, numbers], lr=self.learning_rate, fused=weights.is_cuda

@@ -23,7 +23,7 @@ def snow(
     threshold: float,
     radius: float,
     motion_std: float,
-    kept: float,
+    share: float,
 ) -> Images:
     """Return the images, whitened, under falling flakes and the same turned by 180 degrees."""
     flakes = zoomed(mean + std * normal, np.array([size], float))
@@ -32,7 +32,7 @@ def snow(
     x = intensities(images, np.float32)
     grey = RED * x[..., :1] + GREEN * x[..., 1:2] + BLUE * x[..., 2:]
     white = grey * 1.5 + 0.5
-    x = kept * x + (1 - kept) * np.maximum(x, white)
+    x = share * x + (1 - share) * np.maximum(x, white)
     return levels(x + fallen + fallen[:, ::-1, ::-1])
 
 

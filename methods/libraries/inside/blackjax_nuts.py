@@ -18,7 +18,7 @@ DISTRIBUTIONS = ("blackjax", "jax")
 def fit(task: Task) -> Draws:
     """Return the draws of all chains, each adapted by itself."""
     model, settings = Model(task), task.settings
-    chains, kept = settings["chains"], settings["draws"] // settings["chains"]
+    chains, draws_per_chain = settings["chains"], settings["draws"] // settings["chains"]
     starts, steps, states = model.start(task.seed, chains), 0, []
     divergences = 0
     adaptation = blackjax.window_adaptation(
@@ -37,8 +37,8 @@ def fit(task: Task) -> Draws:
             state, info = sampler.step(key, state)
             return state, (state.position, info.num_integration_steps, info.is_divergent)
 
-        _, found = jax.lax.scan(move, state, jax.random.split(second, kept))
-        return found
+        _, states = jax.lax.scan(move, state, jax.random.split(second, draws_per_chain))
+        return states
 
     for number, key in enumerate(jax.random.split(jax.random.key(task.seed), chains)):
         positions, leapfrogs, diverged = chain(key, starts[number])

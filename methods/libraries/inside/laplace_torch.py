@@ -68,14 +68,14 @@ def fit(task: Task) -> Posterior:
     laplace.fit(DataLoader(TensorDataset(inputs, rows), batch_size=len(inputs)))
     if settings["prior_precision"] is None:
         _maximise_evidence(laplace, task)
-    found = laplace.prior_precision.detach(), laplace.sigma_noise.detach()
-    require_finite(torch.cat([each.flatten() for each in found]))
+    precisions = laplace.prior_precision.detach(), laplace.sigma_noise.detach()
+    require_finite(torch.cat([each.flatten() for each in precisions]))
     diagnostics = {
-        "prior_precision": float(found[0].mean()),
+        "prior_precision": float(precisions[0].mean()),
         "log_evidence": float(laplace.log_marginal_likelihood().detach()),
     }
     if not task.classes:
-        diagnostics["noise_std"] = float(found[1])
+        diagnostics["noise_std"] = float(precisions[1])
     work = {"curvature_rows": len(inputs)}
     return Posterior(laplace, settings["link"], settings["draws"], task.classes, diagnostics, work)
 

@@ -42,7 +42,7 @@ def fit(task: Task) -> Draws:
     if not np.isfinite(np.asarray(states)).all():
         raise Diverged("the chain is no longer of finite numbers")
     extra = sampler.get_extra_fields()
-    details = converged(model, states, lambda found: split_gelman_rubin(np.asarray(found)))
+    details = converged(model, states, lambda f: split_gelman_rubin(np.asarray(f)))
     details |= {"divergences": float(extra["diverging"].sum())}
     work = {"leapfrog_steps": int(extra["num_steps"].sum())}
     return Draws(model, states.reshape(-1, model.dimension), details, work)

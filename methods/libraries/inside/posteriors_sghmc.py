@@ -71,14 +71,15 @@ def fit(task: Task) -> Posterior:
     state = transform.init(parameters)
     order = torch.Generator().manual_seed(task.seed)
     steps_of_epoch = -(-rows // settings["batch_size"])
-    kept = _kept(settings["epochs"] * steps_of_epoch, settings["burn_in"], settings["draws"])
+    steps = settings["epochs"] * steps_of_epoch
+    sampled_steps = _sampled_steps(steps, settings["burn_in"], settings["draws"])
     weights, step = [], 0
     for epoch in range(settings["epochs"]):
         total = 0.0
         for batch in batches(task, order):
             state, loss = transform.update(state, batch)
             step, total = step + 1, total + float(loss)
-            if step in kept:
+            if step in sampled_steps:
                 vector = [state.params[name].detach().flatten() for name in names]
                 weights.append(torch.cat(vector).clone())
         task.report(epoch + 1, settings["epochs"], total / steps_of_epoch)
@@ -87,7 +88,7 @@ def fit(task: Task) -> Posterior:
     return Posterior(built, torch.stack(weights), likelihood, work)
 
 
-def _kept(steps: int, burn_in: float, draws: int) -> set[int]:
+def _sampled_steps(steps: int, burn_in: float, draws: int) -> set[int]:
     """Return the steps, counted from 1, after which weights are kept."""
     burnt = int(burn_in * steps)
     return {burnt + -(-(steps - burnt) * part // draws) for part in range(1, draws + 1)}

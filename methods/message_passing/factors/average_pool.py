@@ -24,7 +24,7 @@ def backward(z: Gaussian, back: Gaussian, size: int | None) -> Gaussian:
     messages = [message.floored() for message in messages]
     if size is not None:
         return scattered(messages, z, size)
-    whole = Gaussian.uniform(*z.shape, like=messages[0].rho)
+    whole = Gaussian.uniform(*z.shape, pattern=messages[0].rho)
     for position, message in enumerate(messages):
         row, column = divmod(position, z.shape[-1])
         whole.tau[..., row, column] = message.tau[..., 0, 0]

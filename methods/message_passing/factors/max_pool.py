@@ -42,7 +42,7 @@ def windows(z: Gaussian, size: int) -> list[Gaussian]:
 
 def scattered(messages: list[Gaussian], z: Gaussian, size: int) -> Gaussian:
     """Return the messages of all windows where their inputs stand; `windows` undone."""
-    whole = Gaussian.uniform(*z.shape, like=messages[0].rho)
+    whole = Gaussian.uniform(*z.shape, pattern=messages[0].rho)
     for message, view in zip(messages, windows(whole, size), strict=True):
         view.tau.copy_(message.tau)
         view.rho.copy_(message.rho)

@@ -138,14 +138,14 @@ def exchange_bias(
     Messages go `damping` of the way from the old ones, whose product is `old_sum`. Where given,
     `total` gets the new product as a factor.
     """
-    kept = units.bias_messages(g, h, *_cavity(bias, old, g))
+    messages = units.bias_messages(g, h, *_cavity(bias, old, g))
     if old:
-        kept = old.moved(kept, damping)
-    product = Gaussian(kept.tau.sum(1), kept.rho.sum(1))
+        messages = old.moved(messages, damping)
+    product = Gaussian(messages.tau.sum(1), messages.rho.sum(1))
     if total:
         total.tau.add_(product.tau)
         total.rho.add_(product.rho)
-    return kept, product, bias * (product / old_sum if old_sum else product)
+    return messages, product, bias * (product / old_sum if old_sum else product)
 
 
 def fill_pulls_without_own(

@@ -140,14 +140,14 @@ class FusedOperations(Operations):
         damping: float,
     ) -> tuple[Gaussian, Gaussian, Gaussian]:
         """Return the examples' messages to the biases, their product, and the new marginals."""
-        kept = _alike(_sums(g))
+        messages = _alike(_sums(g))
         inputs = (g, h, *_shared(bias), *_pair(old))
-        self._run("bias_kept_all", inputs, (kept.tau, kept.rho), float(damping))
+        self._run("bias_kept_all", inputs, (messages.tau, messages.rho), float(damping))
         product, marginal = (_alike(torch.empty_like(bias.rho)) for _ in range(2))
-        inputs = (kept.tau, kept.rho, *_shared(bias), *_shared(old_sum))
+        inputs = (messages.tau, messages.rho, *_shared(bias), *_shared(old_sum))
         outputs = (*_shared(total), *_shared(product), *_shared(marginal))
         self._run("bias_exchange_all", inputs, outputs)
-        return kept, product, marginal
+        return messages, product, marginal
 
     def fill_pulls_without_own(
         self,

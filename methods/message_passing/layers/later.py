@@ -96,15 +96,17 @@ class LaterLayer(WeightedLayer):
     ) -> None:
         """Fill the forces and gains of messages back, own forces taken out where that is wanted."""
         h, g, again = pulls.force, pulls.gain, pulls.gain_again
-        own, below = residue.sums.by_weights, residue.sums.by_inputs
+        sums, z = residue.sums, residue.z
         removes = visit.schedule.without_own_force and not visit.is_first
         old = self.slots.previous("h", visit) if removes else None
         if old is not None and self.kernels.FUSED:
-            self.kernels.fill_pulls_without_own(residue.z, message, own, below, old, h, g, again)
+            self.kernels.fill_pulls_without_own(
+                z, message, sums.by_weights, sums.by_inputs, old, h, g, again
+            )
             return
-        self.kernels.fill_pulls(residue.z, message, h, g, again)
+        self.kernels.fill_pulls(z, message, h, g, again)
         if old is not None:
-            h += g * (own + below) * old  # the bias has a cavity already
+            h += g * (sums.by_weights + sums.by_inputs) * old  # the bias has a cavity already
 
     def _alone(self, mean: Tensor) -> Tensor:
         """Return means without what lies between them in their stack: they are read often."""

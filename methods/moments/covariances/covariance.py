@@ -156,15 +156,15 @@ def _mixing(
         dense = isinstance(layer, vocabulary.Linear) and covariances.rank is None
         if isinstance(x, Moments) and not dense:
             x = covariances.of(x)
-        own, *uncertain = stacks
-        mean = RULES[type(layer)](layer, [own], x.mean, context)
+        means, *uncertain = stacks
+        mean = RULES[type(layer)](layer, [means], x.mean, context)
         extra: Tensor | None = None
         for stds in uncertain:
             squares = {name: std.square() for name, std in stds.items()}
             own_noise = RULES[type(layer)](layer, [squares], second_moment(_marginals(x)), context)
             extra = own_noise if extra is None else extra + own_noise
         maps = [
-            LinearMap(layer, weight, x.shape[2:], recent_directions) for weight in own["weight"]
+            LinearMap(layer, weight, x.shape[2:], recent_directions) for weight in means["weight"]
         ]
         if isinstance(x, Moments):
             return CorrelatedMoments.behind(x, mean, maps, extra)

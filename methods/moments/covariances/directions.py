@@ -44,7 +44,7 @@ class LinearMap:
     weight: Tensor
     inputs: tuple[int, ...]
     """The shape of its input units."""
-    kept: DirectionCache
+    cache: DirectionCache
 
     def apply(self, images: Tensor) -> Tensor:
         """Return the output of the map."""
@@ -67,7 +67,7 @@ class LinearMap:
     def directions(self, rank: int) -> Float[Tensor, "directions units"]:
         """Return the map's `leading_directions`."""
         of = self.layer, self.inputs, rank, content(self.weight)
-        return self.kept.get(of, lambda: leading_directions(self, rank))
+        return self.cache.get(of, lambda: leading_directions(self, rank))
 
     def _with(self, weight: Tensor, images: Tensor) -> Tensor:
         rule = RULES[type(self.layer)]

@@ -83,6 +83,6 @@ class Operations(ABC):
 def _laid_as(pattern: Tensor, tensor: Tensor) -> Tensor:
     """Return the tensor with its elements in memory as those of `pattern`, which is dense."""
     sides = zip(pattern.shape, pattern.stride(), tensor.stride(), strict=True)
-    if all(size == 1 or own == other for size, own, other in sides):
+    if all(size == 1 or wanted == other for size, wanted, other in sides):
         return tensor
     return torch.empty_like(pattern).copy_(tensor)

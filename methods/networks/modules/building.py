@@ -134,23 +134,23 @@ def named(
 def _factory(layer: TorchModule) -> Callable[..., Any]:
     place, _, name = str(layer.factory).partition(":")
     try:
-        found: Any = importlib.import_module(place)
+        factory: Any = importlib.import_module(place)
         for part in name.split("."):
-            found = getattr(found, part)
+            factory = getattr(factory, part)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"{layer.factory} cannot be imported: {error}") from error
-    return found
+    return factory
 
 
 def _load(layer: TorchModule, module: nn.Module) -> None:
     """Give the module the values of its file, but for what is to be fresh."""
     given = torch.load(layer.weights, map_location="cpu", weights_only=True)
-    own = module.state_dict()
-    fresh = set(named([*own], layer.fresh, layer))
-    needed = [name for name in own if name not in fresh]
-    unknown = [name for name in given if name not in own and name not in fresh]
+    state = module.state_dict()
+    fresh = set(named([*state], layer.fresh, layer))
+    needed = [name for name in state if name not in fresh]
+    unknown = [name for name in given if name not in state and name not in fresh]
     missing = [name for name in needed if name not in given]
-    other = [n for n in needed if n in given and given[n].shape != own[n].shape]
+    other = [n for n in needed if n in given and given[n].shape != state[n].shape]
     for problem, names in (("lacks", missing), ("has", unknown), ("has other shapes of", other)):
         if names:
             raise ValueError(
@@ -159,7 +159,7 @@ def _load(layer: TorchModule, module: nn.Module) -> None:
                 "patterns of what is not in it, such as fresh=('head.*',), or leave out of the "
                 "file what the module does not have"
             )
-    module.load_state_dict(own | {name: given[name] for name in needed})
+    module.load_state_dict(state | {name: given[name] for name in needed})
 
 
 def _fan_in(name: str, parameters: Mapping[str, nn.Parameter]) -> int:

@@ -30,10 +30,10 @@ def computing(architecture: Architecture, input_shape: Shape) -> list[str]:
 
 def packages(architecture: Architecture) -> dict[str, str]:
     """Return distribution → version, of the packages that the modules come from."""
-    found: dict[str, str] = {}
+    packages: dict[str, str] = {}
     for layer in modules_in(architecture):
-        found |= packages_behind(layer.source_module)
-    return found
+        packages |= packages_behind(layer.source_module)
+    return packages
 
 
 @lru_cache(KEPT)

@@ -51,13 +51,13 @@ class Template:
     @contextmanager
     def momentum(self, momentum: float) -> Iterator[None]:
         """Replace the momentum of all batch norms within the block."""
-        own = [norm.momentum for norm in self._norms]
+        momenta = [norm.momentum for norm in self._norms]
         for norm in self._norms:
             norm.momentum = momentum
         try:
             yield
         finally:
-            for norm, before in zip(self._norms, own, strict=True):
+            for norm, before in zip(self._norms, momenta, strict=True):
                 norm.momentum = before
 
     def __call__(self, tensors: Mapping[str, Tensor], x: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class Template:
             given[name] = tensors[name].to(self.buffers[name].dtype, copy=True)
         given |= {n: given[first] for n, first in self.parts.aliases.items() if first in given}
         slots = [(*self._places[name], tensor) for name, tensor in given.items()]
-        own = [table[name] for table, name, _ in slots]
+        earlier = [table[name] for table, name, _ in slots]
         try:
             for table, name, tensor in slots:
                 table[name] = tensor
@@ -77,7 +77,7 @@ class Template:
                 # As batch norm does: unseen by autograd, for which all buffers are one tensor.
                 tensors[name].data.copy_(table[key])
         finally:
-            for (table, name, _), before in zip(slots, own, strict=True):
+            for (table, name, _), before in zip(slots, earlier, strict=True):
                 table[name] = before
         return outputs
 
@@ -110,20 +110,20 @@ def module_rule(
             "use nn.Dropout, and neither functional.dropout nor other random numbers",
         )
     template, members = template_of(layer, x.device, x.dtype), x.shape[0]
-    own = {**stacks[0]}
+    tensors = {**stacks[0]}
     for name, buffer in template.buffers.items():
-        if name not in own:
-            own[name] = buffer.to(x.dtype).expand(members, *buffer.shape).clone()
+        if name not in tensors:
+            tensors[name] = buffer.to(x.dtype).expand(members, *buffer.shape).clone()
     template.train(context.training)
     with nullcontext() if context.momentum is None else template.momentum(context.momentum):
         if layer.stacked and not trial.alone and members > 1:
-            return torch.vmap(template)(own, x)
+            return torch.vmap(template)(tensors, x)
         streams = _streams(context, members)
         if members == 1:
             # A view, whose gradient is no copy.
-            alone = {name: tensor.squeeze(0) for name, tensor in own.items()}
+            alone = {name: tensor.squeeze(0) for name, tensor in tensors.items()}
             return _of_member(template, trial, alone, x.squeeze(0), context, *streams).unsqueeze(0)
-        by_name = {name: tensor.unbind() for name, tensor in own.items()}
+        by_name = {name: tensor.unbind() for name, tensor in tensors.items()}
         outputs = [
             _of_member(
                 template,

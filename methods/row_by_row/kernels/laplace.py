@@ -15,14 +15,14 @@ from bnnbench.methods.row_by_row.kernels.perceptron import (
 @reordered
 def total_loss(weights, widths, tanh, inputs, targets, classify):
     """Return the summed loss of all rows and its gradient."""
-    space, own = workspace(widths), np.empty_like(weights)
+    space, row_gradient = workspace(widths), np.empty_like(weights)
     total, gradient = 0.0, np.zeros_like(weights)
     for n in range(len(inputs)):
         total += loss_and_gradient(
-            weights, widths, tanh, inputs[n], targets[n], classify, space, own
+            weights, widths, tanh, inputs[n], targets[n], classify, space, row_gradient
         )
         for j in range(len(weights)):
-            gradient[j] += own[j]
+            gradient[j] += row_gradient[j]
     return total, gradient
 
 
@@ -33,7 +33,7 @@ def curvature(weights, widths, tanh, inputs, classify):
     Rows add the squares of Jᵀs: of squared errors, s is each unit vector; of a softmax with
     probabilities p, each unit vector less p, weighted by its p.
     """
-    space, own = workspace(widths), np.empty_like(weights)
+    space, derivatives = workspace(widths), np.empty_like(weights)
     outputs, slopes = space[1], space[2]
     probabilities, diagonal = np.ones(len(outputs)), np.zeros_like(weights)
     for n in range(len(inputs)):
@@ -44,16 +44,16 @@ def curvature(weights, widths, tanh, inputs, classify):
             for other in range(len(outputs)):
                 slopes[other] = -probabilities[other] if classify else 0.0
             slopes[k] += 1.0
-            backward(weights, widths, tanh, space, own)
+            backward(weights, widths, tanh, space, derivatives)
             for j in range(len(weights)):
-                diagonal[j] += probabilities[k] * own[j] * own[j]
+                diagonal[j] += probabilities[k] * derivatives[j] * derivatives[j]
     return diagonal
 
 
 @reordered
 def linearised(weights, variances, widths, tanh, inputs):
     """Return each row's outputs and their variances J diag(variances) Jᵀ, output by output."""
-    space, own = workspace(widths), np.empty_like(weights)
+    space, derivatives = workspace(widths), np.empty_like(weights)
     outputs, slopes = space[1], space[2]
     means, spreads = np.empty((len(inputs), len(outputs))), np.zeros((len(inputs), len(outputs)))
     for n in range(len(inputs)):
@@ -62,7 +62,7 @@ def linearised(weights, variances, widths, tanh, inputs):
             means[n, k] = outputs[k]
             slopes[:] = 0.0
             slopes[k] = 1.0
-            backward(weights, widths, tanh, space, own)
+            backward(weights, widths, tanh, space, derivatives)
             for j in range(len(weights)):
-                spreads[n, k] += variances[j] * own[j] * own[j]
+                spreads[n, k] += variances[j] * derivatives[j] * derivatives[j]
     return means, spreads

@@ -34,7 +34,7 @@ def work(
     Python writes where a fatal error struck into `crashes`. Where `data` leads to a process that
     keeps data, fits have no test rows in this one.
     """
-    family.found()
+    family.become_head()
     adopt(environment)
     os.set_blocking(crashes.fileno(), False)
     faulthandler.enable(crashes.fileno())

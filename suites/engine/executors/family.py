@@ -14,7 +14,7 @@ PR_SET_CHILD_SUBREAPER = 36
 """The option of Linux's prctl that adopts orphans."""
 
 
-def found() -> None:
+def become_head() -> None:
     """Make this process the head of a family: of a session, and of its descendants' orphans."""
     os.setsid()
     if sys.platform == "linux":

@@ -120,7 +120,7 @@ def later_layer(schedule, held=None):
     if held is not None:
         visit.iteration = 1
         for name, like in (("input", X), ("bias", X[..., :1])):
-            layer.slots.put_message(name, visit, Gaussian.uniform(*like.shape, like=X))
+            layer.slots.put_message(name, visit, Gaussian.uniform(*like.shape, pattern=X))
         for name in ("g", "h"):
             layer.slots.put(name, visit, tensor(held)[None, :, None])
     variance = tensor([[[0.5, 0.1], [0.2, 0.3], [0.4, 1e-300]]])

@@ -140,7 +140,7 @@ def test_uniform_messages_from_above_say_nothing(schedule, kind):
     x = tensor(rng.normal(size=(1, schedule.size, 5)))
     arriving = Gaussian.of(x, torch.full_like(x, 0.3)) if kind is LaterLayer else x
     forward, residue = layer.forward(arriving, visit)
-    below = layer.backward(residue, Gaussian.uniform(*forward.shape, like=x), visit)
+    below = layer.backward(residue, Gaussian.uniform(*forward.shape, pattern=x), visit)
     assert_same([layer.marginal], [before])
     if below is not None:
         assert_close(below.tau, torch.zeros_like(x), rtol=0, atol=0)

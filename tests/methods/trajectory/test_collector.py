@@ -93,7 +93,7 @@ def test_a_stack_equals_its_members_alone_bit_for_bit():
 def test_the_epochs_that_are_kept(start, every, epochs, kept):
     descent = Descent(epochs=epochs, start=start, every=every)
     assert [done for done in range(1, epochs + 1) if descent.keeps(done)] == list(kept)
-    assert descent.kept == len(kept)
+    assert descent.iterate_count == len(kept)
 
 
 def test_the_ring_holds_the_last_iterates():

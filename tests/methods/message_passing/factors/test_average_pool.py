@@ -45,7 +45,7 @@ def test_both_directions_are_those_of_the_mean_of_a_window(height, width, size):
 def test_precisions_are_floored(size):
     z = random_messages(4, 4, seed=3)
     shape = (2, 2) if size else (1, 1)
-    down = average_pool.backward(z, Gaussian.uniform(*shape, like=z.rho), size)
+    down = average_pool.backward(z, Gaussian.uniform(*shape, pattern=z.rho), size)
     assert (down.tau == 0).all()
     assert (down.rho == 1e-8).all()
     wide = Gaussian(z.tau * 1e-12, z.rho * 1e-12)

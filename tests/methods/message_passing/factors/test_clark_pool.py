@@ -122,7 +122,7 @@ def test_a_dominant_input_is_the_identity_and_nothing_comes_back_from_nothing(dt
     assert out.variance.item() == pytest.approx(2, rel=1e-6)
     assert down.rho[0, 0].item() == pytest.approx(2, rel=1e-5)
     assert down.rho.flatten()[1:].abs().max() < 1e-12
-    uniform = Gaussian.uniform(1, 1, like=z.rho)
+    uniform = Gaussian.uniform(1, 1, pattern=z.rho)
     nothing = clark_pool.backward(z, uniform, 2)
     assert not nothing.rho.any()
     assert not nothing.tau.any()

@@ -312,7 +312,7 @@ def test_equality_of_precisions_is_no_fall_back():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_uniform_message_from_above_is_no_event(dtype):
     z = random_messages(100, seed=7, dtype=dtype)
-    a = Gaussian.uniform(100, like=z.rho)
+    a = Gaussian.uniform(100, pattern=z.rho)
     up, fell_back = leaky_relu.forward(z, a, 0.1)
     down, replaced = leaky_relu.backward(z, a, 0.1)
     expected = leaky_relu.direct(z, 0.1)
@@ -346,7 +346,7 @@ def test_no_message_is_ever_invalid(z, a, slope, dtype):
 @settings(max_examples=60, deadline=None)
 def test_nothing_is_known_of_a_uniform_unit_and_that_is_counted(a, dtype):
     above = of_extremes([a], dtype)
-    z = Gaussian.uniform(1, like=above.rho)
+    z = Gaussian.uniform(1, pattern=above.rho)
     up, fell_back = leaky_relu.forward(z, above, 0.1)
     _, replaced = leaky_relu.backward(z, above, 0.1)
     assert (up.tau.item(), up.rho.item()) == (0, 0)

@@ -65,7 +65,7 @@ def test_no_message_is_ever_invalid(a, b, dtype):
 
 def test_a_uniform_product_tells_neither_factor_anything():
     a = random_messages(5, seed=1)
-    message = product.backward(a, Gaussian.uniform(5, like=a.rho))
+    message = product.backward(a, Gaussian.uniform(5, pattern=a.rho))
     assert (message.tau == 0).all()
     assert (message.rho == 0).all()
 

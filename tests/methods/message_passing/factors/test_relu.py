@@ -87,6 +87,6 @@ def test_a_unit_that_is_off_is_a_narrow_point_at_zero_and_no_event(dtype):
 
 def test_a_uniform_message_from_above_is_no_event():
     z = random_messages(100, seed=7)
-    message, fell_back = relu.forward(z, Gaussian.uniform(100, like=z.rho))
+    message, fell_back = relu.forward(z, Gaussian.uniform(100, pattern=z.rho))
     assert not fell_back.any()
     assert torch.equal(message.tau, relu.direct(z).tau)

@@ -25,6 +25,6 @@ def test_a_branch_is_told_the_sum_less_the_other_branch():
 
 def test_a_uniform_sum_tells_neither_branch_anything():
     left, right = random_messages(5, seed=1), random_messages(5, seed=2)
-    for message in residual.backward(left, right, Gaussian.uniform(5, like=left.rho)):
+    for message in residual.backward(left, right, Gaussian.uniform(5, pattern=left.rho)):
         assert (message.tau == 0).all()
         assert (message.rho == 0).all()

@@ -39,7 +39,7 @@ def test_a_uniform_sum_or_a_zero_coefficient_sends_uniform_messages():
     terms = [random_messages(3, seed=i) for i in range(3)]
     back = random_messages(3, seed=9)
     for message in weighted_sum.backward(
-        (1.0, 2.0, 3.0), terms, Gaussian.uniform(3, like=back.rho)
+        (1.0, 2.0, 3.0), terms, Gaussian.uniform(3, pattern=back.rho)
     ):
         assert (message.tau == 0).all()
         assert (message.rho == 0).all()

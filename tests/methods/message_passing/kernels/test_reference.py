@@ -78,8 +78,8 @@ def later_sums(layer: Layer) -> tuple[Gaussian, Gaussian]:
     a_mean, a_variance = layer.inputs.mean, layer.inputs.variance
     w_mean, w_variance = layer.weights.mean, layer.weights.variance
     mean, variance = later_moments(layer)
-    to_weights = Gaussian.uniform(*w_mean.shape, like=w_mean)
-    to_inputs = Gaussian.uniform(*a_mean.shape, like=a_mean)
+    to_weights = Gaussian.uniform(*w_mean.shape, pattern=w_mean)
+    to_inputs = Gaussian.uniform(*a_mean.shape, pattern=a_mean)
     for m in range(members):
         for n in range(rows):
             for o in range(outputs):
@@ -165,7 +165,7 @@ def first_messages(layer: Layer, row: int, weights: Gaussian) -> tuple[Gaussian,
     back = layer.back[:, row]
     divisor = 1 + back.rho * variance
     g, h = back.rho / divisor, (back.tau - back.rho * mean) / divisor
-    to = Gaussian.uniform(*weights.shape, like=weights.rho)
+    to = Gaussian.uniform(*weights.shape, pattern=weights.rho)
     members, _, inputs, outputs = layer.sizes
     for m in range(members):
         for o in range(outputs):
@@ -233,7 +233,7 @@ def test_without_old_messages_the_cavity_is_the_marginal_and_rows_add_up(sizes, 
     mean, variance = reference.exact_first_forward(x, w.mean, w.variance, none, none)
     torch.testing.assert_close(mean, torch.einsum("mni,moi->mno", x, w.mean))
     torch.testing.assert_close(variance, torch.einsum("mni,moi->mno", x**2, w.variance))
-    expected, pulls = Gaussian.uniform(*w.shape, like=w.rho), []
+    expected, pulls = Gaussian.uniform(*w.shape, pattern=w.rho), []
     for row in range(sizes[1]):
         message, *pull = first_messages(layer, row, w)
         expected, pulls = expected * message, [*pulls, pull]
@@ -244,7 +244,8 @@ def test_without_old_messages_the_cavity_is_the_marginal_and_rows_add_up(sizes, 
 
 def test_uniform_messages_and_zero_inputs_tell_the_weights_nothing():
     layer = a_layer(2, 6, 5, 4, seed=1)
-    silent = Layer(layer.inputs, layer.weights, layer.bias, Gaussian.uniform(2, 6, 4, like=layer.x))
+    uniform = Gaussian.uniform(2, 6, 4, pattern=layer.x)
+    silent = Layer(layer.inputs, layer.weights, layer.bias, uniform)
     for sums in (reference.exact_weight_sums, reference.exact_input_sums):
         message = sums(*later_arguments(silent))
         assert (message.tau == 0).all()

@@ -170,7 +170,7 @@ def test_moments_are_those_of_the_product_of_both_messages(kernels):
     assert_close(out[0], expected)
     assert_close(out[1], expected.square())
     assert_close(out[2], variance * other_variance / both)
-    flat = Gaussian.uniform(*VECTORS, like=mean)
+    flat = Gaussian.uniform(*VECTORS, pattern=mean)
     kernels.fill_moments(flat, None, *out)
     assert out[0].eq(0).all()
     assert_close(out[2], torch.full(VECTORS, 1e8, dtype=torch.float64))

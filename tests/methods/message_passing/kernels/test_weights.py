@@ -155,7 +155,7 @@ def test_messages_of_rows_are_those_of_products_to_zeroth_order(kernels, with_ol
     pull = torch.einsum("mno,mni->moi", layer.h, a)
     pull += w * torch.einsum("mno,mni->moi", layer.g, a.square())
     new = Gaussian(pull, precision)
-    old = layer.old if with_old else Gaussian.uniform(*pull.shape, like=pull)
+    old = layer.old if with_old else Gaussian.uniform(*pull.shape, pattern=pull)
     moved = old.moved(new, 0.3)
     for found, expected in (
         (Gaussian(kept_tau, kept_rho), moved),
