@@ -30,10 +30,10 @@ CHECK = beartype(
 BY_JAXTYPING = jaxtyping.jaxtyped
 
 
-CALLS = 30
+CALLS = 3
 """The calls of a function that are checked in each test."""
 
-MADE = 3
+MADE = 1
 """How many times an inner function is checked among those that each test makes anew."""
 
 _test = 0
