@@ -262,7 +262,7 @@ class PoolSource(DataSource, Protocol):
         """Return the inputs of rows for a network that was trained under `scaling`."""
         ...
 
-    def grown(self, fold: int, acquired: Sequence[int]) -> Dataset:
+    def with_acquired(self, fold: int, acquired: Sequence[int]) -> Dataset:
         """Return the fold with these rows of the pool among its training rows."""
         ...
 

@@ -153,7 +153,7 @@ class Regression:
         residual_squares = self.target_squares - explained.sum(0)
         return self.rate + 0.5 * np.maximum(residual_squares, 0.0)
 
-    def most_evident(self) -> tuple[float, bool]:
+    def maximise_evidence(self) -> tuple[float, bool]:
         """Return the precision of most evidence, and whether it is within its bounds."""
         low, high = (math.log(bound) for bound in PRECISIONS)
 
@@ -273,4 +273,4 @@ class NeuralLinear(Batched):
         )
         if self.prior_precision is not None:
             return NeuralLinearPosterior(features, model, self.prior_precision, True)
-        return NeuralLinearPosterior(features, model, *model.most_evident())
+        return NeuralLinearPosterior(features, model, *model.maximise_evidence())

@@ -113,7 +113,9 @@ def require_single_target(problem: Problem, method: object) -> float | None:
     return likelihood.noise_std
 
 
-def some_rows(problem: Problem, count: int, rng: torch.Generator) -> Float[Tensor, "some features"]:
+def random_rows(
+    problem: Problem, count: int, rng: torch.Generator
+) -> Float[Tensor, "some features"]:
     """Return distinct training inputs in float64, drawn at random; all where there are fewer."""
     inputs = problem.train.inputs
     order = torch.randperm(len(inputs), generator=rng, device=inputs.device)

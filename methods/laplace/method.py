@@ -39,7 +39,7 @@ from bnnbench.methods.fitting.settings import (
     require_positive,
 )
 from bnnbench.methods.fitting.validation_search import held_out
-from bnnbench.methods.laplace.evidence import Evidence, Precisions, most_evident
+from bnnbench.methods.laplace.evidence import Evidence, Precisions, maximise_evidence
 from bnnbench.methods.laplace.gauss_newton import Spectrum, Structure
 from bnnbench.methods.laplace.kfac import Kfac
 from bnnbench.methods.laplace.likelihood import misfit
@@ -160,7 +160,7 @@ class Laplace(Batched):
         at = Approximation.of(mode, self.structure, problem, self._scales(problem))
         if choice is not None:
             return self._around(at, Precisions(choice, at.noise), problem, rng)
-        precisions = most_evident(
+        precisions = maximise_evidence(
             at.evidence, at.noise, learns_noise=problem.likelihood == Gaussian(None)
         )
         details = {

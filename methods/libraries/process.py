@@ -70,7 +70,7 @@ class LibraryProcess:
         self._at_exit = weakref.finalize(self, _end, self._process, self._errors, self._folder)
         answer = self._answer(time.monotonic() + SECONDS_TO_START)
         self.environment: Mapping[str, object] = {"interpreter": interpreter, **answer["ready"]}
-        children.born(self)
+        children.register(self)
         children.started(time.perf_counter() - start, float(answer["cpu_seconds"]))
 
     @property
@@ -104,7 +104,7 @@ class LibraryProcess:
 
     def end(self) -> None:
         """End the process at once, and all that it started."""
-        children.gone(self)
+        children.unregister(self)
         self._at_exit()
 
     def _path(self, name: str) -> Path:

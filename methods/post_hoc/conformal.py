@@ -131,7 +131,7 @@ def predicted(
     rng: torch.Generator,
 ) -> Predictive:
     """Return predictions of inputs and targets in units of all rows, by a fit to a part of them."""
-    return case.in_units_of_all(posterior.predict(case.standardised(inputs), rng))
+    return case.in_original_units(posterior.predict(case.standardised(inputs), rng))
 
 
 def quantile_of_scores(

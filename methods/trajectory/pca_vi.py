@@ -25,7 +25,7 @@ from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.mfvi import kl_to_prior
 from bnnbench.methods.networks.heteroscedastic import softplus
 from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
-from bnnbench.methods.trajectory.subspace import Task, in_subspaces, losses, temperature_of
+from bnnbench.methods.trajectory.subspace import Task, fit_in_subspaces, losses, temperature_of
 from bnnbench.methods.tuning.space import Log, Space, compose
 
 
@@ -67,7 +67,7 @@ class PcaVi(Descending):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
         settings = self.training, self.deviations, self.rank
-        return in_subspaces(problems, rngs, *settings, self._draws)
+        return fit_in_subspaces(problems, rngs, *settings, self._draws)
 
     def _draws(self, task: Task) -> tuple[Tensor, dict[str, float]]:
         mean, std = self.variational(task)

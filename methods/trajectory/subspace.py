@@ -66,7 +66,7 @@ Inference = Callable[[Task], tuple[Float[Tensor, "draws coordinates"], dict[str,
 """Return draws of the coordinates and diagnostics; may raise `InferenceDiverged`."""
 
 
-def in_subspaces(
+def fit_in_subspaces(
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
     descent: Descent,

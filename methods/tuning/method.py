@@ -18,7 +18,7 @@ from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.settings import require_between, require_choice, require_count
 from bnnbench.methods.tuning import trials
-from bnnbench.methods.tuning.fits import fit_all, together
+from bnnbench.methods.tuning.fits import fit_all, fits_as_one_call
 from bnnbench.methods.tuning.plan import Plan, lengths
 from bnnbench.methods.tuning.posterior import ATTEMPTS, as_chosen
 from bnnbench.methods.tuning.rows import PARTS, blocks_of, checksum
@@ -108,7 +108,7 @@ def searched(plan: Plan, problems: Sequence[Problem]) -> list[Search | None]:
     steps = _steps(plan)
     scopes = checkpoint.scopes(steps)
     for step in checkpoint.epochs(steps, *(array for table in tables for array in table.arrays)):
-        rung, only = (step, None) if together(plan.method) else divmod(step, plan.trials)
+        rung, only = (step, None) if fits_as_one_call(plan.method) else divmod(step, plan.trials)
         cells = [
             (table, trial)
             for table in tables
@@ -172,7 +172,7 @@ def _to_refit(
 
 def _steps(plan: Plan) -> int:
     """Return the number of calls of fits in the search."""
-    return len(plan.lengths) * (1 if together(plan.method) else plan.trials)
+    return len(plan.lengths) * (1 if fits_as_one_call(plan.method) else plan.trials)
 
 
 def _fit_cells(plan: Plan, rung: int, cells: Sequence[tuple[Tables, int]]) -> None:

@@ -97,7 +97,7 @@ class Tables:
 
     def _scores(self, posteriors: Sequence[Posterior]) -> _BlockScores:
         predictions = [
-            case.in_units_of_all(posterior.predict(case.inputs, self.stream("predict", block)))
+            case.in_original_units(posterior.predict(case.inputs, self.stream("predict", block)))
             for block, (case, posterior) in enumerate(zip(self.cases, posteriors, strict=True))
         ]
         targets = [case.block.targets for case in self.cases]

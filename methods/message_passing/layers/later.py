@@ -89,7 +89,9 @@ class LaterLayer(WeightedLayer):
 
     def _sums(self, inputs: InputMoments, weights: WeightMoments) -> LaterSums:
         """Return the moments of Σ w a."""
-        return LaterSums.by(self.map.forward, self.map.takes_apart(inputs.mean), inputs, weights)
+        return LaterSums.by(
+            self.map.forward, self.map.separates_parts(inputs.mean), inputs, weights
+        )
 
     def _fill_pulls(
         self, residue: LaterResidue, message: Gaussian, pulls: LaterPulls, visit: Visit
