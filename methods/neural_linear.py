@@ -231,7 +231,8 @@ class NeuralLinear(Batched):
     """Prior precision of the weights, in precisions of the noise; None: that of most evidence."""
     noise_shape: float = 0.5
     noise_rate: float = 5e-4
-    """In squared standardised target units; together with the shape, the weight of one row."""
+    """Rate of the noise's prior, in squared standardised target units; with the shape, it weighs
+    as much as one row."""
 
     def __post_init__(self) -> None:
         require_positive(self, "noise_shape", "noise_rate")

@@ -49,7 +49,7 @@ class Corrupted(WithoutSources):
 
     @cached_per_dataset
     def origin(self, dataset: Dataset) -> Origin:
-        """Return "original" for the official bytes, "generated" for others of the same law.
+        """Return "original" for the official bytes, "generated" for images drawn by the same law.
 
         Or the data set's, if that is less. Raises DataUnavailable for frost on real data
         without its textures.
@@ -94,4 +94,4 @@ ALL_19 = tuple(Corrupted(name, severity) for name in CORRUPTIONS for severity in
 """Every corruption at every severity."""
 
 TEST_15 = tuple(Corrupted(name, severity) for name in TEST for severity in SEVERITIES)
-"""Those that most papers take the mean of; the other four are for choosing settings."""
+"""Corruptions of which most papers report the mean; the other four are for choosing settings."""

@@ -1,4 +1,4 @@
-"""What all generated sources share: they need no file and no licence."""
+"""The base of all generated sources, which need no file and no licence."""
 
 from bnnbench.datasets.origins import Origin
 

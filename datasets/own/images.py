@@ -91,10 +91,10 @@ class OwnImages:
         return () if Path(self.path).is_dir() else (self.path,)
 
     def fetch(self, part: Part | None = None) -> None:
-        """Nothing can be downloaded."""
+        """Do nothing: users' own data are not downloaded."""
 
     def fallbacks(self, part: Part | None = None) -> "tuple[OwnImages, ...]":
-        """Nothing stands in for own data."""
+        """Return no fallbacks: nothing stands in for users' own data."""
         return ()
 
 

@@ -68,7 +68,7 @@ class Ciber(Descending):
     ratio: float = EQUAL_VARIANCE
     """Half the base of the triangular noise, in standard deviations of the Gaussian."""
     epsilons: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1)
-    """In inverse standard deviations of the target; 0 for no floor."""
+    """Floors of the density, in inverse standard deviations of the target; 0 for no floor."""
     floor_range: FloorRange = "training"
     validation_share: float = 1 / 9
     """Share of training rows held out to choose among several epsilons."""

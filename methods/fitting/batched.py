@@ -117,7 +117,7 @@ class Variants(Stacked):
         problems: Sequence[Problem],
         rngs: Sequence[torch.Generator],
     ) -> list[Posterior | InferenceDiverged]:
-        """Return what `fit_variants` does, for one stack, those with most epochs first."""
+        """Return the results of `fit_variants` for one stack, variants with most epochs first."""
         ...
 
 

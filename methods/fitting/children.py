@@ -14,7 +14,7 @@ class Child(Protocol):
 
     @property
     def cpu_seconds(self) -> float:
-        """Its processor time so far; 0 once it has ended."""
+        """The processor time of the process so far; 0 once it has ended."""
         ...
 
     @property
@@ -24,7 +24,7 @@ class Child(Protocol):
 
     @property
     def environment(self) -> Mapping[str, object]:
-        """Its interpreter and packages, as plain data for a record."""
+        """The interpreter and its packages, as plain data for a record."""
         ...
 
     @property

@@ -38,7 +38,7 @@ class Map:
     rules = None
 
     def architecture(self, architecture: Architecture) -> Architecture:
-        """Return it unchanged."""
+        """Return the architecture unchanged."""
         return architecture
 
     def initial(self, network: TorchNetwork, weights: Tensor, rngs: Rngs) -> Numbers:
@@ -132,7 +132,7 @@ class Dropout(Map):
     gathered = Members.gathered
 
     def architecture(self, architecture: Architecture) -> Architecture:
-        """Return it with dropout; raises `Unsupported` where it has no linear layer."""
+        """Return the architecture with dropout; raises `Unsupported` where no layer is linear."""
         dropped = with_dropout(architecture, self.rate, self.where)
         if not has_dropout(dropped):
             raise Unsupported(dropout_refusal(architecture, self.where))

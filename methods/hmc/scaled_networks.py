@@ -141,7 +141,7 @@ class AnyScaledNetwork:
 
 
 def _inside(placed: Placed) -> str:
-    """Return what a module has that is no function of weights and a single input, "" if nothing."""
+    """Return a part of a module that is no function of weights and a single input, "" if none."""
     if not isinstance(placed.layer, TorchModule):
         return ""
     trial = trial_of(placed.layer, placed.input_shape)

@@ -90,7 +90,7 @@ class Laplace(Batched):
 
     @property
     def prior_use(self) -> PriorUse:
-        """Its own prior, or the problem's unless the posterior is a cold one."""
+        """The method's own prior, or the problem's unless the posterior is a cold one."""
         return "given" if self.prior == "given" and self.temperature == 1 else "own"
 
     @property
@@ -260,7 +260,7 @@ def _with_own_memory(mode: Posterior) -> NetworkPosterior:
 
 
 def _outcome(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what the function returns, or the first `InferenceDiverged` given or raised."""
+    """Return the function's result, or the first `InferenceDiverged` given or raised."""
     for argument in arguments:
         if isinstance(argument, InferenceDiverged):
             return argument

@@ -75,7 +75,7 @@ class LibraryProcess:
 
     @property
     def cpu_seconds(self) -> float:
-        """Its processor time so far; 0 once it has ended."""
+        """The processor time of the process so far; 0 once it has ended."""
         with contextlib.suppress(psutil.Error):
             times = psutil.Process(self._process.pid).cpu_times()
             return times.user + times.system + times.children_user + times.children_system

@@ -88,7 +88,7 @@ class Conformal(Batched):
 
     @property
     def prior_use(self) -> PriorUse | None:
-        """That of the method inside."""
+        """The prior use of the method inside."""
         return prior_use(self.method)
 
     @property

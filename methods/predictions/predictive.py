@@ -105,7 +105,7 @@ class CategoricalSummary(Packed):
     mixture_log_probs: Float[Tensor, "points classes"]
     expected_entropy: Float[Tensor, " points"]
     reverse_mutual_information: Float[Tensor, " points"] | None = None
-    """None in predictions that were stored before it existed."""
+    """Reverse mutual information, in nats; None in predictions stored before it existed."""
 
     of_classes: ClassVar[bool] = True
     may_be_infinite: ClassVar[tuple[str, ...]] = ("mixture_log_probs",)

@@ -54,7 +54,7 @@ class RowPerceptron:
 
     @cached_property
     def network(self) -> TorchNetwork:
-        """The same function of weights in torch's order."""
+        """The network as the same function of weights in torch's order."""
         return TorchNetwork(self.problem.architecture, self.problem.input_shape)
 
     @property

@@ -40,17 +40,16 @@ class Tuned(Batched):
 
     method: Method = field(default_factory=AdamW)
     trials: int = 16
-    """A power of two. A method without settings to search has one."""
+    """Number of trials, a power of two. A method without settings to search has one."""
     blocks: int | None = None
-    """How many of five blocks are held out; None: one to three, with 2,000 rows if they can."""
+    """Number of five blocks that are held out; None: one to three, with 2,000 rows if they can."""
     lengths: tuple[int, ...] = ()
     """Lengths to try; empty: those of the space or, for gradient descent, a ladder of doublings."""
     updates: int = 25_000
     """About the most gradient steps of the longest fit on the ladder."""
     noise: Noise = "held_out"
-    """Where a regression's noise is one number: as learned in training, or as held-out rows have
-    it. Probabilities of classes: as they are, or with the temperature that held-out rows prefer.
-    """
+    """Source of a regression's noise where it is one number: training, or the held-out rows. For
+    probabilities of classes: as they are, or with the temperature that held-out rows prefer."""
     halving: bool = False
     """Fit fewer trials for longer lengths: the better half each time."""
 
@@ -68,7 +67,7 @@ class Tuned(Batched):
 
     @property
     def prior_use(self) -> PriorUse | None:
-        """That of the tuned method."""
+        """The prior use of the tuned method."""
         return prior_use(self.method)
 
     def fit_many(

@@ -83,7 +83,7 @@ class Tables:
         self.temperature[trial, rung] = scores.temperature
 
     def search(self) -> Search:
-        """Return what was found so far, as records hold it."""
+        """Return the search so far, as records hold it."""
         plan = self.plan
         names = tuple(plan.space.fields)
         search = Search(

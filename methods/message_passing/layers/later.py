@@ -28,9 +28,9 @@ class LaterResidue:
 
     inputs: InputMoments
     weights: WeightMoments | None
-    """None where kernels of few rows compute them again."""
+    """Moments of the weights; None where kernels of few rows compute them again."""
     weight_variance: Tensor | None
-    """None where no forces are coupled."""
+    """Variance of the weights; None where no forces are coupled."""
     sums: LaterSums
     bias: Moments | None
     """The cavities of the biases; None where fused kernels find them."""
