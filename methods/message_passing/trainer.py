@@ -175,7 +175,7 @@ class Trainer:
             if len(good) == len(self.lost):
                 new = aggregates
             else:
-                new = new or self._like(old, cavity)
+                new = new or self._room_filled(old, cavity)
                 with_members(new, good, aggregates)
             if added is not None and tried.noise is not None:
                 added[good] = tried.noise[sound]
@@ -186,7 +186,7 @@ class Trainer:
                 self.calm[calm_members[tried.sound & ~sound]] = level
             remaining = remaining[self.calm[remaining] > level]
         self.lost[remaining] = True
-        self._store(batch, cavity, old, new or self._like(old, cavity), added, step)
+        self._store(batch, cavity, old, new or self._room_filled(old, cavity), added, step)
         self.all_sound = self._all_sound()
 
     def _visited_straight(
@@ -280,7 +280,7 @@ class Trainer:
             cavity.append(Weights(*parts) if len(parts) == 2 else Weights(parts[0], None))
         return cavity
 
-    def _like(self, old: list[Weights] | None, cavity: list[Weights]) -> list[Weights]:
+    def _room_filled(self, old: list[Weights] | None, cavity: list[Weights]) -> list[Weights]:
         """Return room for new aggregates, filled with the old ones, which lost members retain."""
         if old is None:
             return [mapped(layer, torch.zeros_like) for layer in cavity]

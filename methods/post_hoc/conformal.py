@@ -118,10 +118,10 @@ class Conformal(Batched):
         targets = case.block.targets
         if isinstance(problem.likelihood, Categorical):
             by_class = scores.of_classes(self.classes, prediction)
-            of_targets = by_class.gather(1, targets.long()[:, None])
+            row_scores = by_class.gather(1, targets.long()[:, None])
         else:
-            of_targets = scores.of_targets(self.intervals, prediction, targets, self.level)
-        return quantile_of_scores(of_targets, self.level)
+            row_scores = scores.of_targets(self.intervals, prediction, targets, self.level)
+        return quantile_of_scores(row_scores, self.level)
 
 
 def predicted(
