@@ -268,7 +268,7 @@ class NeuralLinear(Batched):
         features = Features.of(mode, problem.architecture)
         train_features = features(problem.train.inputs)
         if not train_features.isfinite().all():
-            return InferenceDiverged("the features are not of finite numbers")
+            return InferenceDiverged("the features are not finite")
         model = Regression.of(
             train_features, problem.train.targets, self.noise_shape, self.noise_rate
         )

@@ -110,7 +110,7 @@ class Ciber(Descending):
         posteriors: list[Posterior | InferenceDiverged] = []
         for m, (problem, rows) in enumerate(zip(problems, validation, strict=True)):
             if not finite[m]:
-                posteriors.append(InferenceDiverged("the iterates are no longer of finite numbers"))
+                posteriors.append(InferenceDiverged("the iterates are no longer finite"))
                 continue
             last = stack.posterior(m)
             details = last.diagnostics | {"samples": float(weights.shape[1])}

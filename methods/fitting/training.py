@@ -239,7 +239,7 @@ class Stack:
             limit = HOPELESS * math.log(self.likelihood.classes) * len(self.batches)
         hopeless = (self.log_loss > limit).tolist()
         return [
-            InferenceDiverged("the fit is no longer of finite numbers")
+            InferenceDiverged("the fit is no longer finite")
             if not sound
             else InferenceDiverged(f"training ended {HOPELESS:.0f} times worse than by chance")
             if lost

@@ -220,7 +220,7 @@ class Approximation:
         """Return the approximation at a point estimate, of weights in units of their scales.
 
         Raises `Unsupported` for another posterior than that, `InferenceDiverged` where outputs
-        or curvature are not of finite numbers.
+        or curvature are not finite.
         """
         mode = _with_own_memory(mode)
         train = problem.train

@@ -72,7 +72,7 @@ class PcaVi(Descending):
     def _draws(self, task: Task) -> tuple[Tensor, dict[str, float]]:
         mean, std = self.variational(task)
         if not (mean.isfinite().all() and std.isfinite().all()):
-            raise InferenceDiverged("the fit is no longer of finite numbers")
+            raise InferenceDiverged("the fit is no longer finite")
         (noise,) = normal([task.rng], self.draws, mean.shape[1], dtype=mean.dtype)
         return mean + std * noise, {"kl": float(kl_to_prior(mean, std, self.prior_std))}
 

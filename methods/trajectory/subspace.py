@@ -80,7 +80,7 @@ def fit_in_subspaces(
     def member(m: int, problem: Problem) -> Posterior | InferenceDiverged:
         columns, origin = moments.deviations(m), moments.mean[m].clone()
         if not (columns.isfinite().all() and origin.isfinite().all()):
-            return InferenceDiverged("the iterates are no longer of finite numbers")
+            return InferenceDiverged("the iterates are no longer finite")
         subspace = Subspace(origin, principal_directions(columns, rank))
         try:
             z, details = infer(Task(subspace, stack.posterior(m), problem, stack.rngs[m]))
