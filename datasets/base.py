@@ -114,7 +114,7 @@ class Exact:
     std: Float[Tensor, " points"]
     """Standard deviation of the output; of probabilities, the root of the sum of variances."""
     excess_risk: float
-    """Of its prediction, over that of the law itself, in nats."""
+    """Excess of its prediction's risk over that of the law itself, in nats."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class TableSource(DataSource, Protocol):
 class PoolSource(DataSource, Protocol):
     """A source for active learning: `load` gives the initial rows, and rows of a pool can be added.
 
-    A pool's targets appear only in the data sets of `grown`, for rows that were acquired.
+    A pool's targets appear only in the data sets of `with_acquired`, for rows that were acquired.
     """
 
     def candidates(self, fold: int, acquired: Sequence[int]) -> Int[np.ndarray, " candidates"]:
@@ -262,7 +262,7 @@ class PoolSource(DataSource, Protocol):
         """Return the inputs of rows for a network that was trained under `scaling`."""
         ...
 
-    def grown(self, fold: int, acquired: Sequence[int]) -> Dataset:
+    def with_acquired(self, fold: int, acquired: Sequence[int]) -> Dataset:
         """Return the fold with these rows of the pool among its training rows."""
         ...
 

@@ -81,8 +81,8 @@ def title_of(name: str) -> str:
     return TITLES.get(name, name.replace("_", " "))
 
 
-def whole_of(source: Any) -> str:
+def uncut_name(source: Any) -> str:
     """Return the name of the source that a source is cut from, or its own."""
     if variant_of := getattr(source, "variant_of", ""):
         return variant_of
-    return whole_of(source.source) if hasattr(source, "source") else source.name
+    return uncut_name(source.source) if hasattr(source, "source") else source.name

@@ -134,7 +134,7 @@ class SharesFits(Method, Protocol):
     """The names of these settings."""
 
     def from_fit(self, posterior: Posterior) -> Posterior:
-        """Return what `fit` would, from the posterior of another on the same rows and stream."""
+        """Return the posterior of `fit`, from that of another on the same rows and stream."""
         ...
 
 
@@ -155,7 +155,7 @@ class PackageMissing(ImportError):
 
 
 def prior_use(method: Method) -> PriorUse | None:
-    """Return what a method does with a problem's prior; None for a class that does not say.
+    """Return the use that a method makes of a problem's prior; None for a class that does not say.
 
     A method says so by an attribute or property `prior_use` of its class.
     """

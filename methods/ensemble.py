@@ -78,7 +78,7 @@ class Ensemble(Batched):
 
     @property
     def prior_use(self) -> PriorUse | None:
-        """That of the members."""
+        """The prior use of the members."""
         return prior_use(self.member)
 
     @property

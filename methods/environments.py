@@ -31,19 +31,19 @@ class NoSuchEnvironment(ValueError):
     """An environment has a name that no library has, or a path where there is no interpreter."""
 
 
-def given() -> dict[str, str]:
+def current() -> dict[str, str]:
     """Return library → interpreter of the environment variable; raises `NoSuchEnvironment`."""
     entries = filter(None, os.environ.get(VARIABLE, "").split(os.pathsep))
     return dict(checked(entry) for entry in entries)
 
 
-def give(environments: Mapping[str, str]) -> None:
+def add(environments: Mapping[str, str]) -> None:
     """Put environments into the variable, for this process and those that it starts.
 
     They take the place of others of the same name.
     """
-    together = given() | dict(environments)
-    entries = (f"{name}={path}" for name, path in together.items())
+    entries_by_name = current() | dict(environments)
+    entries = (f"{name}={path}" for name, path in entries_by_name.items())
     os.environ[VARIABLE] = os.pathsep.join(entries)
 
 
@@ -79,7 +79,7 @@ def interpreter_of(library: str) -> str | None:
 
     That is the one given for it, else that of this process if the library is installed beside it.
     """
-    if interpreter := given().get(library):
+    if interpreter := current().get(library):
         return interpreter
     return sys.executable if importlib.util.find_spec(LIBRARIES[library]) else None
 

@@ -58,7 +58,7 @@ class Ivon(Variants):
     beta2: float = 0.99999
     weight_decay: float = 1e-4
     effective_sample_size: float | None = None
-    """None stands for the number of training rows, which targets the posterior itself."""
+    """Effective sample size; None: the number of training rows, for the posterior itself."""
     epochs: int = 25
     batch_size: int = 128
     schedule: Schedule = "cosine"

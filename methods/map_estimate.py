@@ -39,7 +39,7 @@ class MapEstimate(Stacked):
 
     learning_rate: float = 1e-2
     prior_std: float = 1.0
-    """Of all weights, where the problem states no prior."""
+    """Standard deviation of the prior of all weights, where the problem states no prior."""
     epochs: int = 1000
     batch_size: int = 1024
     schedule: Schedule = "cosine"

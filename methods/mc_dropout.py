@@ -111,7 +111,7 @@ class McDropout(Stacked):
         before = problems[0].architecture
         architecture = with_dropout(before, self.rate, self.where)
         if not has_dropout(architecture):
-            raise Unsupported(no_place_for_dropout(before, self.where))
+            raise Unsupported(dropout_refusal(before, self.where))
         stack = descend([self.training] * len(problems), problems, rngs, architecture=architecture)
         posteriors = [
             McDropoutPosterior(stack.posterior(m), self.draws) for m in range(len(problems))
@@ -140,7 +140,7 @@ def with_dropout(
     return tuple(dropped)
 
 
-def no_place_for_dropout(architecture: Architecture, where: Where) -> str:
+def dropout_refusal(architecture: Architecture, where: Where) -> str:
     """Return a message: the network has no layer for dropout."""
     hidden = 'behind another layer with weights (where="hidden"), ' * (where == "hidden")
     return (

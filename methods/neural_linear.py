@@ -153,7 +153,7 @@ class Regression:
         residual_squares = self.target_squares - explained.sum(0)
         return self.rate + 0.5 * np.maximum(residual_squares, 0.0)
 
-    def most_evident(self) -> tuple[float, bool]:
+    def maximise_evidence(self) -> tuple[float, bool]:
         """Return the precision of most evidence, and whether it is within its bounds."""
         low, high = (math.log(bound) for bound in PRECISIONS)
 
@@ -231,7 +231,8 @@ class NeuralLinear(Batched):
     """Prior precision of the weights, in precisions of the noise; None: that of most evidence."""
     noise_shape: float = 0.5
     noise_rate: float = 5e-4
-    """In squared standardised target units; together with the shape, the weight of one row."""
+    """Rate of the noise's prior, in squared standardised target units; with the shape, it weighs
+    as much as one row."""
 
     def __post_init__(self) -> None:
         require_positive(self, "noise_shape", "noise_rate")
@@ -267,10 +268,10 @@ class NeuralLinear(Batched):
         features = Features.of(mode, problem.architecture)
         train_features = features(problem.train.inputs)
         if not train_features.isfinite().all():
-            return InferenceDiverged("the features are not of finite numbers")
+            return InferenceDiverged("the features are not finite")
         model = Regression.of(
             train_features, problem.train.targets, self.noise_shape, self.noise_rate
         )
         if self.prior_precision is not None:
             return NeuralLinearPosterior(features, model, self.prior_precision, True)
-        return NeuralLinearPosterior(features, model, *model.most_evident())
+        return NeuralLinearPosterior(features, model, *model.maximise_evidence())

@@ -63,8 +63,8 @@ def sources_behind(module: str) -> frozenset[Path]:
 def own_sources(module: str) -> frozenset[Path]:
     """Return the files behind a module that are neither of this project nor installed."""
     modules = files_behind(module).items()
-    strangers = ((n, f) for n, f in modules if n.partition(".")[0] != PROJECT)
-    files = frozenset(f for _, f in strangers if "site-packages" not in f.parts)
+    foreign = ((n, f) for n, f in modules if n.partition(".")[0] != PROJECT)
+    files = frozenset(f for _, f in foreign if "site-packages" not in f.parts)
     return files.union(*(_kernels_in(folder) for folder in {file.parent for file in files}))
 
 

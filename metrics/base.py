@@ -44,7 +44,7 @@ class Metric:
     score: Callable[[Any, Any], Any]
     unit: str
     higher_is_better: bool | None
-    """None for a diagnostic without a better direction, such as a width."""
+    """The better direction; None for a diagnostic that has none, such as a width."""
     standardised: bool = False
     needs: tuple[str, ...] = ()
     """Attributes of a prediction without which there is no score. A score that can be computed in

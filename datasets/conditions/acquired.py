@@ -26,13 +26,13 @@ class Acquired:
 
     @property
     def traits(self) -> Traits:
-        """Return those of the condition, with the count."""
+        """Return the traits of the condition, with the count."""
         inner = self.condition.traits
         title = f"{inner.title} after {self.count} acquisition{'s' * (self.count != 1)}"
         return Traits(title, clean=inner.clean, acquisitions=self.count)
 
     def sources(self) -> tuple[ImageSource, ...]:
-        """Return the condition's."""
+        """Return the condition's sources."""
         return self.condition.sources()
 
     def with_sources(self, resolve: Resolve) -> "Acquired":
@@ -40,7 +40,7 @@ class Acquired:
         return Acquired(self.condition.with_sources(resolve), self.count)
 
     def origin(self, dataset: Dataset) -> Origin:
-        """Return the condition's."""
+        """Return the condition's origin."""
         return self.condition.origin(dataset)
 
     def select(self, dataset: Dataset) -> Split:

@@ -8,50 +8,50 @@ FUNCTION, FUNCTION_INSIDE = "function", "function_inside"
 
 
 def rotated(degrees: int | float) -> str:
-    """Return such as "rotated_30"."""
+    """Return a name such as "rotated_30"."""
     return f"rotated_{degrees:g}"
 
 
 def corrupted(corruption: str, severity: int) -> str:
-    """Return such as "corrupted_frost_3"."""
+    """Return a name such as "corrupted_frost_3"."""
     return f"corrupted_{corruption}_{severity}"
 
 
 def mean_over_corruptions(severity: int | str, only_test: bool = False) -> str:
-    """Return such as "corrupted_3", of all nineteen, or "corrupted_test15_3"."""
+    """Return a name such as "corrupted_3", of all nineteen, or "corrupted_test15_3"."""
     return f"corrupted_test15_{severity}" if only_test else f"corrupted_{severity}"
 
 
 def out_of_distribution(source: str, normalised: bool = True) -> str:
-    """Return such as "ood_svhn"."""
+    """Return a name such as "ood_svhn"."""
     return f"ood_{source}" if normalised else f"ood_{source}_unnormalised"
 
 
 def transfer(source: str) -> str:
-    """Return such as "transfer_stl10"."""
+    """Return a name such as "transfer_stl10"."""
     return f"transfer_{source}"
 
 
 def perturbed(family: str, size: float) -> str:
-    """Return such as "fgsm_0.1"."""
+    """Return a name such as "fgsm_0.1"."""
     return f"{family}_{size:g}"
 
 
 def acquired(count: int | str, condition: str = CLEAN) -> str:
-    """Return such as "acquired_3", or "acquired_3_inside" for a condition that is not clean."""
+    """Return a name such as "acquired_3", or "acquired_3_inside" where `condition` is not clean."""
     return f"acquired_{count}" + (f"_{condition}" if condition != CLEAN else "")
 
 
 def drawn(count: int) -> str:
-    """Return such as "samples_5", of a probe."""
+    """Return a name such as "samples_5", of a probe."""
     return f"samples_{count}"
 
 
 def layer(number: int | str, kind: str = "") -> str:
-    """Return such as "layer_2_C", of a probe."""
+    """Return a name such as "layer_2_C", of a probe."""
     return f"layer_{number}_{kind}" if kind else f"layer_{number}"
 
 
 def weights(group: str) -> str:
-    """Return such as "weights_second_bias", of a probe."""
+    """Return a name such as "weights_second_bias", of a probe."""
     return f"weights_{group}"

@@ -14,7 +14,7 @@ from bnnbench.datasets.corruptions import CORRUPTIONS, TEST, check
 from bnnbench.datasets.corruptions.constants import SEVERITIES
 from bnnbench.datasets.corruptions.levels import SIDE, Images
 from bnnbench.datasets.corruptions.on_disk import blocks
-from bnnbench.datasets.corruptions.on_disk.textures import photographs_will_do, textures
+from bnnbench.datasets.corruptions.on_disk.textures import allow_photographs, textures
 from bnnbench.datasets.origins import ORIGINS, Origin
 from bnnbench.datasets.reading.cache import cached_per_dataset
 from bnnbench.datasets.reading.images import CHUNK, as_inputs
@@ -49,7 +49,7 @@ class Corrupted(WithoutSources):
 
     @cached_per_dataset
     def origin(self, dataset: Dataset) -> Origin:
-        """Return "original" for the official bytes, "generated" for others of the same law.
+        """Return "original" for the official bytes, "generated" for images drawn by the same law.
 
         Or the data set's, if that is less. Raises DataUnavailable for frost on real data
         without its textures.
@@ -66,7 +66,7 @@ class Corrupted(WithoutSources):
     def select(self, dataset: Dataset) -> Split:
         """Return the corrupted images; raises ValueError for a data set of another kind."""
         stand_in = dataset.origin == "stand-in"
-        with photographs_will_do() if stand_in else contextlib.nullcontext():
+        with allow_photographs() if stand_in else contextlib.nullcontext():
             images, _ = blocks.provided(raw_images(dataset), self.corruption, self.severity)
         return Split(as_inputs(images, dataset.scaling), dataset.test.targets)
 
@@ -94,4 +94,4 @@ ALL_19 = tuple(Corrupted(name, severity) for name in CORRUPTIONS for severity in
 """Every corruption at every severity."""
 
 TEST_15 = tuple(Corrupted(name, severity) for name in TEST for severity in SEVERITIES)
-"""Those that most papers take the mean of; the other four are for choosing settings."""
+"""Corruptions of which most papers report the mean; the other four are for choosing settings."""

@@ -18,7 +18,7 @@ MEANS = {
 def means(conditions: Collection[str]) -> dict[str, Traits]:
     """Return name → traits of the mean over corruptions at each severity.
 
-    A mean that lacks some of its parts is none.
+    A mean that lacks some of its parts is left out.
     """
     return {
         name: traits for name, traits in _means().items() if set(traits.parts) <= set(conditions)

@@ -20,7 +20,7 @@ class First(WithoutSources):
 
     @property
     def name(self) -> str:
-        """Such as "first_200_rows"."""
+        """The name, such as "first_200_rows"."""
         return f"first_{self.rows}_rows"
 
     @property

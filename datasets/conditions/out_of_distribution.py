@@ -9,7 +9,7 @@ from bnnbench.datasets.base import Dataset, ImageSource, Scaling, Split
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.base import Resolve
 from bnnbench.datasets.conditions.traits import Traits
-from bnnbench.datasets.names import title_of, whole_of
+from bnnbench.datasets.names import title_of, uncut_name
 from bnnbench.datasets.origins import Origin, least_official
 from bnnbench.datasets.reading.cache import cached_per_dataset
 from bnnbench.datasets.reading.images import as_inputs
@@ -39,7 +39,7 @@ class OutOfDistribution:
     def traits(self) -> Traits:
         """Return the title, and that of the other source."""
         outside = title_of(self.source.name) + ("" if self.normalised else " without normalisation")
-        variant_of = condition_names.out_of_distribution(whole_of(self.source))
+        variant_of = condition_names.out_of_distribution(uncut_name(self.source))
         return Traits(
             f"out of distribution: {outside}",
             outside=outside,

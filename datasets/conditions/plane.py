@@ -29,7 +29,7 @@ class Plane(WithoutSources):
 
     @property
     def name(self) -> str:
-        """Always "plane": a suite has one."""
+        """The name, always "plane": a suite has one."""
         return "plane"
 
     @property

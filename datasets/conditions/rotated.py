@@ -1,4 +1,4 @@
-"""Turned test images."""
+"""Rotated test images."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from bnnbench.datasets.reading.images import CHUNK
 
 @dataclass(frozen=True)
 class Rotated(WithoutSources):
-    """The test images turned counter-clockwise about their centre, on a black ground.
+    """The test images rotated counter-clockwise about their centre, on a black ground.
 
     Bilinear between pixel centres, never rounded to 8 bits; what lies outside the image is
     black. Output pixel (u, v), counted from the centre to the right and down, reads

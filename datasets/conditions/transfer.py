@@ -8,7 +8,7 @@ from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.base import Resolve
 from bnnbench.datasets.conditions.traits import Traits
 from bnnbench.datasets.errors import DataUnavailable
-from bnnbench.datasets.names import title_of, whole_of
+from bnnbench.datasets.names import title_of, uncut_name
 from bnnbench.datasets.origins import Origin, least_official
 from bnnbench.datasets.reading.cache import cached_per_dataset
 from bnnbench.datasets.reading.images import as_inputs
@@ -32,7 +32,7 @@ class Transfer:
     @property
     def traits(self) -> Traits:
         """Return the title, and the condition that this is a variant of."""
-        variant_of = condition_names.transfer(whole_of(self.source))
+        variant_of = condition_names.transfer(uncut_name(self.source))
         return Traits(
             f"transfer to {title_of(self.source.name)}",
             variant_of=variant_of if variant_of != self.name else "",

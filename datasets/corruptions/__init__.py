@@ -54,7 +54,7 @@ CORRUPTIONS: Mapping[str, Corruption] = {
     "spatter": Corruption(extra.spatter, extra.draw_liquid),
     "saturate": Corruption(extra.saturate),
 }
-"""In the customary order: those of noise, blur, weather and the digital ones, then the extra."""
+"""Corruptions in the customary order: noise, blur, weather, the digital ones, then the extra."""
 
 EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 """Corruptions for the choice of settings; scores are means over the fifteen others, or over all."""

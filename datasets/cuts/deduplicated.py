@@ -34,8 +34,8 @@ class Deduplicated(Derived):
     def table(self, fold: int) -> Table:
         """Return the remaining rows of the fold."""
         table = self._table_source.table(fold)
-        test = first_of_their_kind(table.test_inputs)
-        inputs = first_of_their_kind(np.concatenate([table.test_inputs, table.train_inputs]))
+        test = first_occurrences(table.test_inputs)
+        inputs = first_occurrences(np.concatenate([table.test_inputs, table.train_inputs]))
         train = inputs[len(table.test_inputs) :]
         return replace(
             table,
@@ -46,7 +46,7 @@ class Deduplicated(Derived):
         )
 
 
-def first_of_their_kind(rows: Float[np.ndarray, "rows features"]) -> Bool[np.ndarray, " rows"]:
+def first_occurrences(rows: Float[np.ndarray, "rows features"]) -> Bool[np.ndarray, " rows"]:
     """Return a mask of rows that equal no earlier row."""
     _, first = np.unique(rows, axis=0, return_index=True)
     is_first = np.zeros(len(rows), bool)

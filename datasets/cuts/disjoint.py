@@ -62,7 +62,7 @@ class Block(Derived):
 
     @property
     def folds(self) -> int:
-        """One."""
+        """The number of folds: one."""
         return 1
 
     @property

@@ -26,7 +26,8 @@ from bnnbench.datasets.reading.whole_files import write_whole
 FOLDER = "features"
 CHANNELS, BATCH, RATE = (32, 64), 64, 3e-3
 VERSION = 1
-"""To be raised when the network or its training changes, so that kept tables are not used."""
+"""Version of the network and its training: raise it when they change, so that cached tables are
+not used."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Features:
 
     @property
     def origin(self) -> Origin:
-        """At best "subset", as not all images are used."""
+        """The origin of the images, but at best "subset", as not all images are used."""
         return least_official(self.pictures.origin, "subset")
 
     @property

@@ -10,7 +10,7 @@ from bnnbench.datasets.reading.images import Labelled
 
 @dataclass(frozen=True)
 class Limited(Derived):
-    """At most the first `train` and `test` rows of a source; None keeps them all.
+    """A source with at most the first `train` and `test` rows of another; None keeps them all.
 
     The first rows are as good as any: publishers shuffled the images, and most folds are
     random permutations. Everything is standardised on the training rows that are kept.

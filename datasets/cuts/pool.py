@@ -78,9 +78,9 @@ class ActivePool(Derived):
     @cached(4)
     def load(self, fold: int) -> Dataset:
         """Return the repeat before any acquisition."""
-        return self.grown(fold, ())
+        return self.with_acquired(fold, ())
 
-    def grown(self, fold: int, acquired: Sequence[int]) -> Dataset:
+    def with_acquired(self, fold: int, acquired: Sequence[int]) -> Dataset:
         """Return the repeat with these rows of the pool labelled as well, in that order.
 
         Raises ValueError for a row that is not in the pool, or is given twice.

@@ -7,7 +7,6 @@ Fold k has its own noise, drawn by NumPy's legacy generator with seed k. Test in
 integers from -3 to 3. Nothing is standardised, and numbers are of double precision.
 """
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +14,8 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.datasets.base import Dataset, Gaussian, Scaling, Split, Target, check_fold
-from bnnbench.datasets.facts import facts_of
-from bnnbench.datasets.generated.base import Generated
+from bnnbench.datasets.base import Dataset, check_fold
+from bnnbench.datasets.generated.base import GeneratedRegression
 from bnnbench.datasets.reading.cache import cached
 
 TRAIN = np.linspace(-1, 1, 6)
@@ -27,12 +25,11 @@ NOISE_STD, STATED_STD = 0.2, 0.4
 
 
 @dataclass(frozen=True)
-class Bend(Generated):
+class Bend(GeneratedRegression):
     """Six training rows and seven test rows in one feature."""
 
     name = "bend"
     folds = 1000
-    target = ("y", "")
 
     @cached(20)
     def load(self, fold: int) -> Dataset:
@@ -40,26 +37,11 @@ class Bend(Generated):
         check_fold(self, fold)
         rng = np.random.RandomState(fold)
         targets = [function(x) + NOISE_STD * rng.standard_normal(len(x)) for x in (TRAIN, TEST)]
-        dataset = Dataset(
-            train=_split(TRAIN, targets[0]),
-            test=_split(TEST, targets[1]),
-            likelihood=Gaussian(STATED_STD),
-            origin=self.origin,
-            scaling=Scaling(torch.zeros(1), torch.ones(1)),
-            target=Target(*self.target, 0.0, 1.0),
-            truth=torch.from_numpy(function(TEST))[:, None],
-        )
-        raw = (TRAIN[:, None], targets[0]), (TEST[:, None], targets[1])
+        train, test = (TRAIN[:, None], targets[0]), (TEST[:, None], targets[1])
         law = "y = 0.8 max(x, 0) - 0.3 min(x, 0) + N(0, 0.04); the stated noise is N(0, 0.16)"
-        return dataclasses.replace(
-            dataset, facts={**facts_of(dataset, *raw, self.licence), "law": law}
-        )
+        return self.unscaled(train, test, function(TEST), STATED_STD, law, torch.float64)
 
 
 def function(inputs: Float[ndarray, " points"]) -> Float[ndarray, " points"]:
     """Return the bent line."""
     return 0.8 * np.maximum(inputs, 0) - 0.3 * np.minimum(inputs, 0)
-
-
-def _split(inputs: Float[ndarray, " rows"], targets: Float[ndarray, " rows"]) -> Split:
-    return Split(torch.from_numpy(inputs)[:, None], torch.from_numpy(targets)[:, None])

@@ -9,7 +9,6 @@ the direction of a draw from $N(0, \Sigma)$; its length makes the posterior stan
 $w^T x$ 1.5 times that of the noise. Nothing is standardised.
 """
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +16,8 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.datasets.base import Dataset, Gaussian, Scaling, Split, Target, check_fold
-from bnnbench.datasets.facts import facts_of
-from bnnbench.datasets.generated.base import Generated
+from bnnbench.datasets.base import Dataset, check_fold
+from bnnbench.datasets.generated.base import GeneratedRegression
 from bnnbench.datasets.reading.cache import cached
 
 FEATURES, TRAIN_ROWS, TEST_ROWS = 10, 20, 10
@@ -31,12 +29,11 @@ SPREAD = 1.5
 
 
 @dataclass(frozen=True)
-class LinearTruth(Generated):
+class LinearTruth(GeneratedRegression):
     """20 training rows and 10 test inputs; `correlation` is that of neighbouring features."""
 
     correlation: float = 0.0
     folds = 1000
-    target = ("y", "")
 
     def __post_init__(self) -> None:
         if not -1 < self.correlation < 1:
@@ -56,18 +53,9 @@ class LinearTruth(Generated):
         train, test = self._inputs(rng)
         truths = train @ weights, test @ weights
         targets = [f + NOISE_STD * rng.standard_normal(len(f)) for f in truths]
-        dataset = Dataset(
-            train=_split(train, targets[0]),
-            test=_split(test, targets[1]),
-            likelihood=Gaussian(NOISE_STD),
-            origin=self.origin,
-            scaling=Scaling(torch.zeros(FEATURES), torch.ones(FEATURES)),
-            target=Target(*self.target, 0.0, 1.0),
-            truth=torch.from_numpy(truths[1]).float()[:, None],
-        )
-        facts = facts_of(dataset, (train, targets[0]), (test, targets[1]), self.licence)
+        rows = (train, targets[0]), (test, targets[1])
         law = f"correlation of neighbours {self.correlation:g}, y = w·x + N(0, 1), w ~ N(0, I/10)"
-        return dataclasses.replace(dataset, facts={**facts, "law": law})
+        return self.unscaled(*rows, truths[1], NOISE_STD, law, torch.float32)
 
     def _inputs(
         self, rng: np.random.RandomState
@@ -81,7 +69,3 @@ class LinearTruth(Generated):
         precision = TRAIN_ROWS * covariance / NOISE_STD**2 + np.eye(FEATURES) / PRIOR_STD**2
         spread = np.sqrt((directions * np.linalg.solve(precision, directions.T).T).sum(1))
         return train, directions * (SPREAD * NOISE_STD / spread)[:, None]
-
-
-def _split(inputs: Float[ndarray, "rows features"], targets: Float[ndarray, " rows"]) -> Split:
-    return Split(torch.from_numpy(inputs).float(), torch.from_numpy(targets).float()[:, None])

@@ -15,17 +15,16 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from bnnbench.datasets.base import Dataset, Table
-from bnnbench.datasets.generated.base import Generated
+from bnnbench.datasets.generated.base import GeneratedRegression
 from bnnbench.datasets.reading import tables
 from bnnbench.datasets.reading.cache import cached
 
 
-class NoisyCurve(Generated, ABC):
+class NoisyCurve(GeneratedRegression, ABC):
     """y = f(x) + noise; subclasses define f, the range of x and the noise."""
 
     name: str
     folds = 100
-    target = ("y", "")
     noise_std: float
     noise_is_known = False
     """True if methods know the noise."""

@@ -34,7 +34,7 @@ class SvhnFirst1083:
     licence = "non-commercial use only"
     bytes = 3_327_232
     paths = (PATH,)
-    """Its file in the data folder, which has no checksum but that of its pixels."""
+    """The file in the data folder, which has no checksum but that of its pixels."""
 
     @property
     def origin(self) -> Origin:

@@ -257,7 +257,7 @@ class UciClassification:
 
     @property
     def target(self) -> tuple[str, str]:
-        """What the classes are; they have no unit."""
+        """Name of the target, whose classes have no unit."""
         return SETS[self.name].target, ""
 
     @property

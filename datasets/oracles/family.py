@@ -41,7 +41,7 @@ class Family:
     mean: Float[np.ndarray, "functions test_rows outputs"]
     std: Float[np.ndarray, "functions test_rows"]
     excess_risk: Float[np.ndarray, " functions"]
-    """Of the posterior's prediction, over that of the law itself, in nats."""
+    """Excess of the posterior's risk over that of the law itself, in nats."""
 
     @property
     def name(self) -> str:

@@ -91,10 +91,10 @@ class OwnImages:
         return () if Path(self.path).is_dir() else (self.path,)
 
     def fetch(self, part: Part | None = None) -> None:
-        """Nothing can be downloaded."""
+        """Do nothing: users' own data are not downloaded."""
 
     def fallbacks(self, part: Part | None = None) -> "tuple[OwnImages, ...]":
-        """Nothing stands in for own data."""
+        """Return no fallbacks: nothing stands in for users' own data."""
         return ()
 
 
@@ -114,8 +114,8 @@ def own_images(path: str) -> OwnImages:
     labels = tuple(sorted(label for label, files in train.items() if files))
     if len(labels) < 2:
         raise BadTable(f"{path} needs a sub-folder of pictures for each of two classes or more")
-    if strangers := sorted({label for label, files in (test or {}).items() if files} - {*labels}):
-        raise BadTable(f"class {strangers[0]!r} of {path} has pictures for testing alone")
+    if unknown := sorted({label for label, files in (test or {}).items() if files} - {*labels}):
+        raise BadTable(f"class {unknown[0]!r} of {path} has pictures for testing alone")
     few = [label for label in labels if len(train[label]) < FEWEST]
     if test is None and few:
         raise BadTable(f"class {few[0]!r} of {path} has a single picture: add some")

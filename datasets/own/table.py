@@ -106,10 +106,10 @@ class OwnTable:
         return () if Path(self.path).exists() else (self.path,)
 
     def fetch(self) -> None:
-        """Nothing can be downloaded."""
+        """Do nothing: users' own data are not downloaded."""
 
     def fallbacks(self) -> "tuple[OwnTable, ...]":
-        """Nothing stands in for own data."""
+        """Return no fallbacks: nothing stands in for users' own data."""
         return ()
 
     @cached(2)

@@ -213,8 +213,8 @@ def _download(file: DataFile) -> None:
     for url in file.urls:
         if not _is_reachable(url):
             tried.append(f"{url}: no answer")
-        elif trouble := _retrieve(file, url):
-            tried.append(f"{url}: {trouble}")
+        elif failure := _retrieve(file, url):
+            tried.append(f"{url}: {failure}")
         else:
             return
     reason = "; ".join(tried) or "there is nowhere to download it from"
@@ -260,7 +260,7 @@ def _retrieve(file: DataFile, url: str) -> str | None:
     downloader: Any = pooch.HTTPDownloader(
         progressbar=sys.stderr.isatty(), timeout=(CONNECT_SECONDS, READ_SECONDS)
     )
-    trouble = None
+    failure = None
     for _ in range(ATTEMPTS):
         try:
             pooch.retrieve(
@@ -274,10 +274,10 @@ def _retrieve(file: DataFile, url: str) -> str | None:
         except requests.HTTPError as error:
             return str(error)
         except requests.RequestException as error:
-            trouble = f"{type(error).__name__} after a part of the file"
+            failure = f"{type(error).__name__} after a part of the file"
         except ValueError:  # pooch's word for a checksum that differs
-            trouble = f"what came does not have {file.verified_by}"
-    return trouble
+            failure = f"the download does not have {file.verified_by}"
+    return failure
 
 
 def _unpack(archive: DataFile, files: list[DataFile]) -> None:

@@ -103,7 +103,7 @@ def _part(path: Path) -> _Part:
     try:
         head = json.loads(line)
         if head["sha256"] != _digest(content):
-            raise ValueError("its digest is another")
+            raise ValueError("its digest does not match")
         return _Part(path, str(head["archive"]), int(head["part"]), int(head["of"]), content)
     except (ValueError, KeyError, TypeError) as error:
         raise DataDamaged(f"{path} is truncated or altered, or no part: {error}") from error
@@ -112,18 +112,18 @@ def _part(path: Path) -> _Part:
 def _contents(whole: bytes) -> list[tuple[Mapping[str, Any], bytes]]:
     """Return every entry of an archive with its file's content, all of them as they were."""
     line, _, body = whole.partition(b"\n")
-    arrays, start = [], 0
+    entries, start = [], 0
     try:
         for entry in json.loads(line):
             coded = body[start : start + entry["bytes"]]
             start += entry["bytes"]
             content = DECODE[entry["coding"]](coded)
             if _digest(content) != entry["sha256"]:
-                raise ValueError(f"{entry['path']} is not restored as it was")
-            arrays.append((entry, content))
+                raise ValueError(f"{entry['path']} differs after it is restored")
+            entries.append((entry, content))
     except (ValueError, KeyError, TypeError, EOFError, lzma.LZMAError) as error:
         raise DataDamaged(f"no archive of data files: {error}") from error
-    return arrays
+    return entries
 
 
 def _inside(path: str) -> Sequence[str]:

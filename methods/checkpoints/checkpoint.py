@@ -52,7 +52,7 @@ class CheckpointFolder:
     ledger: Ledger = field(default_factory=lambda: Ledger({}))
     notes: list[str] = field(default_factory=list)
     """Reasons why checkpoints were not used."""
-    went_on: bool = False
+    continued: bool = False
     """True if this attempt continued from a checkpoint."""
     _lock: Any = field(default_factory=Lock)
     _start: float = field(default_factory=time.monotonic)
@@ -63,17 +63,17 @@ class CheckpointFolder:
     @property
     def earlier_seconds(self) -> float:
         """Time of the attempts whose work this one continues."""
-        return self._earlier if self.went_on else 0.0
+        return self._earlier if self.continued else 0.0
 
     @property
     def earlier_peak_bytes(self) -> float:
         """Largest memory of those attempts."""
-        return self.ledger.peak_bytes if self.went_on else 0.0
+        return self.ledger.peak_bytes if self.continued else 0.0
 
     @property
     def resumed(self) -> int:
         """Number of attempts that continued from a checkpoint, this one included."""
-        return self.ledger.resumed if self.went_on else 0
+        return self.ledger.resumed if self.continued else 0
 
     def note(self, reason: object) -> None:
         """Record why a checkpoint is not used."""
@@ -113,8 +113,8 @@ class CheckpointFolder:
             except Damaged as damage:
                 self.note(damage)
                 return None
-            if not self.went_on:
-                self.went_on = True
+            if not self.continued:
+                self.continued = True
                 self.ledger.resumed += 1
                 self._try(lambda: self.ledger.write(self.folder))
             return stage.done, state

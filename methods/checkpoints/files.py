@@ -77,14 +77,14 @@ class Ledger:
         try:
             fields = json.loads(read_regular(path))
             if fields.pop("sha256") != _digest(fields):
-                raise ValueError("its digest is another")
+                raise ValueError("its digest does not match")
             stages = {
                 name: Stage(**fields_of_stage)
                 for name, fields_of_stage in fields.pop("stages").items()
             }
             ledger = Ledger(**fields, stages=stages)
             if wrong := list(faults(ledger, Ledger)):
-                raise ValueError(f"not of the shape of a ledger: {', '.join(wrong)}")
+                raise ValueError(f"not a ledger; wrong fields: {', '.join(wrong)}")
             return ledger
         except FileNotFoundError:
             return None
@@ -121,7 +121,7 @@ def read_state(folder: Path, stage: Stage) -> Any:
             while piece := file.read(_PIECE):
                 digest.update(piece)
         if digest.hexdigest() != stage.sha256:
-            raise ValueError("its digest is another")
+            raise ValueError("its digest does not match")
         return torch.load(path, weights_only=True)
     except Exception as error:  # torch raises errors of many kinds for damaged files
         raise Damaged(f"{path}: {error}") from error

@@ -21,6 +21,8 @@ class Fit:
 
     def samples(self, bounds: Bounds) -> Samples:
         """Return the iterates with the box around them."""
-        at = self.iterates
-        box = sides(at.weights, bounds)
-        return Samples(at.network, at.likelihood, at.weights, at.buffers, at.noise_variance, box)
+        fit = self.iterates
+        box = sides(fit.weights, bounds)
+        return Samples(
+            fit.network, fit.likelihood, fit.weights, fit.buffers, fit.noise_variance, box
+        )

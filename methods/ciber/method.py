@@ -68,7 +68,7 @@ class Ciber(Descending):
     ratio: float = EQUAL_VARIANCE
     """Half the base of the triangular noise, in standard deviations of the Gaussian."""
     epsilons: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1)
-    """In inverse standard deviations of the target; 0 for no floor."""
+    """Floors of the density, in inverse standard deviations of the target; 0 for no floor."""
     floor_range: FloorRange = "training"
     validation_share: float = 1 / 9
     """Share of training rows held out to choose among several epsilons."""
@@ -110,7 +110,7 @@ class Ciber(Descending):
         posteriors: list[Posterior | InferenceDiverged] = []
         for m, (problem, rows) in enumerate(zip(problems, validation, strict=True)):
             if not finite[m]:
-                posteriors.append(InferenceDiverged("the iterates are no longer of finite numbers"))
+                posteriors.append(InferenceDiverged("the iterates are no longer finite"))
                 continue
             last = stack.posterior(m)
             details = last.diagnostics | {"samples": float(weights.shape[1])}

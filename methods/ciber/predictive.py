@@ -121,12 +121,12 @@ class _Collapsed(Packed):
         Rounding may leave a density slightly below 0, and a cdf outside [0, 1].
         """
         small = self.half_bases.numel() <= KEPT_COMPONENTS
-        chunks = self._kept_chunks if small else self._chunks()
+        chunks = self._cached_chunks if small else self._chunks()
         values = torch.cat([getattr(part, name)(target[rows, 0]) for rows, part in chunks], 1)
         return values.clamp(min=0.0) if name == "density" else values.clamp(0.0, 1.0)
 
     @cached_property
-    def _kept_chunks(self) -> list[tuple[slice, SumOfUniforms | RectifiedSum]]:
+    def _cached_chunks(self) -> list[tuple[slice, SumOfUniforms | RectifiedSum]]:
         """All chunks, for scores that use the cdf many times."""
         return list(self._chunks())
 

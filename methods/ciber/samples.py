@@ -55,10 +55,10 @@ class Samples:
         if bias is None:
             zeros = self.weights.new_zeros(weight.shape[0])
             none = self.weights.new_zeros(len(self.weights), weight.shape[0])
-            return Dense(self._own(weight), none, self._box(weight), Sides(zeros, zeros, zeros))
-        return Dense(self._own(weight), self._own(bias), self._box(weight), self._box(bias))
+            return Dense(self._values(weight), none, self._box(weight), Sides(zeros, zeros, zeros))
+        return Dense(self._values(weight), self._values(bias), self._box(weight), self._box(bias))
 
-    def _own(self, part: ParameterSlice) -> Tensor:
+    def _values(self, part: ParameterSlice) -> Tensor:
         return self.weights[:, part.offset : part.stop].view(-1, *part.shape)
 
     def _box(self, part: ParameterSlice) -> Sides:

@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from bnnbench.methods.base import PackageMissing
-from bnnbench.methods.compiled.cache import kept_folder
+from bnnbench.methods.compiled.cache import cache_folder
 
 DEFINES = {torch.float32: ("-DSINGLE",), torch.float64: ()}
 STRICT = ("-std=gnu11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
@@ -117,7 +117,7 @@ def _folder(library: CLibrary) -> Path:
 
     Where nothing can be cached it is a temporary folder of this process.
     """
-    if folder := kept_folder(library.places, library.digest(), library.folder):
+    if folder := cache_folder(library.places, library.digest(), library.folder):
         return folder
     temporary = tempfile.mkdtemp(prefix="bnnbench-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)

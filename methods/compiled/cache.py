@@ -22,7 +22,7 @@ def places_for(folder: Path, name: str) -> tuple[Path, ...]:
     return (folder / "__pycache__", home) if in_checkout else (home,)
 
 
-def kept_folder(places: Sequence[Path], digest: str, private: Path) -> Path | None:
+def cache_folder(places: Sequence[Path], digest: str, private: Path) -> Path | None:
     """Return a folder for code from sources of this digest, in the first writable place.
 
     Folders of earlier sources beside it are removed if the place lies in `private`, which no other

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bnnbench.methods.base import PackageMissing
-from bnnbench.methods.compiled.cache import kept_folder, places_for
+from bnnbench.methods.compiled.cache import cache_folder, places_for
 
 try:
     import numba
@@ -38,7 +38,7 @@ def compiled(*relaxed: str, **options: Any) -> Callable[[Callable], Any]:
 
     def decorate(function: Callable) -> Any:
         folder = _folder(Path(inspect.getfile(inspect.unwrap(function))).parent)
-        with _kept_in(folder):
+        with _cached_in(folder):
             return numba.njit(
                 nogil=True,
                 cache=folder is not None,
@@ -57,11 +57,11 @@ def _folder(kernels: Path) -> Path | None:
     for path in [*sorted(PACKAGE.glob("*.py")), *sorted(kernels.glob("*.py"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     places = *REQUESTED, *places_for(kernels, "-".join(kernels.parts[-2:]))
-    return kept_folder(places, digest.hexdigest(), kernels)
+    return cache_folder(places, digest.hexdigest(), kernels)
 
 
 @contextmanager
-def _kept_in(folder: Path | None) -> Iterator[None]:
+def _cached_in(folder: Path | None) -> Iterator[None]:
     """Let numba cache the functions that are decorated inside the block in this folder."""
     before = SETTINGS.CACHE_DIR
     if folder is not None:

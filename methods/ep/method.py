@@ -93,7 +93,7 @@ class Ep:
         inputs, targets = problem.train.inputs.cpu().double(), problem.train.targets[:, 0]
         rows = Rows(solver.with_one(inputs), targets.cpu().double())
         if not (rows.inputs.isfinite().all() and rows.targets.isfinite().all()):
-            raise InferenceDiverged("training data that are not finite")
+            raise InferenceDiverged("the training data are not finite")
         state, last, iteration = self._start(problem, rows, units, unit, rng), math.inf, 0
         while True:
             iteration += 1
@@ -107,7 +107,7 @@ class Ep:
                 abs(new.of_noise / state.of_noise - 1),
             )
             if not math.isfinite(new.of_weights + new.of_noise + float(mean.sum())):
-                raise InferenceDiverged("weights that are not finite")
+                raise InferenceDiverged("the weights are not finite")
             work.count("row_updates", len(targets))
             progress.report(iteration, self.iterations, squares / len(targets))
             if change <= self.tolerance or iteration == self.iterations:

@@ -49,7 +49,7 @@ class Stacked(Batched):
         self, problems: Sequence[Problem], rngs: Sequence[torch.Generator]
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem, or the failure of its inference."""
-        return in_stacks(self.fit_stack, problems, rngs, self.side_by_side)
+        return fit_in_stacks(self.fit_stack, problems, rngs, self.side_by_side)
 
     @abstractmethod
     def fit_stack(
@@ -97,7 +97,7 @@ class Variants(Stacked):
                 return cls.fit_side_by_side([variants[m] for m in members], some, streams)
 
             with progress.part(number, len(parts)):
-                results = in_stacks(
+                results = fit_in_stacks(
                     fit_stack, [problems[m] for m in members], [rngs[m] for m in members]
                 )
             fitted |= zip(members, results, strict=True)
@@ -117,7 +117,7 @@ class Variants(Stacked):
         problems: Sequence[Problem],
         rngs: Sequence[torch.Generator],
     ) -> list[Posterior | InferenceDiverged]:
-        """Return what `fit_variants` does, for one stack, those with most epochs first."""
+        """Return the results of `fit_variants` for one stack, variants with most epochs first."""
         ...
 
 
@@ -134,7 +134,7 @@ def _parts(members: Sequence[int], problems: Sequence[Problem]) -> list[Sequence
     return [members[start : start + size] for start in range(0, len(members), size)]
 
 
-def in_stacks(
+def fit_in_stacks(
     fit_stack: FitStack,
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],

@@ -14,7 +14,7 @@ class Child(Protocol):
 
     @property
     def cpu_seconds(self) -> float:
-        """Its processor time so far; 0 once it has ended."""
+        """The processor time of the process so far; 0 once it has ended."""
         ...
 
     @property
@@ -24,7 +24,7 @@ class Child(Protocol):
 
     @property
     def environment(self) -> Mapping[str, object]:
-        """Its interpreter and packages, as plain data for a record."""
+        """The interpreter and its packages, as plain data for a record."""
         ...
 
     @property
@@ -37,7 +37,7 @@ _living: WeakSet[Child] = WeakSet()
 _starts = [0.0, 0.0]
 
 
-def born(child: Child) -> None:
+def register(child: Child) -> None:
     """Remember a child while it lives."""
     _living.add(child)
 
@@ -53,7 +53,7 @@ def starts() -> tuple[float, float]:
     return _starts[0], _starts[1]
 
 
-def gone(child: Child) -> None:
+def unregister(child: Child) -> None:
     """Forget a child that is about to end; its processor time is then the system's to tell."""
     _living.discard(child)
 

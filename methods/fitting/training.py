@@ -82,7 +82,7 @@ class Stack:
         require_output_per_target(first)
         self.rngs = tuple(rngs)
         self.streams = Streams(rngs)
-        """Those of the members that are still training."""
+        """Streams of the members that are still training."""
         self.steps = 0
         """Number of batches that `run` has processed."""
         self.label_smoothing = label_smoothing
@@ -101,7 +101,7 @@ class Stack:
         )
         self.batches = Minibatches(problems, rngs, batch_size)
         self.log_loss = self.weights.new_zeros(len(self.weights))
-        """Of a classifier: the sum of each member's batch losses in its latest epoch, in nats."""
+        """Sum of a classifier's batch losses in its latest epoch, for each member, in nats."""
         self.noise = (
             ObservationNoise(first.likelihood, self.batches, self.weights)
             if isinstance(first.likelihood, Gaussian) and not self.heteroscedastic
@@ -239,7 +239,7 @@ class Stack:
             limit = HOPELESS * math.log(self.likelihood.classes) * len(self.batches)
         hopeless = (self.log_loss > limit).tolist()
         return [
-            InferenceDiverged("the fit is no longer of finite numbers")
+            InferenceDiverged("the fit is no longer finite")
             if not sound
             else InferenceDiverged(f"training ended {HOPELESS:.0f} times worse than by chance")
             if lost

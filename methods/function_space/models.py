@@ -21,8 +21,8 @@ from bnnbench.methods.function_space.weights import repeated, softplus
 from bnnbench.methods.mc_dropout import (
     McDropoutPosterior,
     Where,
+    dropout_refusal,
     has_dropout,
-    no_place_for_dropout,
     with_dropout,
 )
 from bnnbench.methods.mfvi import SAMPLING_RULES, kl_to_prior
@@ -38,7 +38,7 @@ class Map:
     rules = None
 
     def architecture(self, architecture: Architecture) -> Architecture:
-        """Return it unchanged."""
+        """Return the architecture unchanged."""
         return architecture
 
     def initial(self, network: TorchNetwork, weights: Tensor, rngs: Rngs) -> Numbers:
@@ -132,10 +132,10 @@ class Dropout(Map):
     gathered = Members.gathered
 
     def architecture(self, architecture: Architecture) -> Architecture:
-        """Return it with dropout; raises `Unsupported` where it has no linear layer."""
+        """Return the architecture with dropout; raises `Unsupported` where no layer is linear."""
         dropped = with_dropout(architecture, self.rate, self.where)
         if not has_dropout(dropped):
-            raise Unsupported(no_place_for_dropout(architecture, self.where))
+            raise Unsupported(dropout_refusal(architecture, self.where))
         return dropped
 
     def weights(self, network: TorchNetwork, numbers: Numbers, rngs: Rngs) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from bnnbench.methods.base import Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.package import import_models, lacking
-from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
+from bnnbench.methods.gp.training import GpPosterior, GpTraining, random_rows, require_single_target
 from bnnbench.methods.tuning.space import Choice, Space, compose
 
 
@@ -48,7 +48,7 @@ class DeepGp:
         noise_std = require_single_target(problem, self)
         models = import_models()
         width = min(self.width, problem.train.inputs.shape[1])
-        places = some_rows(problem, self.inducing, rng)
+        places = random_rows(problem, self.inducing, rng)
         model = models.two_layers(places, width, noise_std)
         self.training(model, problem, rng, samples=self.samples)
         return GpPosterior(model, self.draws)

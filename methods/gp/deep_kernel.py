@@ -13,7 +13,7 @@ import torch
 from bnnbench.methods.base import Posterior, PriorUse, Problem, Unsupported
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.package import import_models, lacking
-from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
+from bnnbench.methods.gp.training import GpPosterior, GpTraining, random_rows, require_single_target
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from bnnbench.methods.tuning.space import Choice, Space, compose
@@ -50,7 +50,7 @@ class DeepKernel:
         models = import_models()
         network = TorchNetwork(tuple(body), problem.input_shape)
         weights = network.initial_weights([rng], dtype=torch.float64)
-        places = some_rows(problem, self.inducing, rng)
+        places = random_rows(problem, self.inducing, rng)
         gp = models.SparseGp(places, embedding=models.NetworkModule(network, weights))
         model = models.GpRegression(gp, noise_std)
         self.training(model, problem, rng, samples=1)

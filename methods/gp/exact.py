@@ -55,7 +55,7 @@ class ExactGpPosterior:
     process: Any
     """A fitted `GaussianProcessRegressor` without noise in its predictions."""
     noise_variance: float
-    """In squared standardised target units."""
+    """Variance of the noise, in squared standardised target units."""
     diagnostics: Mapping[str, float]
 
     def predict(
@@ -79,7 +79,7 @@ class GaussianProcess:
     """
 
     kernels: tuple[str, ...] = ("rbf", "matern52")
-    """Of these, the one with the greatest marginal likelihood predicts."""
+    """Kernels to fit; the one with the greatest marginal likelihood predicts."""
     restarts: int = 1
     """Searches for the settings of a kernel from random places, after one from a fixed place."""
     rows_for_kernel: int = 500

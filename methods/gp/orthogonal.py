@@ -13,7 +13,7 @@ import torch
 from bnnbench.methods.base import Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.settings import require_count
 from bnnbench.methods.gp.package import import_models, lacking
-from bnnbench.methods.gp.training import GpPosterior, GpTraining, require_single_target, some_rows
+from bnnbench.methods.gp.training import GpPosterior, GpTraining, random_rows, require_single_target
 from bnnbench.methods.tuning.space import Choice, Space, compose
 
 
@@ -43,8 +43,8 @@ class OrthogonalGp:
         """Return the posterior; raises `PackageMissing` without gpytorch."""
         noise_std = require_single_target(problem, self)
         models = import_models()
-        gp = models.SparseGp(some_rows(problem, self.inducing, rng))
-        mean = models.OrthogonalMean(gp, some_rows(problem, self.mean_inducing, rng))
+        gp = models.SparseGp(random_rows(problem, self.inducing, rng))
+        mean = models.OrthogonalMean(gp, random_rows(problem, self.mean_inducing, rng))
         model = models.GpRegression(gp, noise_std, further_mean=mean)
         self.training(model, problem, rng, samples=1)
         return GpPosterior(model, draws=1)

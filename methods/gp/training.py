@@ -64,7 +64,7 @@ class GpTraining:
                 work.count("gradient_rows", len(x) * samples)
             progress.report(epoch + 1, self.epochs, total / len(batches))
         if not all(parameter.isfinite().all() for parameter in moved):
-            raise InferenceDiverged("the fit is no longer of finite numbers")
+            raise InferenceDiverged("the fit is no longer finite")
         model.eval()
 
 
@@ -108,12 +108,14 @@ def require_single_target(problem: Problem, method: object) -> float | None:
     if train.inputs.dim() != 2:
         raise Unsupported(f"{name} needed vectors as inputs; got images")
     if not train.inputs.isfinite().all():
-        raise InferenceDiverged("inputs are not of finite numbers")
+        raise InferenceDiverged("inputs are not finite")
     require_unaugmented([problem], method)
     return likelihood.noise_std
 
 
-def some_rows(problem: Problem, count: int, rng: torch.Generator) -> Float[Tensor, "some features"]:
+def random_rows(
+    problem: Problem, count: int, rng: torch.Generator
+) -> Float[Tensor, "some features"]:
     """Return distinct training inputs in float64, drawn at random; all where there are fewer."""
     inputs = problem.train.inputs
     order = torch.randperm(len(inputs), generator=rng, device=inputs.device)

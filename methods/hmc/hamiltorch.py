@@ -76,7 +76,7 @@ class HmcHamiltorch:
         accepted.
         """
         require_output_per_target(problem)
-        with quiet_and_seeded(rng):
+        with seeded_and_quiet(rng):
             hamiltorch = import_hamiltorch()
             return self._fit(hamiltorch, problem, rng)
 
@@ -192,7 +192,7 @@ def import_hamiltorch() -> ModuleType:
 
 
 @contextmanager
-def quiet_and_seeded(rng: torch.Generator) -> Iterator[None]:
+def seeded_and_quiet(rng: torch.Generator) -> Iterator[None]:
     """Seed torch's global generator from the stream and put all global generators back.
 
     Importing hamiltorch seeds those of Python and NumPy, too.

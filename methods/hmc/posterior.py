@@ -52,13 +52,13 @@ class Traces:
 
     def __init__(self, chains: Chains) -> None:
         self._chains = chains
-        self._kept: list[tuple[Tensor, Tensor]] = []
+        self._states: list[tuple[Tensor, Tensor]] = []
         self._followed: list[tuple[Tensor, ...]] = []
 
     @property
     def changing(self) -> list[Part]:
         """The parts that `follow` changes, for checkpoints."""
-        return [self._kept, self._followed]
+        return [self._states, self._followed]
 
     def follow(self, transition: Transition, keep: bool) -> None:
         """Record a move, and keep the weights if `keep`."""
@@ -74,7 +74,7 @@ class Traces:
             )
         )
         if keep:
-            self._kept.append((chains.states, chains.noise_precision))
+            self._states.append((chains.states, chains.noise_precision))
 
     def outcomes(
         self,
@@ -83,7 +83,7 @@ class Traces:
         step_size: Float[Tensor, " problems"],
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem, or `InferenceDiverged` in its place."""
-        states, precision = (self._by_problem(column) for column in zip(*self._kept, strict=True))
+        states, precision = (self._by_problem(column) for column in zip(*self._states, strict=True))
         followed = [self._by_problem(column) for column in zip(*self._followed, strict=True)]
         outcomes: list[Posterior | InferenceDiverged] = []
         for problem, step in enumerate(step_size.tolist()):

@@ -141,7 +141,7 @@ class AnyScaledNetwork:
 
 
 def _inside(placed: Placed) -> str:
-    """Return what a module has that is no function of weights and a single input, "" if nothing."""
+    """Return a part of a module that is no function of weights and a single input, "" if none."""
     if not isinstance(placed.layer, TorchModule):
         return ""
     trial = trial_of(placed.layer, placed.input_shape)
@@ -173,7 +173,7 @@ class AutogradLoss:
             losses = (log_loss if self.categorical else squared_error)(outputs, self.targets)
             (gradients,) = torch.autograd.grad(losses.sum(), states)
         self.gradients.copy_(gradients)
-        self._losses, self._found = losses.detach(), outputs.detach()
+        self._losses, self._outputs = losses.detach(), outputs.detach()
 
     def value(self) -> Float[Tensor, " members"]:
         """Return the losses, in float64, at the states that were differentiated last."""
@@ -181,7 +181,7 @@ class AutogradLoss:
 
     def outputs(self, points: int) -> Float[Tensor, "members probes outputs"]:
         """Return the means or log probabilities of the first points, at the same states."""
-        first = self._found[:, :points]
+        first = self._outputs[:, :points]
         return first.log_softmax(-1) if self.categorical else first
 
 

@@ -20,7 +20,7 @@ from bnnbench.methods.integration.kernels.uniform_sums import (
 
 HARMONICS = 128
 FEW = 8
-"""For this many uniforms, differences of all five levels magnify rounding errors little."""
+"""Number of uniforms up to which differences of all five levels magnify rounding errors little."""
 
 
 class _Tail(NamedTuple):

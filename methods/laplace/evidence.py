@@ -74,7 +74,7 @@ class Precisions:
     within_bounds: bool = True
 
 
-def most_evident(evidence: Evidence, noise: float, learns_noise: bool) -> Precisions:
+def maximise_evidence(evidence: Evidence, noise: float, learns_noise: bool) -> Precisions:
     """Return the precisions of most evidence, where the noise's is learned or stays."""
     low, high = (math.log(bound) for bound in PRECISIONS)
     fixed = math.log(noise)

@@ -125,7 +125,7 @@ def eigensystem(
 ) -> tuple[Float64[Tensor, " size"], Float64[Tensor, "size size"]]:
     """Return eigenvalues, none below 0, and eigenvectors, in columns.
 
-    Raises `InferenceDiverged` for a matrix of other than finite numbers.
+    Raises `InferenceDiverged` for a matrix that is not finite.
     """
     require_finite(matrix)
     values, vectors = torch.linalg.eigh(matrix)
@@ -133,9 +133,9 @@ def eigensystem(
 
 
 def require_finite(curvature: Tensor) -> None:
-    """Raise `InferenceDiverged` for other than finite numbers."""
+    """Raise `InferenceDiverged` unless all numbers are finite."""
     if not curvature.isfinite().all():
-        raise InferenceDiverged("the curvature is not of finite numbers")
+        raise InferenceDiverged("the curvature is not finite")
 
 
 def require_at_most(most: int, size: int) -> None:

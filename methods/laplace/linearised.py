@@ -32,7 +32,7 @@ from bnnbench.methods.predictions.predictive import (
 )
 
 Changes = Callable[[Sequence[Entry]], Tensor]
-"""What a Gaussian over weights does to outputs: their variances, or changes by draws."""
+"""Effect of a Gaussian over weights on the outputs: their variances, or changes by draws."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from bnnbench.methods.fitting.settings import (
     require_positive,
 )
 from bnnbench.methods.fitting.validation_search import held_out
-from bnnbench.methods.laplace.evidence import Evidence, Precisions, most_evident
+from bnnbench.methods.laplace.evidence import Evidence, Precisions, maximise_evidence
 from bnnbench.methods.laplace.gauss_newton import Spectrum, Structure
 from bnnbench.methods.laplace.kfac import Kfac
 from bnnbench.methods.laplace.likelihood import misfit
@@ -90,7 +90,7 @@ class Laplace(Batched):
 
     @property
     def prior_use(self) -> PriorUse:
-        """Its own prior, or the problem's unless the posterior is a cold one."""
+        """The method's own prior, or the problem's unless the posterior is a cold one."""
         return "given" if self.prior == "given" and self.temperature == 1 else "own"
 
     @property
@@ -160,7 +160,7 @@ class Laplace(Batched):
         at = Approximation.of(mode, self.structure, problem, self._scales(problem))
         if choice is not None:
             return self._around(at, Precisions(choice, at.noise), problem, rng)
-        precisions = most_evident(
+        precisions = maximise_evidence(
             at.evidence, at.noise, learns_noise=problem.likelihood == Gaussian(None)
         )
         details = {
@@ -220,7 +220,7 @@ class Approximation:
         """Return the approximation at a point estimate, of weights in units of their scales.
 
         Raises `Unsupported` for another posterior than that, `InferenceDiverged` where outputs
-        or curvature are not of finite numbers.
+        or curvature are not finite.
         """
         mode = _with_own_memory(mode)
         train = problem.train
@@ -260,7 +260,7 @@ def _with_own_memory(mode: Posterior) -> NetworkPosterior:
 
 
 def _outcome(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what the function returns, or the first `InferenceDiverged` given or raised."""
+    """Return the function's result, or the first `InferenceDiverged` given or raised."""
     for argument in arguments:
         if isinstance(argument, InferenceDiverged):
             return argument

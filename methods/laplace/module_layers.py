@@ -18,14 +18,14 @@ class Inner(NamedTuple):
     """A layer inside of a module."""
 
     path: str
-    """Its name in the module."""
+    """Name of the layer in the module."""
     layer: Linear | Conv2d
     units: int
     features: int
     """Number of inputs of one unit, and 1 for its bias."""
     positions: int
     last: bool
-    """Whether its output is that of the module."""
+    """True if its output is that of the module."""
 
 
 def layers_of(layer: TorchModule, input_shape: Shape) -> Iterator[Inner]:

@@ -50,7 +50,7 @@ class OfLibrary:
     """A method whose work is done by a script in the environment of a library."""
 
     label: ClassVar[str]
-    """Its name in tables, "library: method"."""
+    """Name in tables, "library: method"."""
     library: ClassVar[str]
     script: ClassVar[str]
     """Module of the script; as a text it counts among the method's sources."""

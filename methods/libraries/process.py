@@ -70,12 +70,12 @@ class LibraryProcess:
         self._at_exit = weakref.finalize(self, _end, self._process, self._errors, self._folder)
         answer = self._answer(time.monotonic() + SECONDS_TO_START)
         self.environment: Mapping[str, object] = {"interpreter": interpreter, **answer["ready"]}
-        children.born(self)
+        children.register(self)
         children.started(time.perf_counter() - start, float(answer["cpu_seconds"]))
 
     @property
     def cpu_seconds(self) -> float:
-        """Its processor time so far; 0 once it has ended."""
+        """The processor time of the process so far; 0 once it has ended."""
         with contextlib.suppress(psutil.Error):
             times = psutil.Process(self._process.pid).cpu_times()
             return times.user + times.system + times.children_user + times.children_system
@@ -104,7 +104,7 @@ class LibraryProcess:
 
     def end(self) -> None:
         """End the process at once, and all that it started."""
-        children.gone(self)
+        children.unregister(self)
         self._at_exit()
 
     def _path(self, name: str) -> Path:

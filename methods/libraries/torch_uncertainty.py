@@ -20,7 +20,7 @@ from bnnbench.methods.libraries.adapter import (
     initial_weights,
     require_layers,
 )
-from bnnbench.methods.mc_dropout import has_dropout, no_place_for_dropout, with_dropout
+from bnnbench.methods.mc_dropout import dropout_refusal, has_dropout, with_dropout
 from bnnbench.methods.tuning.space import Log, Space
 
 DESCENT = {"learning_rate": Log(3e-4, 1e-1), "weight_decay": Log(1e-4, 3.0)}
@@ -89,6 +89,6 @@ class TorchUncertaintyDropout(_Trained):
         require_layers(problem, self, SEQUENTIAL)
         dropped = with_dropout(problem.architecture, self.rate, "hidden")
         if not has_dropout(dropped):
-            raise Unsupported(no_place_for_dropout(problem.architecture, "hidden"))
+            raise Unsupported(dropout_refusal(problem.architecture, "hidden"))
         start = initial_weights(problem, rng)
         return fitted(self, replace(problem, architecture=dropped), rng, {"starts": start[None]})

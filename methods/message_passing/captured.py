@@ -108,7 +108,7 @@ class CapturedRounds:
         open_visit: Open,
         pass_round: PassRound,
     ) -> Callable[[], Any]:
-        """Return what a graph of a kind of round does."""
+        """Return the function that carries out one kind of round, to be captured."""
 
         def begin() -> Any:
             open_visit(arranged(cavity, form.cavity), form.targets, None, visit)
@@ -118,7 +118,7 @@ class CapturedRounds:
                 form.left = [_held(holder) for holder in self._holders()]
             return outcome
 
-        def go_on() -> Any:
+        def continue_visit() -> Any:
             for holder, held in zip(self._holders(), form.left, strict=True):
                 vars(holder).update({name: _shallow(value) for name, value in held.items()})
             outcome = pass_round(form.inputs, visit, number)
@@ -128,7 +128,7 @@ class CapturedRounds:
                 torch._foreach_copy_(before, after)
             return outcome
 
-        return begin if kind in ("first", "only") else go_on
+        return begin if kind in ("first", "only") else continue_visit
 
     def _holders(self) -> list[Any]:
         """Return all that holds what a visit stores: the layers and the head."""

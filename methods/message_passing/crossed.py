@@ -83,8 +83,8 @@ class CrossFitted(Batched):
         fitted: list[Posterior | InferenceDiverged] = []
         for start in range(0, len(pairs), at_once):
             part = slice(start, start + at_once)
-            sources, targets = zip(*pairs[part], strict=True)
-            fitted += self.method.fit_informed(targets, sources, rngs[part])
+            sources, problems = zip(*pairs[part], strict=True)
+            fitted += self.method.fit_informed(problems, sources, rngs[part])
         return fitted
 
 

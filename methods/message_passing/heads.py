@@ -90,7 +90,7 @@ class Classification:
 
     @property
     def prior(self) -> None:
-        """Nothing is learned."""
+        """None, as nothing is learned."""
 
     def open(self, targets: Tensor, rest: Noise | None, kernels: ModuleType) -> None:
         """Begin a visit."""
@@ -118,7 +118,7 @@ class Classification:
         return loss / (examples * log(classes))
 
     def added(self) -> None:
-        """Nothing is learned."""
+        """Return None, as nothing is learned."""
 
     def of_members(self, index: Tensor) -> "Classification":
         """Return a head of the same settings."""

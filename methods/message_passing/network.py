@@ -30,7 +30,7 @@ from bnnbench.methods.networks.shapes import output_shape
 MaxPooling = Literal["published", "clark"]
 
 LARGE_FAN_IN = 64
-"""From this fan-in on, a message's own share of a pre-activation's variance is neglected."""
+"""Least fan-in for which a message's own share of a pre-activation's variance is neglected."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ class Trainer:
         """Members whose fit has been given up; they keep their last state."""
         self.calm = torch.zeros(len(rows), dtype=torch.int64, device=inputs.device)
         """The place of each member's next schedule in the list of ever calmer ones."""
-        self.well = True
+        self.all_sound = True
         """No member is lost, or to be visited by calmer schedules."""
         self.straight: StraightVisits | None = None
         if network.kernels.FUSED and len(rows) == 1 and not isinstance(schedule, Sequential):
@@ -122,7 +122,7 @@ class Trainer:
         """
         self.loss.zero_()
         self.calm = (self.calm - 1).clamp_min(0)
-        self.well = self._is_well()
+        self.all_sound = self._all_sound()
         self.watch.expected = None  # a fit that goes on from a checkpoint does not know it either
         turns = torch.Generator().manual_seed(number)
         for batch in torch.randperm(len(self.batches), generator=turns).tolist():
@@ -148,7 +148,7 @@ class Trainer:
         watched = self._begin_watch(old, iterations)
         if (
             self.straight
-            and self.well
+            and self.all_sound
             and self._visited_straight(self.straight, batch, order, iterations, step, watched)
         ):
             return
@@ -175,7 +175,7 @@ class Trainer:
             if len(good) == len(self.lost):
                 new = aggregates
             else:
-                new = new or self._like(old, cavity)
+                new = new or self._room_filled(old, cavity)
                 with_members(new, good, aggregates)
             if added is not None and tried.noise is not None:
                 added[good] = tried.noise[sound]
@@ -186,8 +186,8 @@ class Trainer:
                 self.calm[calm_members[tried.sound & ~sound]] = level
             remaining = remaining[self.calm[remaining] > level]
         self.lost[remaining] = True
-        self._store(batch, cavity, old, new or self._like(old, cavity), added, step)
-        self.well = self._is_well()
+        self._store(batch, cavity, old, new or self._room_filled(old, cavity), added, step)
+        self.all_sound = self._all_sound()
 
     def _visited_straight(
         self,
@@ -229,7 +229,7 @@ class Trainer:
         self._store_noise(batch, done.noise, step)
         return True
 
-    def _is_well(self) -> bool:
+    def _all_sound(self) -> bool:
         return not bool((self.lost | (self.calm > 0)).any())
 
     def recompute(self) -> None:
@@ -280,7 +280,7 @@ class Trainer:
             cavity.append(Weights(*parts) if len(parts) == 2 else Weights(parts[0], None))
         return cavity
 
-    def _like(self, old: list[Weights] | None, cavity: list[Weights]) -> list[Weights]:
+    def _room_filled(self, old: list[Weights] | None, cavity: list[Weights]) -> list[Weights]:
         """Return room for new aggregates, filled with the old ones, which lost members retain."""
         if old is None:
             return [mapped(layer, torch.zeros_like) for layer in cavity]

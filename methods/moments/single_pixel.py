@@ -73,7 +73,7 @@ class Pixel:
         return self.moments.shape
 
     def expand(self, *sizes: int) -> "Pixel":
-        """Return it expanded to `sizes`, without a copy."""
+        """Return the statistic expanded to `sizes`, without a copy."""
         return replace(self, moments=self.moments.expand(*sizes))
 
     @property

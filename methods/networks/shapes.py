@@ -248,7 +248,7 @@ IMAGE_LAYERS = Conv2d | MaxPool2d | AvgPool2d | GlobalAvgPool2d | Flatten | Feat
 
 
 def _missing(layer: Layer, shape: Shape) -> str | None:
-    """Return what the layer needs of a shape that does not fit, or None."""
+    """Return the layer's need that a shape does not meet, or None."""
     if isinstance(layer, Linear) and len(shape) == 3:
         return "a vector: put Flatten or GlobalAvgPool2d before it"
     if isinstance(layer, TorchModule) and layer.inputs not in ((), shape):

@@ -45,7 +45,7 @@ class TorchModule:
     weights_sha256: str = ""
     """Checksum of that file, filled in; a file with another one is refused."""
     stacked: bool = False
-    """Whether several fits of this network are computed together, by `torch.vmap`, where that
+    """True if several fits of this network are computed together, by `torch.vmap`, where that
     works. It is faster for small networks, but a fit then depends on its company by rounding."""
 
     def __post_init__(self) -> None:

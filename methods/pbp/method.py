@@ -177,7 +177,7 @@ class _Member:
         if isinstance(problem.likelihood, Gaussian):
             targets = targets.double()
         if not (inputs.isfinite().all() and targets.isfinite().all()):
-            raise InferenceDiverged("training data that are not finite")
+            raise InferenceDiverged("the training data are not finite")
         self.filter = backend.Filter(self.state, inputs, targets.contiguous())
         self.inputs = inputs[:, : layout.widths[0]]
         self.rows = len(inputs)

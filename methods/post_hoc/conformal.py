@@ -88,7 +88,7 @@ class Conformal(Batched):
 
     @property
     def prior_use(self) -> PriorUse | None:
-        """That of the method inside."""
+        """The prior use of the method inside."""
         return prior_use(self.method)
 
     @property
@@ -118,10 +118,10 @@ class Conformal(Batched):
         targets = case.block.targets
         if isinstance(problem.likelihood, Categorical):
             by_class = scores.of_classes(self.classes, prediction)
-            of_targets = by_class.gather(1, targets.long()[:, None])
+            row_scores = by_class.gather(1, targets.long()[:, None])
         else:
-            of_targets = scores.of_targets(self.intervals, prediction, targets, self.level)
-        return quantile_of_scores(of_targets, self.level)
+            row_scores = scores.of_targets(self.intervals, prediction, targets, self.level)
+        return quantile_of_scores(row_scores, self.level)
 
 
 def predicted(
@@ -131,7 +131,7 @@ def predicted(
     rng: torch.Generator,
 ) -> Predictive:
     """Return predictions of inputs and targets in units of all rows, by a fit to a part of them."""
-    return case.in_units_of_all(posterior.predict(case.standardised(inputs), rng))
+    return case.in_original_units(posterior.predict(case.standardised(inputs), rng))
 
 
 def quantile_of_scores(

@@ -1,4 +1,4 @@
-"""How badly a target fits its prediction: scores of conformal prediction."""
+"""Scores of conformal prediction, which say how badly a target fits its prediction."""
 
 from typing import Any, Literal, get_args
 

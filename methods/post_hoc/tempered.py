@@ -41,7 +41,7 @@ class Tempered(Batched):
 
     @property
     def prior_use(self) -> PriorUse | None:
-        """That of the method inside."""
+        """The prior use of the method inside."""
         return prior_use(self.method)
 
     @property

@@ -105,7 +105,7 @@ class CategoricalSummary(Packed):
     mixture_log_probs: Float[Tensor, "points classes"]
     expected_entropy: Float[Tensor, " points"]
     reverse_mutual_information: Float[Tensor, " points"] | None = None
-    """None in predictions that were stored before it existed."""
+    """Reverse mutual information, in nats; None in predictions stored before it existed."""
 
     of_classes: ClassVar[bool] = True
     may_be_infinite: ClassVar[tuple[str, ...]] = ("mixture_log_probs",)
@@ -217,9 +217,9 @@ def mixture(predictives: Sequence[Predictive]) -> Predictive:
 
     Raises TypeError for predictives whose mixture has no class of its own.
     """
-    if _are(predictives, CategoricalPredictive):
+    if _all_are(predictives, CategoricalPredictive):
         return type(predictives[0])(torch.cat([p.log_probs for p in predictives]))
-    if _are(predictives, GaussianPredictive):
+    if _all_are(predictives, GaussianPredictive):
         return type(predictives[0])(
             torch.cat([p.means for p in predictives]), torch.cat([p.variances for p in predictives])
         )
@@ -230,6 +230,6 @@ def mixture(predictives: Sequence[Predictive]) -> Predictive:
 _Kind = TypeVar("_Kind")
 
 
-def _are(predictives: Sequence[object], kind: type[_Kind]) -> TypeGuard[Sequence[_Kind]]:
+def _all_are(predictives: Sequence[object], kind: type[_Kind]) -> TypeGuard[Sequence[_Kind]]:
     kinds = {type(predictive) for predictive in predictives}
     return len(kinds) == 1 and issubclass(kinds.pop(), kind)

@@ -81,7 +81,7 @@ class Backprop(Batched):
             RANGES,
             trials=self.trials,
             share=self.validation_share,
-            ceiling=loss_of_nothing(problem) + math.log(2),
+            ceiling=baseline_loss(problem) + math.log(2),
             rng=rng,
         )
         likelihood, variance = problem.likelihood, None
@@ -116,7 +116,7 @@ class Backprop(Batched):
         return rows.posterior(weights, None if rows.categorical else 1.0, {})
 
 
-def loss_of_nothing(problem: Problem) -> float:
+def baseline_loss(problem: Problem) -> float:
     """Return the validation loss of predicting 0, or all labels alike, on the training rows."""
     if isinstance(problem.likelihood, Categorical):
         return math.log(problem.likelihood.classes)

@@ -96,7 +96,7 @@ class GravesVi(Batched):
             TUNED,
             trials=self.trials,
             share=self.validation_share,
-            ceiling=loss_of_nothing(problem) + 1,
+            ceiling=baseline_loss(problem) + 1,
             rng=rng,
         )
         return replace(best.fitted, details=best.fitted.details | best.diagnostics)
@@ -175,7 +175,7 @@ def kl(
     return float(0.5 * (ratio + distance - 1 - np.log(ratio)).sum())
 
 
-def loss_of_nothing(problem: Problem) -> float:
+def baseline_loss(problem: Problem) -> float:
     """Return the negative log likelihood per row of N(0, mean square), or of all labels alike."""
     if isinstance(problem.likelihood, Categorical):
         return math.log(problem.likelihood.classes)

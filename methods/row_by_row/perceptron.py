@@ -54,7 +54,7 @@ class RowPerceptron:
 
     @cached_property
     def network(self) -> TorchNetwork:
-        """The same function of weights in torch's order."""
+        """The network as the same function of weights in torch's order."""
         return TorchNetwork(self.problem.architecture, self.problem.input_shape)
 
     @property
@@ -88,7 +88,7 @@ class RowPerceptron:
         return np.concatenate([part.ravel() for part in parts])
 
     @property
-    def loss_of_nothing(self) -> float:
+    def baseline_loss(self) -> float:
         """The mean loss of the outputs 0: half the squared targets, or log classes."""
         if self.categorical:
             return math.log(self.widths[-1])
@@ -108,7 +108,7 @@ class RowPerceptron:
             epoch = Epoch(torch.randperm(len(self.inputs), generator=rng).numpy())
             yield epoch
             work.count("gradient_rows", len(self.inputs))
-            if not epoch.loss <= EXPLODED * max(self.loss_of_nothing, 1.0):
+            if not epoch.loss <= EXPLODED * max(self.baseline_loss, 1.0):
                 raise InferenceDiverged(f"the mean loss of epoch {number + 1} is {epoch.loss:.3g}")
             progress.report(number + 1, epochs, epoch.loss)
 

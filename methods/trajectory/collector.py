@@ -135,7 +135,7 @@ def collect(
 ) -> Trajectory:
     """Return the trajectories of the problems, with the `last` iterates of those kept, or all.
 
-    Members are fitted side by side and each is what it is alone (see `batched.in_stacks`).
+    Members are fitted side by side and each is what it is alone (see `batched.fit_in_stacks`).
     """
     iterates: deque[tuple[Tensor, Tensor]] = deque(maxlen=last)
 

@@ -32,7 +32,7 @@ def chains(
     rate: Rate,
     sampled_steps: Collection[int],
 ) -> Float[Tensor, "members samples parameters"]:
-    """Return the weights after the steps whose numbers are `kept`, counted from 1.
+    """Return the weights after the steps whose numbers are in `sampled_steps`, counted from 1.
 
     Afterwards the stack has the last of all.
     """

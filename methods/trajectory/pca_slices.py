@@ -19,7 +19,7 @@ from bnnbench.methods.fitting import work
 from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
 from bnnbench.methods.trajectory.elliptical_slice import elliptical_slices
-from bnnbench.methods.trajectory.subspace import Task, in_subspaces, temperature_of, total_loss
+from bnnbench.methods.trajectory.subspace import Task, fit_in_subspaces, temperature_of, total_loss
 from bnnbench.methods.tuning.space import Log, Space, compose
 
 
@@ -61,7 +61,7 @@ class PcaSlices(Descending):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
         settings = self.training, self.deviations, self.rank
-        return in_subspaces(problems, rngs, *settings, self.states)
+        return fit_in_subspaces(problems, rngs, *settings, self.states)
 
     def states(self, task: Task) -> tuple[Tensor, dict[str, float]]:
         """Return the states of the chain in the subspace after the burn-in."""

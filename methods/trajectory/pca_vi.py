@@ -25,7 +25,7 @@ from bnnbench.methods.fitting.settings import require_count, require_positive
 from bnnbench.methods.mfvi import kl_to_prior
 from bnnbench.methods.networks.heteroscedastic import softplus
 from bnnbench.methods.trajectory.collector import Descending, Descent, require_iterates
-from bnnbench.methods.trajectory.subspace import Task, in_subspaces, losses, temperature_of
+from bnnbench.methods.trajectory.subspace import Task, fit_in_subspaces, losses, temperature_of
 from bnnbench.methods.tuning.space import Log, Space, compose
 
 
@@ -67,12 +67,12 @@ class PcaVi(Descending):
     ) -> list[Posterior | InferenceDiverged]:
         """Return the posterior of each problem."""
         settings = self.training, self.deviations, self.rank
-        return in_subspaces(problems, rngs, *settings, self._draws)
+        return fit_in_subspaces(problems, rngs, *settings, self._draws)
 
     def _draws(self, task: Task) -> tuple[Tensor, dict[str, float]]:
         mean, std = self.variational(task)
         if not (mean.isfinite().all() and std.isfinite().all()):
-            raise InferenceDiverged("the fit is no longer of finite numbers")
+            raise InferenceDiverged("the fit is no longer finite")
         (noise,) = normal([task.rng], self.draws, mean.shape[1], dtype=mean.dtype)
         return mean + std * noise, {"kl": float(kl_to_prior(mean, std, self.prior_std))}
 

@@ -102,9 +102,9 @@ class PlateauFactors:
         better = losses < self._best * (1 - 1e-4)
         self._best = torch.where(better, losses, self._best)
         self._bad = torch.where(better, 0, self._bad + 1)
-        tired = self._bad > self.rule.patience
-        self.factors = torch.where(tired[:, None], self.factors * self.rule.cut, self.factors)
-        self._bad = torch.where(tired, 0, self._bad)
+        stalled = self._bad > self.rule.patience
+        self.factors = torch.where(stalled[:, None], self.factors * self.rule.cut, self.factors)
+        self._bad = torch.where(stalled, 0, self._bad)
 
 
 class EarlyStop:

@@ -66,7 +66,7 @@ Inference = Callable[[Task], tuple[Float[Tensor, "draws coordinates"], dict[str,
 """Return draws of the coordinates and diagnostics; may raise `InferenceDiverged`."""
 
 
-def in_subspaces(
+def fit_in_subspaces(
     problems: Sequence[Problem],
     rngs: Sequence[torch.Generator],
     descent: Descent,
@@ -80,7 +80,7 @@ def in_subspaces(
     def member(m: int, problem: Problem) -> Posterior | InferenceDiverged:
         columns, origin = moments.deviations(m), moments.mean[m].clone()
         if not (columns.isfinite().all() and origin.isfinite().all()):
-            return InferenceDiverged("the iterates are no longer of finite numbers")
+            return InferenceDiverged("the iterates are no longer finite")
         subspace = Subspace(origin, principal_directions(columns, rank))
         try:
             z, details = infer(Task(subspace, stack.posterior(m), problem, stack.rngs[m]))

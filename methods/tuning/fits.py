@@ -19,7 +19,7 @@ class Fits:
     seconds: list[float]
 
 
-def together(method: Method) -> bool:
+def fits_as_one_call(method: Method) -> bool:
     """Return whether fits at several settings are one call."""
     return isinstance(method, Variants)
 
@@ -53,7 +53,7 @@ def _calls(methods: Sequence[Method], problems: Sequence[Problem]) -> Iterator[l
     """Yield the members of every call: of equal shape and, unless variants stack, one setting."""
     groups: dict[object, list[int]] = {}
     for member, (method, problem) in enumerate(zip(methods, problems, strict=True)):
-        kind = None if together(method) else method
+        kind = None if fits_as_one_call(method) else method
         groups.setdefault((kind, len(problem.train), problem.likelihood), []).append(member)
     for group in groups.values():
         if isinstance(methods[group[0]], BatchedMethod):

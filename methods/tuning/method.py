@@ -18,7 +18,7 @@ from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.settings import require_between, require_choice, require_count
 from bnnbench.methods.tuning import trials
-from bnnbench.methods.tuning.fits import fit_all, together
+from bnnbench.methods.tuning.fits import fit_all, fits_as_one_call
 from bnnbench.methods.tuning.plan import Plan, lengths
 from bnnbench.methods.tuning.posterior import ATTEMPTS, as_chosen
 from bnnbench.methods.tuning.rows import PARTS, blocks_of, checksum
@@ -40,17 +40,16 @@ class Tuned(Batched):
 
     method: Method = field(default_factory=AdamW)
     trials: int = 16
-    """A power of two. A method without settings to search has one."""
+    """Number of trials, a power of two. A method without settings to search has one."""
     blocks: int | None = None
-    """How many of five blocks are held out; None: one to three, with 2,000 rows if they can."""
+    """Number of five blocks that are held out; None: one to three, with 2,000 rows if they can."""
     lengths: tuple[int, ...] = ()
     """Lengths to try; empty: those of the space or, for gradient descent, a ladder of doublings."""
     updates: int = 25_000
     """About the most gradient steps of the longest fit on the ladder."""
     noise: Noise = "held_out"
-    """Where a regression's noise is one number: as learned in training, or as held-out rows have
-    it. Probabilities of classes: as they are, or with the temperature that held-out rows prefer.
-    """
+    """Source of a regression's noise where it is one number: training, or the held-out rows. For
+    probabilities of classes: as they are, or with the temperature that held-out rows prefer."""
     halving: bool = False
     """Fit fewer trials for longer lengths: the better half each time."""
 
@@ -68,7 +67,7 @@ class Tuned(Batched):
 
     @property
     def prior_use(self) -> PriorUse | None:
-        """That of the tuned method."""
+        """The prior use of the tuned method."""
         return prior_use(self.method)
 
     def fit_many(
@@ -108,7 +107,7 @@ def searched(plan: Plan, problems: Sequence[Problem]) -> list[Search | None]:
     steps = _steps(plan)
     scopes = checkpoint.scopes(steps)
     for step in checkpoint.epochs(steps, *(array for table in tables for array in table.arrays)):
-        rung, only = (step, None) if together(plan.method) else divmod(step, plan.trials)
+        rung, only = (step, None) if fits_as_one_call(plan.method) else divmod(step, plan.trials)
         cells = [
             (table, trial)
             for table in tables
@@ -172,7 +171,7 @@ def _to_refit(
 
 def _steps(plan: Plan) -> int:
     """Return the number of calls of fits in the search."""
-    return len(plan.lengths) * (1 if together(plan.method) else plan.trials)
+    return len(plan.lengths) * (1 if fits_as_one_call(plan.method) else plan.trials)
 
 
 def _fit_cells(plan: Plan, rung: int, cells: Sequence[tuple[Tables, int]]) -> None:

@@ -16,9 +16,9 @@ from bnnbench.methods.base import Posterior
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 
 SPAN = math.log(100.0)
-"""How far the logarithm of a variance is searched on either side of a first estimate."""
+"""Range of the logarithm of a variance that is searched on either side of a first estimate."""
 TOLERANCE = 1e-4
-"""Of the logarithm of the variance."""
+"""Tolerance of the logarithm of the variance."""
 SMALLEST = 1e-12
 """Least variance, for residuals that are all 0."""
 
@@ -72,7 +72,7 @@ class WithNoise:
 
     posterior: Posterior
     variance: float
-    """In squared standardised target units."""
+    """Variance of the noise, in squared standardised target units."""
 
     @property
     def diagnostics(self) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""What a search fits: its trials, lengths and blocks."""
+"""The fits of a search: its trials, lengths and blocks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ class Plan:
     method: Method
     space: Space
     settings: tuple[Mapping[str, object], ...]
-    """Of each trial, by path."""
+    """Settings of each trial, by path."""
     lengths: tuple[int | None, ...]
-    """Ascending; None alone for a method without a length."""
+    """Lengths, ascending; None alone for a method without a length."""
     blocks: int
-    """How many of the five blocks are held out."""
+    """Number of the five blocks that are held out."""
     held_out_noise: bool
     """True if predictions of a regression have the noise of held-out rows."""
     held_out_temperature: bool

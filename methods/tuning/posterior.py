@@ -16,7 +16,7 @@ from bnnbench.methods.tuning.search import Search
 from bnnbench.methods.tuning.temperature import TemperedPosterior
 
 ATTEMPTS = 4
-"""How many settings are tried in turn where the preferred ones diverge on all rows."""
+"""Number of settings that are tried in turn where the preferred ones diverge on all rows."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class HeldOut:
         """Return inputs of the whole problem as `problem` is standardised."""
         return (inputs - self.shift) / self.scale
 
-    def in_units_of_all(self, prediction: Predictive) -> Predictive:
+    def in_original_units(self, prediction: Predictive) -> Predictive:
         """Return a prediction of this problem's posterior in the units of the whole problem."""
         if (self.target_mean, self.target_std) == (0.0, 1.0):
             return prediction

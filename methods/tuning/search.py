@@ -1,4 +1,4 @@
-"""What a search found on held-out rows; its ranking is the choice that follows from it.
+"""The result of a search on held-out rows; its ranking is the choice that follows from it.
 
 Reports read it, and import no torch.
 """
@@ -26,9 +26,9 @@ class Search:
     """
 
     settings: tuple[Mapping[str, object], ...]
-    """Of each trial, by path."""
+    """Settings of each trial, by path."""
     places: tuple[Mapping[str, float], ...]
-    """Of each trial, by path: where the value lies in its law, from 0 to 1."""
+    """Place of each trial's settings in their laws, from 0 to 1, by path."""
     lengths: tuple[int | None, ...]
     """Epochs, passes or rounds, ascending; None alone for a method without a length."""
     rows: tuple[int, ...]
@@ -41,7 +41,7 @@ class Search:
     noise_variance: Float64[np.ndarray, "trials lengths"]
     """Noise of held-out rows, in squared target units; NaN where the method's own is used."""
     temperature: Float64[np.ndarray, "trials lengths"]
-    """That of class probabilities; NaN where they are the method's own."""
+    """Temperature of class probabilities; NaN where they are the method's own."""
     seconds: Float64[np.ndarray, "trials lengths"]
     """Wall seconds of the fits to all but each block."""
 
@@ -54,7 +54,7 @@ class Search:
 
     @property
     def best_lengths(self) -> list[int | None]:
-        """For each trial, the place in `lengths` of its best length; None if all fits diverged."""
+        """Place in `lengths` of the best length of each trial; None if all its fits diverged."""
         return [
             int(np.argmax(row)) if np.isfinite(row).any() else None for row in _rounded(self.scores)
         ]

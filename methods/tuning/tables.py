@@ -83,7 +83,7 @@ class Tables:
         self.temperature[trial, rung] = scores.temperature
 
     def search(self) -> Search:
-        """Return what was found so far, as records hold it."""
+        """Return the search so far, as records hold it."""
         plan = self.plan
         names = tuple(plan.space.fields)
         search = Search(
@@ -97,7 +97,7 @@ class Tables:
 
     def _scores(self, posteriors: Sequence[Posterior]) -> _BlockScores:
         predictions = [
-            case.in_units_of_all(posterior.predict(case.inputs, self.stream("predict", block)))
+            case.in_original_units(posterior.predict(case.inputs, self.stream("predict", block)))
             for block, (case, posterior) in enumerate(zip(self.cases, posteriors, strict=True))
         ]
         targets = [case.block.targets for case in self.cases]

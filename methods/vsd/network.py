@@ -40,7 +40,7 @@ class NoisyActivations:
         return self.values.shape
 
     def expand(self, *sizes: int) -> "NoisyActivations":
-        """Return it expanded to this number of members, without a copy."""
+        """Return the noise expanded to this number of members, without a copy."""
         return replace(self, values=self.values.expand(*sizes))
 
 

@@ -46,7 +46,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=[*COMPARISONS, *ASIDE])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    environments.give(dict(options.env))
+    environments.add(dict(options.env))
     kept = json.loads(FILE.read_text()) if FILE.exists() else {"comparisons": {}, "aside": {}}
     surprises = 0
     for name, (needed, compare) in COMPARISONS.items():

@@ -6,7 +6,7 @@ import torch
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.base import PackageMissing, Problem
 from bnnbench.methods.hmc.chains import Chains
-from bnnbench.methods.hmc.hamiltorch import import_hamiltorch, quiet_and_seeded
+from bnnbench.methods.hmc.hamiltorch import import_hamiltorch, seeded_and_quiet
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.hmc.precisions import GammaPrior
 from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
@@ -51,7 +51,7 @@ def test_leapfrog_steps(chains, benchmark):
 def test_leapfrog_steps_beside_hamiltorch(benchmark):
     """The target is a ratio of at least 4. Rounds of both alternate."""
     try:
-        with quiet_and_seeded(stream(0)):
+        with seeded_and_quiet(stream(0)):
             hamiltorch = import_hamiltorch()
     except PackageMissing as missing:
         pytest.skip(str(missing))
@@ -60,7 +60,7 @@ def test_leapfrog_steps_beside_hamiltorch(benchmark):
     start = hamiltorch.util.flatten(model).detach().clone()
 
     def theirs() -> None:
-        with quiet_and_seeded(stream(0)):
+        with seeded_and_quiet(stream(0)):
             hamiltorch.sample_model(
                 model, problem.train.inputs, problem.train.targets, start,
                 model_loss="regression", num_samples=MOVES, num_steps_per_sample=STEPS,

@@ -44,10 +44,10 @@ def test_an_entry_that_is_none_says_what_was_needed(tmp_path, entry, words):
 def test_what_is_given_last_counts(monkeypatch, tmp_path):
     monkeypatch.delenv(environments.VARIABLE, raising=False)
     (tmp_path / "python").symlink_to(sys.executable)
-    environments.give({"posteriors": sys.executable, "numpyro": sys.executable})
-    environments.give({"posteriors": str(tmp_path / "python")})
+    environments.add({"posteriors": sys.executable, "numpyro": sys.executable})
+    environments.add({"posteriors": str(tmp_path / "python")})
     expected = {"posteriors": str(tmp_path / "python"), "numpyro": sys.executable}
-    assert environments.given() == expected
+    assert environments.current() == expected
     assert environments.interpreter_of("numpyro") == sys.executable
     monkeypatch.delitem(os.environ, environments.VARIABLE)
 

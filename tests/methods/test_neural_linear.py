@@ -84,7 +84,7 @@ def test_the_most_evident_precision_is_that_of_a_grid():
     targets = seen @ torch.tensor([[0.5], [-0.3], [0.8]], dtype=torch.float64)
     targets += 0.2 * torch.randn(40, 1, generator=stream(2), dtype=torch.float64)
     found = Regression.of(seen, targets, SHAPE, RATE)
-    best, within = found.most_evident()
+    best, within = found.maximise_evidence()
     most = max(found.log_evidence(precision) for precision in np.geomspace(1e-4, 1e4, 400))
     assert within
     assert most <= found.log_evidence(best) <= most + 1e-3
@@ -93,7 +93,7 @@ def test_the_most_evident_precision_is_that_of_a_grid():
 def test_targets_without_a_word_about_features_leave_the_precision_at_its_bound():
     seen = torch.ones(10, 1, dtype=torch.float64)
     targets = torch.tensor([1.0, -1.0] * 5, dtype=torch.float64)[:, None]
-    best, within = Regression.of(seen, targets, SHAPE, RATE).most_evident()
+    best, within = Regression.of(seen, targets, SHAPE, RATE).maximise_evidence()
     assert best == pytest.approx(PRECISIONS[1], rel=1e-3)
     assert not within
 

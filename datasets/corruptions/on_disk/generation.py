@@ -115,9 +115,9 @@ def _md5_of(path: Path) -> str | None:
 def _read_manifest(folder: Path, identity: dict[str, object]) -> dict[str, WrittenFile]:
     path = folder / MANIFEST
     if not path.is_file():
-        if folder.is_dir() and (strangers := sorted(folder.glob("*.npy"))):
+        if folder.is_dir() and (others := sorted(folder.glob("*.npy"))):
             raise ValueError(
-                f"{strangers[0]} was not made here, for there is no {MANIFEST}: "
+                f"{others[0]} was not made here, for there is no {MANIFEST}: "
                 "choose another folder by --out"
             )
         return {}

@@ -64,17 +64,17 @@ FILES = (
 FILE_SET = FileSet("frost", FILES, "Apache-2.0 (hendrycks/robustness)")
 
 
-_photographs_will_do: ContextVar[bool] = ContextVar("photographs_will_do", default=False)
+_photographs_allowed: ContextVar[bool] = ContextVar("allow_photographs", default=False)
 
 
 @contextmanager
-def photographs_will_do() -> Iterator[None]:
+def allow_photographs() -> Iterator[None]:
     """Within the block, let photographs inside scikit-learn replace missing textures."""
-    token = _photographs_will_do.set(True)
+    token = _photographs_allowed.set(True)
     try:
         yield
     finally:
-        _photographs_will_do.reset(token)
+        _photographs_allowed.reset(token)
 
 
 def textures() -> tuple[UInt8[np.ndarray, "_ _ 3"], ...]:
@@ -82,7 +82,7 @@ def textures() -> tuple[UInt8[np.ndarray, "_ _ 3"], ...]:
 
     Raises DataUnavailable, with the cure, where they cannot be downloaded.
     """
-    if FILE_SET.missing() and _photographs_will_do.get():
+    if FILE_SET.missing() and _photographs_allowed.get():
         return _photographs()
     return _reduced(FILE_SET)
 

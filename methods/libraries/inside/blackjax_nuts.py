@@ -48,7 +48,7 @@ def fit(task: Task) -> Draws:
         task.report(number + 1, chains, float(-model.log_density(positions[-1])))
     together = jnp.stack(states)
     if not np.isfinite(np.asarray(together)).all():
-        raise Diverged("the chain is no longer of finite numbers")
+        raise Diverged("the chain is no longer finite")
     details = converged(model, together, blackjax.diagnostics.potential_scale_reduction)
     details |= {"divergences": float(divergences)}
     flat = together.reshape(-1, model.dimension)

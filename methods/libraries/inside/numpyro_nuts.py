@@ -40,7 +40,7 @@ def fit(task: Task) -> Draws:
     )
     states = jnp.asarray(sampler.get_samples(group_by_chain=True))
     if not np.isfinite(np.asarray(states)).all():
-        raise Diverged("the chain is no longer of finite numbers")
+        raise Diverged("the chain is no longer finite")
     extra = sampler.get_extra_fields()
     details = converged(model, states, lambda f: split_gelman_rubin(np.asarray(f)))
     details |= {"divergences": float(extra["diverging"].sum())}

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 PACKAGE = "bnnbench.methods" + ".libraries.inside"
-"""In two texts: one would count all scripts of this folder among the sources of each method."""
+"""Name of this package, in two texts: a single one would count all scripts of this folder among
+the sources of each method."""
 SECONDS_BETWEEN_LOOKS = 1.0
 
 

@@ -23,7 +23,7 @@ class Task:
     arrays: Mapping[str, np.ndarray]
     """inputs, targets, and whatever else the method sends."""
     classes: int | None
-    """None for a regression."""
+    """Number of classes; None for a regression."""
     noise_std: float | None
     """The stated noise of a regression; None where it is to be learned."""
     architecture: Sequence[Mapping[str, Any]]

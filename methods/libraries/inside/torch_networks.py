@@ -102,9 +102,9 @@ def batches(task: Task, generator: torch.Generator) -> Iterator[tuple[Tensor, Te
 
 
 def require_finite(weights: Tensor) -> None:
-    """Raise `Diverged` for other than finite numbers."""
+    """Raise `Diverged` unless all numbers are finite."""
     if not weights.isfinite().all():
-        raise Diverged("the fit is no longer of finite numbers")
+        raise Diverged("the fit is no longer finite")
 
 
 @torch.no_grad()

@@ -112,7 +112,9 @@ class FirstLayer(WeightedLayer):
 
     def _sums(self, powers: Powers, moments: WeightMoments) -> FirstSums:
         """Return mean and variance of Σ w x under common moments of the weights."""
-        return FirstSums.by(self.map.forward, self.map.takes_apart(powers.value), powers, moments)
+        return FirstSums.by(
+            self.map.forward, self.map.separates_parts(powers.value), powers, moments
+        )
 
     def _messages(
         self,

@@ -28,9 +28,9 @@ class LaterResidue:
 
     inputs: InputMoments
     weights: WeightMoments | None
-    """None where kernels of few rows compute them again."""
+    """Moments of the weights; None where kernels of few rows compute them again."""
     weight_variance: Tensor | None
-    """None where no forces are coupled."""
+    """Variance of the weights; None where no forces are coupled."""
     sums: LaterSums
     bias: Moments | None
     """The cavities of the biases; None where fused kernels find them."""
@@ -89,7 +89,9 @@ class LaterLayer(WeightedLayer):
 
     def _sums(self, inputs: InputMoments, weights: WeightMoments) -> LaterSums:
         """Return the moments of Σ w a."""
-        return LaterSums.by(self.map.forward, self.map.takes_apart(inputs.mean), inputs, weights)
+        return LaterSums.by(
+            self.map.forward, self.map.separates_parts(inputs.mean), inputs, weights
+        )
 
     def _fill_pulls(
         self, residue: LaterResidue, message: Gaussian, pulls: LaterPulls, visit: Visit

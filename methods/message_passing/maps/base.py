@@ -49,7 +49,7 @@ class LinearMap(Protocol):
         """Return empty room for `count` times the members of weights."""
         ...
 
-    def takes_apart(self, values: Values) -> bool:
+    def separates_parts(self, values: Values) -> bool:
         """Return whether the parts of a stack are multiplied one by one."""
         ...
 
@@ -85,7 +85,7 @@ class LinearMap(Protocol):
         """Return weights, given as `weight_rows`."""
         ...
 
-    def unrows(self, rows: Float[Tensor, "members rows fan_in"], x: Inputs) -> Inputs:
+    def sum_rows(self, rows: Float[Tensor, "members rows fan_in"], x: Inputs) -> Inputs:
         """Return the sums over all rows that an input is part of: the adjoint of `rows`."""
         ...
 
@@ -115,7 +115,7 @@ class Dense:
     def weights_room(self, weights: Tensor, count: int) -> Tensor:
         return _room(weights, count)
 
-    def takes_apart(self, values: Values) -> bool:
+    def separates_parts(self, values: Values) -> bool:
         return False
 
     def forward(self, x: Inputs, w: Weights) -> Values:
@@ -146,7 +146,7 @@ class Dense:
     def from_rows(self, rows: Tensor) -> Weights:
         return rows
 
-    def unrows(self, rows: Tensor, x: Inputs) -> Inputs:
+    def sum_rows(self, rows: Tensor, x: Inputs) -> Inputs:
         return rows
 
     def output_rows(self, z: Values) -> Tensor:

@@ -88,7 +88,7 @@ class Convolution:
         )
         return gradients[of_weights]
 
-    def takes_apart(self, values: Values) -> bool:
+    def separates_parts(self, values: Values) -> bool:
         return base.as_on_a_gpu(values)
 
     def forward(self, x: Inputs, w: Weights) -> Values:
@@ -133,7 +133,7 @@ class Convolution:
         _, channels, height, width = self.weight_shape
         return rows.view(*rows.shape[:2], height, width, channels).movedim(-1, 2)
 
-    def unrows(self, rows: Tensor, x: Inputs) -> Inputs:
+    def sum_rows(self, rows: Tensor, x: Inputs) -> Inputs:
         examples, channels = x.shape[1:3]
         columns = rows.reshape(examples, -1, self.layer.kernel**2, channels).permute(0, 3, 2, 1)
         folded = F.fold(

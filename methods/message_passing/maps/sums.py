@@ -65,13 +65,13 @@ def messages(
 
 def later_weight_sums(map: LinearMap, inputs: InputMoments, pulls: LaterPulls) -> LaterWeightSums:
     """Return the sums over examples from which messages to weights are made."""
-    apart = map.takes_apart(pulls.force)
+    apart = map.separates_parts(pulls.force)
     return LaterWeightSums.by(map.to_weights, apart, pulls, inputs)
 
 
 def input_sums(map: LinearMap, weights: WeightMoments, pulls: LaterPulls) -> InputSums:
     """Return the sums over outputs from which messages to inputs are made."""
-    return InputSums.by(map.to_inputs, map.takes_apart(pulls.force), pulls, weights)
+    return InputSums.by(map.to_inputs, map.separates_parts(pulls.force), pulls, weights)
 
 
 def _exact(
@@ -93,7 +93,7 @@ def _exact(
     to_inputs = kernels.exact_input_sums(*rows)
     return (
         Gaussian(*(map.from_rows(part) for part in (to_weights.tau, to_weights.rho))),
-        Gaussian(*(map.unrows(part, inputs.mean) for part in (to_inputs.tau, to_inputs.rho))),
+        Gaussian(*(map.sum_rows(part, inputs.mean) for part in (to_inputs.tau, to_inputs.rho))),
     )
 
 
@@ -147,7 +147,7 @@ def first_layer_messages(
     To first order in g x² s, with the cavities of `first_layer_cavities`.
     """
     h, g = pulls.force, pulls.gain
-    apart = map.takes_apart(h)
+    apart = map.separates_parts(h)
     sums = FirstWeightSums.by(map.to_weights, apart, pulls, powers)
     higher = HigherPowers.of(map.values_room(powers.value, 2))
     products = GainProducts.of(map.values_room(h, 2))

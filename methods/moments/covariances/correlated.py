@@ -74,7 +74,7 @@ class CorrelatedMoments(JointlyRandom):
         return self.covariance.diagonal(dim1=-2, dim2=-1).reshape(self.shape)
 
     def expand(self, *sizes: int) -> "CorrelatedMoments":
-        """Return it for so many members, without a copy."""
+        """Return the moments for so many members, without a copy."""
         members = sizes[0]
         covariance = self.covariance.expand(members, *self.covariance.shape[1:])
         return CorrelatedMoments(self.mean.expand(*sizes), covariance)

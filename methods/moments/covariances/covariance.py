@@ -114,7 +114,7 @@ def _expansions(order: int, formulas: Formulas) -> dict[type[vocabulary.Layer], 
 
 
 def _added_noise(layer: object, _: Sequence[Parameters], x: Moments) -> Expansion:
-    """Return that of a layer whose noise is independent in each unit, and its mean the input."""
+    """Return the expansion of a layer that adds independent noise to each unit, of mean 0."""
     return Expansion(x.mean.new_ones(()).expand_as(x.mean))
 
 

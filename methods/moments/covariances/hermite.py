@@ -1,4 +1,4 @@
-r"""How covariances pass a nonlinear unit: the Hermite expansion of functions of normal units.
+r"""Covariances behind nonlinear units, by the Hermite expansion of functions of normal units.
 
 For jointly normal X and Y of correlation $\rho$ and standard deviations $\sigma$, $\tau$,
 

@@ -51,7 +51,7 @@ class LowRankMoments(JointlyRandom):
         return columns.mT @ columns + torch.diag_embed(self.remainder.flatten(2))
 
     def expand(self, *sizes: int) -> "LowRankMoments":
-        """Return it for so many members, without a copy."""
+        """Return the moments for so many members, without a copy."""
         factor = self.factor.expand(sizes[0], *self.factor.shape[1:])
         return replace(
             self,

@@ -11,7 +11,7 @@ from bnnbench.methods.compiled.c_library import DEFINES
 from bnnbench.methods.compiled.cuda_source import with_headers
 
 FOLDERS = (Path(__file__).parent, headers.FOLDER)
-"""Where sources and headers lie."""
+"""Folders of sources and headers."""
 OPTIONS = {
     torch.float32: ("--std=c++17", "--fmad=false", "--ftz=true", *DEFINES[torch.float32]),
     torch.float64: ("--std=c++17", "--fmad=false", *DEFINES[torch.float64]),

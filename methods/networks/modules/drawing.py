@@ -17,7 +17,7 @@ DROPOUTS = {nn.Dropout: 0, nn.Dropout1d: 1, nn.Dropout2d: 2, nn.Dropout3d: 3}
 
 @dataclass
 class Drawing:
-    """How the dropout layers of a module draw in its present call."""
+    """The draws of a module's dropout layers in its present call."""
 
     noise: Noise = "off"
     rng: Generator | None = None

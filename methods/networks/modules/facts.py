@@ -1,4 +1,4 @@
-"""What a record says of networks of one's own."""
+"""Facts about users' own networks, for records."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -12,7 +12,7 @@ from bnnbench.methods.source_code import PROJECT, digest_of, is_installed, packa
 
 
 def identities(architecture: Architecture) -> tuple[Mapping[str, object], ...]:
-    """Return what tells each module from others: class, parameters, structure, source code.
+    """Return the identity of each module: class, parameters, structure, source code.
 
     An installed package's code does not count; its version is in the record's provenance.
     """

@@ -1,4 +1,4 @@
-"""What a module does with two points of a shape: found by running it once."""
+"""Facts about a module, learned by running it once on two points of a shape."""
 
 import copy
 from collections.abc import Sequence
@@ -26,21 +26,21 @@ class Called:
     positions: int
     """Number of positions of its outputs; 1 for a vector."""
     last: bool
-    """Whether its output is that of the module."""
+    """True if its output is that of the module."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a module does with points of one shape."""
+    """Facts about a module that is given points of one shape."""
 
     draws: bool
-    """Whether it draws random numbers in training in other ways than by dropout layers."""
+    """True if it draws random numbers in training in other ways than by dropout layers."""
     dropouts: int
     """Number of dropout layers that are not frozen and drop units."""
     norms: tuple[str, ...]
     """Names of the batch norms that are not frozen."""
     alone: str
-    """Why several members cannot be computed by `torch.vmap`; "" if they can."""
+    """Reason why several members cannot be computed by `torch.vmap`; "" if they can."""
     called: tuple[Called, ...]
 
 
@@ -51,7 +51,7 @@ def unsupported(layer: TorchModule, needed: str, cure: str) -> Unsupported:
 
 @lru_cache(KEPT)
 def trial_of(layer: TorchModule, input_shape: tuple[int, ...]) -> Trial:
-    """Return what the module does with inputs of this shape.
+    """Return facts about the module on inputs of this shape.
 
     Raises `Unsupported` where it does not take them, or its outputs have another shape than the
     layer says.

@@ -78,7 +78,7 @@ class Options:
         if self.offline:
             os.environ["BNNBENCH_OFFLINE"] = "1"
         if self.env:
-            environments.give(dict(self.env))
+            environments.add(dict(self.env))
 
     @property
     def limits(self) -> Limits:

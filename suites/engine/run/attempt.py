@@ -90,7 +90,7 @@ class Attempt:
         self.start = self.data = self.run.source.load(self.run.fold)
         if self.acquired:
             assert isinstance(self.run.source, PoolSource)
-            self.data = self.run.source.grown(self.run.fold, self.acquired)
+            self.data = self.run.source.with_acquired(self.run.fold, self.acquired)
 
     def withhold(self) -> None:
         """With a keeper, drop all rows but those of the next fit."""

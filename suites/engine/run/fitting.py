@@ -162,5 +162,5 @@ def grow(attempt: Attempt, number: int, device: torch.device) -> None:
         attempt.predict_cpu_seconds += watch.cpu_seconds
         attempt.acquired += acquired
     if attempt.status == "completed":
-        attempt.data = run.source.grown(run.fold, attempt.acquired)
+        attempt.data = run.source.with_acquired(run.fold, attempt.acquired)
         attempt.withhold()

@@ -53,7 +53,7 @@ def test_everything_is_standardised_on_the_rows_that_are_labelled_by_then():
     acquired = tuple(parts.pool[[7, 0, 100]].tolist())
     labelled = [*parts.train, *acquired]
     mean, std = inputs[labelled].mean(0), inputs[labelled].std(0)
-    data = DIABETES.grown(2, acquired)
+    data = DIABETES.with_acquired(2, acquired)
 
     def scaled(rows):
         return torch.from_numpy((inputs[rows] - mean) / std).float()
@@ -82,12 +82,12 @@ def test_candidates_are_the_pool_without_the_acquired_rows():
     pool = DIABETES.partition(0).pool
     left = DIABETES.candidates(0, tuple(pool[[1, 3]].tolist()))
     assert left.tolist() == [row for k, row in enumerate(pool) if k not in (1, 3)]
-    assert DIABETES.grown(0, (int(pool[1]),)).facts["pool_rows"] == len(pool) - 1
+    assert DIABETES.with_acquired(0, (int(pool[1]),)).facts["pool_rows"] == len(pool) - 1
 
 
 def test_candidate_images_look_as_they_will_when_they_are_labelled():
     row = int(DIGITS.partition(0).pool[5])
-    data = DIGITS.grown(0, (row,))
+    data = DIGITS.with_acquired(0, (row,))
     seen = DIGITS.inputs(np.array([row]), data.scaling)
     assert torch.equal(seen[0], data.train.inputs[-1])
 
@@ -97,7 +97,7 @@ def test_only_rows_of_the_pool_are_acquired_and_once_each(wrong):
     parts = DIABETES.partition(0)
     rows = {"test row": (int(parts.test[0]),), "twice": (int(parts.pool[0]),) * 2}[wrong]
     with pytest.raises(ValueError, match="once each, from the pool"):
-        DIABETES.grown(0, rows)
+        DIABETES.with_acquired(0, rows)
 
 
 def test_too_few_rows_are_refused():

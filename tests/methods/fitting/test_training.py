@@ -10,7 +10,7 @@ from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged, Problem
 from bnnbench.methods.ensemble import Ensemble
-from bnnbench.methods.fitting.batched import in_stacks
+from bnnbench.methods.fitting.batched import fit_in_stacks
 from bnnbench.methods.fitting.minibatches import Minibatches
 from bnnbench.methods.fitting.training import ObservationNoise, Stack
 from bnnbench.methods.ivon import Ivon
@@ -122,7 +122,7 @@ def test_multilayer_perceptrons_are_stacked_and_convolutions_fitted_one_by_one()
             seen.append((len(stack), len(rngs)))
             return [InferenceDiverged()] * len(stack)
 
-        in_stacks(fit_stack, problems, streams(*range(len(problems))))
+        fit_in_stacks(fit_stack, problems, streams(*range(len(problems))))
         return seen
 
     assert sizes([regression(seed) for seed in range(3)]) == [(3, 3)]

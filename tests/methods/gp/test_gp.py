@@ -15,7 +15,7 @@ from bnnbench.methods.gp.deep import DeepGp
 from bnnbench.methods.gp.deep_kernel import DeepKernel
 from bnnbench.methods.gp.orthogonal import OrthogonalGp
 from bnnbench.methods.gp.package import CURE, import_gpytorch, import_models
-from bnnbench.methods.gp.training import GpPosterior, GpTraining, deterministic, some_rows
+from bnnbench.methods.gp.training import GpPosterior, GpTraining, deterministic, random_rows
 from bnnbench.methods.networks.architectures import Linear
 from tests.methods.problems import classification, regression, stream
 
@@ -105,7 +105,7 @@ def test_with_all_rows_as_inducing_points_it_is_the_exact_process(kind):
     gp = models.SparseGp(x, **options)
     gp.mean_module.constant.data.fill_(0.3)
     gp.covar_module.outputscale = 1.3
-    mean = models.OrthogonalMean(gp, some_rows(problem, 6, stream(2)) + 0.3)
+    mean = models.OrthogonalMean(gp, random_rows(problem, 6, stream(2)) + 0.3)
     model = models.GpRegression(gp, 0.3, further_mean=mean if kind == "decoupled" else None)
     posterior = fitted_values_alone(model, problem)
     new = torch.randn(7, 2, generator=stream(3), dtype=torch.float64)
@@ -118,8 +118,8 @@ def test_with_all_rows_as_inducing_points_it_is_the_exact_process(kind):
 def least_loss(inducing: int, mean_inducing: int) -> float:
     """Return the loss with optimal inducing values, of a kernel and noise that stay."""
     problem, models = curve(), import_models()
-    gp = models.SparseGp(some_rows(problem, inducing, stream(5)))
-    mean = models.OrthogonalMean(gp, some_rows(problem, mean_inducing, stream(6)))
+    gp = models.SparseGp(random_rows(problem, inducing, stream(5)))
+    mean = models.OrthogonalMean(gp, random_rows(problem, mean_inducing, stream(6)))
     model = models.GpRegression(gp, 0.3, further_mean=mean if mean_inducing else None)
     fitted_values_alone(model, problem)
     model.train()

@@ -10,7 +10,11 @@ import torch
 from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.methods.base import PackageMissing, Problem
 from bnnbench.methods.hmc.convergence import effective_sample_size
-from bnnbench.methods.hmc.hamiltorch import HmcHamiltorch, import_hamiltorch, quiet_and_seeded
+from bnnbench.methods.hmc.hamiltorch import (
+    HmcHamiltorch,
+    import_hamiltorch,
+    seeded_and_quiet,
+)
 from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.architectures import Tanh
 from bnnbench.methods.networks.catalogue import mlp
@@ -21,7 +25,7 @@ from tests.methods.problems import regression, stream
 @pytest.fixture
 def _hamiltorch():
     try:
-        with quiet_and_seeded(stream(0)):
+        with seeded_and_quiet(stream(0)):
             import_hamiltorch()
     except PackageMissing as missing:
         pytest.skip(str(missing))

@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal, norm
 from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.base import Problem
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
-from bnnbench.methods.laplace.evidence import PRECISIONS, Evidence, most_evident
+from bnnbench.methods.laplace.evidence import PRECISIONS, Evidence, maximise_evidence
 from bnnbench.methods.laplace.method import Approximation
 from bnnbench.methods.laplace.structures import Full
 from bnnbench.methods.networks.architectures import Linear
@@ -108,7 +108,7 @@ def test_its_slopes_are_its_differences(evidence, prior, noise):
 def test_the_most_evident_precisions_are_those_of_a_grid():
     problem = regression(rows=40, architecture=(Linear(1),), dtype=torch.float64)
     evidence = at_exact_mean(problem, 0.3, 1.0).evidence
-    found = most_evident(evidence, 1.0, learns_noise=True)
+    found = maximise_evidence(evidence, 1.0, learns_noise=True)
     grid = np.geomspace(1e-3, 1e3, 200)
     most = max(evidence.log(prior, noise) for prior in grid for noise in grid)
     best = evidence.log(found.prior, found.noise)
@@ -119,7 +119,7 @@ def test_the_most_evident_precisions_are_those_of_a_grid():
 def test_the_most_evident_precisions_satisfy_the_updates_of_mackay():
     problem = regression(rows=40, architecture=(Linear(1),), dtype=torch.float64)
     evidence = at_exact_mean(problem, 0.3, 1.0).evidence
-    found = most_evident(evidence, 1.0, learns_noise=True)
+    found = maximise_evidence(evidence, 1.0, learns_noise=True)
     effective = evidence.effective_parameters(found.prior, found.noise)
     assert found.prior == pytest.approx(effective / evidence.squared_norm, rel=1e-4)
     assert found.noise == pytest.approx((40 - effective) / (2 * evidence.misfit), rel=1e-4)
@@ -128,7 +128,7 @@ def test_the_most_evident_precisions_satisfy_the_updates_of_mackay():
 def test_known_noise_stays():
     problem = regression(rows=40, architecture=(Linear(1),), dtype=torch.float64)
     evidence = at_exact_mean(problem, 0.3, 1.0).evidence
-    found = most_evident(evidence, 7.0, learns_noise=False)
+    found = maximise_evidence(evidence, 7.0, learns_noise=False)
     assert found.noise == 7.0
     effective = evidence.effective_parameters(found.prior, 7.0)
     assert found.prior == pytest.approx(effective / evidence.squared_norm, rel=1e-4)
@@ -136,7 +136,7 @@ def test_known_noise_stays():
 
 def test_a_precision_without_a_maximum_is_kept_in_bounds_and_said_so():
     flat = Evidence(np.zeros(3), 2.0, 5.0, None)
-    found = most_evident(flat, 1.0, learns_noise=False)
+    found = maximise_evidence(flat, 1.0, learns_noise=False)
     assert found.prior == pytest.approx(PRECISIONS[0], rel=1e-3)
     assert not found.within_bounds
 

@@ -70,7 +70,7 @@ def test_what_is_fitted_is_standardised_and_predictions_return_to_the_units_of_a
     assert torch.allclose(case.inputs * case.scale + case.shift, case.block.inputs, atol=1e-6)
     inner = (case.block.targets - case.target_mean) / case.target_std
     prediction = GaussianPredictive(inner[None], torch.full_like(inner[None], 0.04))
-    outer = case.in_units_of_all(prediction)
+    outer = case.in_original_units(prediction)
     assert torch.allclose(outer.mean.float(), case.block.targets, atol=1e-6)
     log_prob = prediction.log_prob(inner) - math.log(case.target_std)
     assert torch.allclose(outer.log_prob(case.block.targets), log_prob)

@@ -9,7 +9,7 @@ from bnnbench.methods.compiled.cuda_source import with_headers
 from bnnbench.methods.message_passing.kernels import headers
 
 FOLDERS = (Path(__file__).parent, headers.FOLDER, shared.FOLDER)
-"""Where sources and headers lie."""
+"""Folders of sources and headers."""
 OPTIONS = ("--std=c++17", "--fmad=false")
 """Products and sums are fused only where the source says so, so that all bits are those of C."""
 

@@ -57,7 +57,9 @@ class Keeper:
 def answered(request: Request) -> Dataset:
     """Return a fold with training rows alone, or test rows alone."""
     part, source, fold, acquired = request
-    dataset = cast(PoolSource, source).grown(fold, acquired) if acquired else source.load(fold)
+    dataset = (
+        cast(PoolSource, source).with_acquired(fold, acquired) if acquired else source.load(fold)
+    )
     nothing = slice(0, 0)
     if part == "train":
         return replace(dataset, test=dataset.test.rows(nothing), truth=None, exact=None)

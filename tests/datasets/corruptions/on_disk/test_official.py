@@ -187,7 +187,7 @@ def test_frost_without_textures_says_how_to_get_them(folder, monkeypatch):
 
 def test_photographs_stand_in_for_textures_only_where_they_may(folder, monkeypatch):
     monkeypatch.setenv("BNNBENCH_OFFLINE", "1")
-    with textures.photographs_will_do():
+    with textures.allow_photographs():
         frosted = corrupt(DIGITS, "frost", 5)
     assert (frosted.astype(int) - 0.75 * DIGITS > 1).mean() > 0.5
     with pytest.raises(DataUnavailable):

@@ -89,6 +89,6 @@ def test_products_of_rows_are_the_sums(map):
     x, w, z = tensors(map, 1)
     rows, weights = map.rows(x), map.weight_rows(w)
     assert_close(rows @ weights.mT, map.output_rows(map.forward(x, w)))
-    assert_close(map.unrows(map.output_rows(z) @ weights, x), map.to_inputs(z, w))
+    assert_close(map.sum_rows(map.output_rows(z) @ weights, x), map.to_inputs(z, w))
     assert_close(map.from_rows(map.output_rows(z).mT @ rows), map.to_weights(z, x))
     assert torch.equal(map.from_rows(weights.contiguous()), w)
