@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci import Uci
+from bnnbench.methods.message_passing.informed import InformedPrior
 from bnnbench.methods.tuning.method import Noise, Tuned
 from bnnbench.metrics import JOINT_REGRESSION, REGRESSION
 from bnnbench.suites.engine.declare.case import Case, cases_of
@@ -18,17 +19,20 @@ NOISES: dict[str, Noise] = {"own noise": "own", "held-out noise": "held_out"}
 
 # A fit of message passing takes minutes: four trials, one block.
 MP = Tuned(METHODS["MP"], 4, 1, lengths=(12, 25, 50))
+INFORMED = replace(MP, method=replace(METHODS["MP"], prior=InformedPrior()))
+PASSED = {"MP": MP, "MP informed": INFORMED}
+SMALL = (Uci("boston"), Uci("concrete"), Uci("energy"), Uci("wine_red"), Uci("yacht"))
 
 TUNED_QUICK = Suite(
     name="uci",
     title="UCI regression with equal tuning: error, likelihood and intervals of small networks",
     profile="tuned_quick",
-    cases=cases_of((Uci("boston"), Uci("concrete"), Uci("energy")), NETWORK),
+    cases=cases_of(SMALL, NETWORK),
     methods={
         label: Tuned(method, 8, updates=3_000, noise=OWN_NOISE.get(label, "held_out"))
         for label, method in METHODS.items()
     }
-    | {"MP": MP},
+    | PASSED,
     evaluations=(Evaluation(Clean(), (*REGRESSION, *JOINT_REGRESSION)),),
     folds=5,
     seeds=3,
@@ -39,20 +43,14 @@ TUNED = replace(
     TUNED_QUICK,
     profile="tuned",
     cases=(
-        *cases_of(
-            (
-                *(Uci("boston"), Uci("concrete"), Uci("energy"), Uci("wine_red"), Uci("yacht")),
-                *(Uci("kin8nm"), Uci("naval"), Uci("power")),
-            ),
-            NETWORK,
-        ),
+        *cases_of((*SMALL, Uci("kin8nm"), Uci("naval"), Uci("power")), NETWORK),
         Case(Uci("protein"), WIDE),
     ),
     methods={
         label: Tuned(method, 16, noise=OWN_NOISE.get(label, "held_out"))
         for label, method in METHODS.items()
     }
-    | {"MP": MP},
+    | PASSED,
     folds=20,
 )
 

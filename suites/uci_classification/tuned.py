@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.message_passing.crossed import CrossFitted
+from bnnbench.methods.message_passing.informed import InformedPrior
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.uci_classification.fixed import QUICK
 from bnnbench.suites.uci_classification.settings import ADAMW, METHODS, SGD
@@ -9,8 +12,13 @@ from bnnbench.suites.uci_classification.settings import ADAMW, METHODS, SGD
 TUNED = Tuned(trials=8, updates=3_000, noise="own")
 TEMPERED = replace(TUNED, noise="held_out")
 
+MP = METHODS["MP"]
+INFORMED = replace(MP, prior=InformedPrior())
+# A fit of message passing takes seconds: four trials, one block.
+PASSED = Tuned(MP, 4, 1, lengths=(12, 25, 50), noise="own")
+
 # "(tempered)": with the temperature that held-out training rows prefer, for point estimates and
-# ensembles. A fit of message passing takes seconds: four trials, one block.
+# ensembles, and for message passing whose prior means come from a point estimate.
 TUNED_QUICK = replace(
     QUICK,
     profile="tuned_quick",
@@ -20,6 +28,10 @@ TUNED_QUICK = replace(
         "AdamW (tempered)": replace(TEMPERED, method=ADAMW),
         "SGD (tempered)": replace(TEMPERED, method=SGD),
         "Ensemble (tempered)": replace(TEMPERED, method=METHODS["Ensemble"]),
-        "MP": Tuned(METHODS["MP"], 4, 1, lengths=(12, 25, 50), noise="own"),
+        "MP": PASSED,
+        "MP informed x3": replace(PASSED, method=Ensemble(3, INFORMED), noise="held_out"),
+        "MP cross-fitted x3": replace(
+            PASSED, method=Ensemble(3, CrossFitted(INFORMED)), noise="held_out"
+        ),
     },
 )

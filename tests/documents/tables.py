@@ -18,6 +18,8 @@ printed numbers agree, as a table and in words.
 `audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
 `places`, `edges`, `longer`: places by mean before and after a search, choices on the edge of their
 space, and fits longer than the chosen one (`searched.py`).
+`standings`: one method's place on every data set, and its difference from the best
+(`standings.py`).
 `answers`: what the board says to each question, by one criterion; with `each=kind`, to the one of
 each kind with most methods. `column`: one column of a table of the report, with its decision
 (`one_column.py`).
@@ -58,6 +60,7 @@ from tests.documents.measured import (
 from tests.documents.one_column import column_table, column_text
 from tests.documents.printed import coverage_table, coverage_text, layers_table, printed_table
 from tests.documents.searched import edges_table, longer_table, places_table
+from tests.documents.standings import standings_table
 
 DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
 BLOCK = re.compile(r"<!-- (?!end)(\w+) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
@@ -196,6 +199,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "audit": summary_table,
     "comparisons": comparisons_table,
     "aside": aside_table,
+    "standings": standings_table,
 }
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,

@@ -46,4 +46,8 @@ def test_methods_are_tuned_by_one_budget():
     assert tuned.keys() >= SUITES["quick"].methods.keys()
     budgets = {label: getattr(method, "trials", None) for label, method in tuned.items()}
     assert set(budgets.values()) == {4, 8}
-    assert [label for label, trials in budgets.items() if trials == 4] == ["MP"]
+    assert [label for label, trials in budgets.items() if trials == 4] == [
+        "MP",
+        "MP informed x3",
+        "MP cross-fitted x3",
+    ]
