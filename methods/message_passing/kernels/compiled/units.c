@@ -145,11 +145,17 @@ int begin_all(const int64_t *sizes, const REAL *all_g, const REAL *all_h, const 
         CLEAR(sum);
         FEATURES {
             diagonal[i] = own[i] + bias_variance[i];
-            REAL e = all_lower ? root(1 + lower[i] / diagonal[i]) : 1;
-            scale[i] = root(g[i]) * e;
-            scaled[i] = e * (h[i] - (all_old ? old[i] : 0));
-            sum[i] += scaled[i];
+            scale[i] = root(g[i]);
+            scaled[i] = h[i];
         }
+        // A compiler makes vectors of each loop, but not of one with both choices in it.
+        if (all_old) FEATURES scaled[i] -= old[i];
+        if (all_lower) FEATURES {
+            REAL e = root(1 + lower[i] / diagonal[i]);
+            scale[i] *= e;
+            scaled[i] *= e;
+        }
+        FEATURES sum[i] += scaled[i];
     }
     return 0;
 }
