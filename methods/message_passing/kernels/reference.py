@@ -25,6 +25,7 @@ It is the member's, so that the order of sums does not depend on how many member
 fill_moments = units.fill_moments
 output_messages = units.output_messages
 fill_pulls = units.fill_pulls
+fill_pulls_without_own = units.fill_pulls_without_own
 input_messages = units.input_messages
 bias_messages = units.bias_messages
 begin = units.begin

@@ -54,6 +54,24 @@ def fill_pulls(z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor 
         again.copy_(g)
 
 
+def fill_pulls_without_own(
+    z: Gaussian,
+    back: Gaussian,
+    by_weights: Tensor,
+    by_inputs: Tensor,
+    old: Tensor,
+    h: Tensor,
+    g: Tensor,
+    again: Tensor | None,
+) -> None:
+    """Fill forces and gains, the forces `old` that examples sent last taken out of their means.
+
+    Variances of the pre-activations are due to the layer's weights and to its inputs.
+    """
+    fill_pulls(z, back, h, g, again)
+    h.add_(g * (by_weights + by_inputs) * old)
+
+
 def input_messages(mean: Tensor, sums: InputSums) -> Gaussian:
     """Return the messages to inputs of these means, floored.
 

@@ -42,6 +42,7 @@ ARGUMENTS = {
     "fill_moments_all": "pppppppp",
     "output_messages_all": "pppppppp",
     "fill_pulls_all": "pppppppp",
+    "fill_pulls_without_own_all": "ppppppppppp",
     "input_messages_all": "ppppppp",
     "bias_messages_all": "ppppppp",
     "begin_all": "ppppppppppp",
@@ -99,6 +100,7 @@ exact_first_weight_sums = KERNELS.exact_first_weight_sums
 fill_moments = KERNELS.fill_moments
 output_messages = KERNELS.output_messages
 fill_pulls = KERNELS.fill_pulls
+fill_pulls_without_own = KERNELS.fill_pulls_without_own
 input_messages = KERNELS.input_messages
 bias_messages = KERNELS.bias_messages
 begin = KERNELS.begin

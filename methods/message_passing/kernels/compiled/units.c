@@ -85,6 +85,32 @@ int fill_pulls_all(const int64_t *sizes, const REAL *all_z_tau, const REAL *all_
     return 0;
 }
 
+int fill_pulls_without_own_all(const int64_t *sizes, const REAL *all_z_tau, const REAL *all_z_rho,
+                               const REAL *all_tau, const REAL *all_rho, const REAL *all_own,
+                               const REAL *all_lower, const REAL *all_old, REAL *all_again,
+                               REAL *all_h, REAL *all_g) {
+    ROWS {
+        READ(z_tau, 0);
+        READ(z_rho, 1);
+        READ(tau, 2);
+        READ(rho, 3);
+        READ(own, 4);
+        READ(lower, 5);
+        READ(old, 6);
+        WRITE(again, 7);
+        WRITE(h, 8);
+        WRITE(g, 9);
+        FEATURES {
+            Message z = message(z_tau[i], z_rho[i]), back = message(tau[i], rho[i]);
+            Pull rest = pull_without_own(z, back, own[i] + lower[i], old[i]);
+            h[i] = rest.h;
+            g[i] = rest.g;
+        }
+        if (all_again) FEATURES again[i] = g[i];
+    }
+    return 0;
+}
+
 int input_messages_all(const int64_t *sizes, const REAL *all_mean, const REAL *all_force,
                        const REAL *all_own, const REAL *all_whole, REAL *all_tau,
                        REAL *all_rho) {

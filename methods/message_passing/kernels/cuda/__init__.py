@@ -146,6 +146,7 @@ exact_first_weight_sums = KERNELS.exact_first_weight_sums
 fill_moments = KERNELS.fill_moments
 output_messages = KERNELS.output_messages
 fill_pulls = KERNELS.fill_pulls
+fill_pulls_without_own = KERNELS.fill_pulls_without_own
 input_messages = KERNELS.input_messages
 bias_messages = KERNELS.bias_messages
 begin = KERNELS.begin

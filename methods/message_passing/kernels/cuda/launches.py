@@ -41,6 +41,7 @@ FILES = {
     "fill_moments_all": "units.cu",
     "output_messages_all": "units.cu",
     "fill_pulls_all": "units.cu",
+    "fill_pulls_without_own_all": "units.cu",
     "input_messages_all": "units.cu",
     "bias_messages_all": "units.cu",
     "begin_all": "units.cu",
@@ -60,7 +61,6 @@ FILES = {
     "bias_exchange_all": "biases.cu",
     "fill_weight_moments_all": "weights.cu",
     "exchange_all": "weights.cu",
-    "fill_pulls_without_own_all": "fused.cu",
     "exchange_sums_all": "fused.cu",
 }
 """The source file of each kernel."""

@@ -37,6 +37,19 @@ extern "C" __global__ void fill_pulls_all(LENGTHS, STRIDES(z_tau), STRIDES(z_rho
     if (again) AT(again) = own.g;
 }
 
+extern "C" __global__ void fill_pulls_without_own_all(
+    LENGTHS, STRIDES(z_tau), STRIDES(z_rho), STRIDES(tau), STRIDES(rho), STRIDES(own),
+    STRIDES(lower), STRIDES(old), STRIDES(again), STRIDES(h), STRIDES(g), const REAL *z_tau,
+    const REAL *z_rho, const REAL *tau, const REAL *rho, const REAL *own, const REAL *lower,
+    const REAL *old, REAL *again, REAL *h, REAL *g) {
+    EVERY_UNIT
+    Message z = message(AT(z_tau), AT(z_rho)), back = message(AT(tau), AT(rho));
+    Pull sent = pull_without_own(z, back, AT(own) + AT(lower), AT(old));
+    AT(h) = sent.h;
+    AT(g) = sent.g;
+    if (again) AT(again) = sent.g;
+}
+
 extern "C" __global__ void input_messages_all(LENGTHS, STRIDES(mean), STRIDES(force), STRIDES(own),
                                               STRIDES(whole), STRIDES(tau), STRIDES(rho),
                                               const REAL *mean, const REAL *force, const REAL *own,

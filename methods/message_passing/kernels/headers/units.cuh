@@ -33,6 +33,13 @@ FUNCTION Pull pull(Message z, Message back) {
     return result;
 }
 
+// Likewise, the force `old` of the unit's own last message taken out of M, by the variance V.
+FUNCTION Pull pull_without_own(Message z, Message back, REAL variance, REAL old) {
+    Pull result = pull(z, back);
+    result.h += result.g * variance * old;
+    return result;
+}
+
 // Return the message to an input of this mean, floored. `force`, `own` and `rho` are the sums of
 // h w, g s_w and g E[w^2] over the outputs.
 FUNCTION Message input_message(REAL mean, REAL force, REAL own, REAL rho) {

@@ -73,9 +73,9 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
     shared, own = (shape[0], 1, shape[2]), shape[:3]
     found = {}
 
-    def filled(name, count, *arguments):
+    def filled(name, count, *arguments, **others):
         out = [a.out() for _ in range(count)]
-        returned = getattr(kernels, name)(*arguments, *out)
+        returned = getattr(kernels, name)(*arguments, *out, **others)
         sums = returned if isinstance(returned, tuple) else (returned,)
         found[f"{name} {len(found)}"] = [*out, *(part for part in sums if part is not None)]
 
@@ -92,6 +92,9 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
     returned("output_messages", a.normal(), a.positive(), None, *bias)
     returned("output_messages", a.normal(), a.positive(), a.positive(), *own_bias)
     filled("fill_pulls", 3, Gaussian(z.tau, a.positive()), back)
+    pulled = Gaussian(z.tau, a.positive()), back, a.positive(), a.positive(), a.normal()
+    filled("fill_pulls_without_own", 3, *pulled)
+    filled("fill_pulls_without_own", 2, *pulled, again=None)
     g, h = a.positive(), a.normal()
     returned("bias_messages", g, h, *own_bias)
     returned("bias_messages", g, h, bias[0], bias[1] / 100)
