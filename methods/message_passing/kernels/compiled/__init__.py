@@ -50,7 +50,8 @@ ARGUMENTS = {
     "fill_image_all": "pppppppp",
     "step_all": "ppppppp",
     "turn_all": "ppppppp",
-    "finish_all": "pppp",
+    "own_curvature_all": "ppppp",
+    "finish_all": "pppppp",
     "fill_weight_moments_all": "nppppp",
     "exchange_all": "nrpppppppppp",
     "dense_sums_all": "pppppp",
@@ -108,6 +109,7 @@ fill_residual = KERNELS.fill_residual
 fill_image = KERNELS.fill_image
 step = KERNELS.step
 turn = KERNELS.turn
+own_curvature = KERNELS.own_curvature
 finish = KERNELS.finish
 fill_weight_moments = KERNELS.fill_weight_moments
 exchange = KERNELS.exchange
