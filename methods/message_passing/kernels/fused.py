@@ -23,6 +23,7 @@ exact_first_forward = compiled.exact_first_forward
 exact_first_weight_sums = compiled.exact_first_weight_sums
 fill_moments = compiled.fill_moments
 fill_pulls = compiled.fill_pulls
+fill_pulls_without_own = compiled.fill_pulls_without_own
 input_messages = compiled.input_messages
 fill_weight_moments = compiled.fill_weight_moments
 exchange = compiled.exchange
@@ -107,7 +108,7 @@ def coupled_finish(
     g: Tensor, u: Tensor, old: Tensor | None, h: Tensor, stored: Tensor | None, damping: float
 ) -> None:
     """Add √g u to `h`; fill `stored`, if given, with forces `damping` of the way from the old."""
-    units.finish(g, u, h)
+    h.addcmul_(g.sqrt(), u)
     if stored is not None:
         stored.copy_(h if old is None else torch.lerp(old, h, damping))
 
@@ -146,24 +147,6 @@ def exchange_bias(
         total.tau.add_(product.tau)
         total.rho.add_(product.rho)
     return messages, product, bias * (product / old_sum if old_sum else product)
-
-
-def fill_pulls_without_own(
-    z: Gaussian,
-    back: Gaussian,
-    by_weights: Tensor,
-    by_inputs: Tensor,
-    old: Tensor,
-    h: Tensor,
-    g: Tensor,
-    again: Tensor | None,
-) -> None:
-    """Fill forces and gains, the forces `old` that examples sent last taken out of their means.
-
-    Variances of the pre-activations are due to the layer's weights and to its inputs.
-    """
-    units.fill_pulls(z, back, h, g, again)
-    h.add_(g * (by_weights + by_inputs) * old)
 
 
 def exchange_sums(

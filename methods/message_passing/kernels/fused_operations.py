@@ -149,21 +149,6 @@ class FusedOperations(Operations):
         self._run("bias_exchange_all", inputs, outputs)
         return messages, product, marginal
 
-    def fill_pulls_without_own(
-        self,
-        z: Gaussian,
-        back: Gaussian,
-        by_weights: Tensor,
-        by_inputs: Tensor,
-        old: Tensor,
-        h: Tensor,
-        g: Tensor,
-        again: Tensor | None,
-    ) -> None:
-        """Fill forces and gains, the forces that examples sent last taken out of their means."""
-        inputs = (z.tau, z.rho, back.tau, back.rho, by_weights, by_inputs, old)
-        self._run("fill_pulls_without_own_all", inputs, (again, h, g))
-
     def exchange_sums(
         self,
         marginal: Gaussian,

@@ -25,6 +25,7 @@ It is the member's, so that the order of sums does not depend on how many member
 fill_moments = units.fill_moments
 output_messages = units.output_messages
 fill_pulls = units.fill_pulls
+fill_pulls_without_own = units.fill_pulls_without_own
 input_messages = units.input_messages
 bias_messages = units.bias_messages
 begin = units.begin
@@ -32,6 +33,7 @@ fill_residual = units.fill_residual
 fill_image = units.fill_image
 step = units.step
 turn = units.turn
+own_curvature = units.own_curvature
 finish = units.finish
 fill_weight_moments = weights.fill_weight_moments
 exchange = weights.exchange

@@ -51,6 +51,21 @@ class UnitOperations(ABC):
         """Fill forces h and gains g of messages back, `again` with gains."""
         self._run("fill_pulls_all", (z.tau, z.rho, back.tau, back.rho), (again, h, g))
 
+    def fill_pulls_without_own(
+        self,
+        z: Gaussian,
+        back: Gaussian,
+        by_weights: Tensor,
+        by_inputs: Tensor,
+        old: Tensor,
+        h: Tensor,
+        g: Tensor,
+        again: Tensor | None,
+    ) -> None:
+        """Fill forces and gains, the forces that examples sent last taken out of their means."""
+        inputs = (z.tau, z.rho, back.tau, back.rho, by_weights, by_inputs, old)
+        self._run("fill_pulls_without_own_all", inputs, (again, h, g))
+
     def input_messages(self, mean: Tensor, sums: InputSums) -> Gaussian:
         """Return the messages to inputs of these means, floored."""
         out = _alike(features_last(mean))
@@ -127,9 +142,15 @@ class UnitOperations(ABC):
         self._run("turn_all", (residual, ratio, scale), (direction, scaled, total))
         return total
 
-    def finish(self, g: Tensor, u: Tensor, h: Tensor) -> None:
-        """Add √g u to `h`."""
-        self._run("finish_all", (g, u), (h,))
+    def own_curvature(self, direction: Tensor, diagonal: Tensor, scale: Tensor) -> Tensor:
+        """Return the sums of direction² - diagonal (scale direction)²."""
+        total = _per_example(direction)
+        self._run("own_curvature_all", (direction, diagonal, scale), (total,))
+        return total
+
+    def finish(self, g: Tensor, u: Tensor, length: Tensor, direction: Tensor, h: Tensor) -> None:
+        """Add √g (u + length direction) to `h`."""
+        self._run("finish_all", (g, u, length, direction), (h,))
 
     def _run(
         self,

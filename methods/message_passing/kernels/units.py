@@ -54,6 +54,24 @@ def fill_pulls(z: Gaussian, back: Gaussian, h: Tensor, g: Tensor, again: Tensor 
         again.copy_(g)
 
 
+def fill_pulls_without_own(
+    z: Gaussian,
+    back: Gaussian,
+    by_weights: Tensor,
+    by_inputs: Tensor,
+    old: Tensor,
+    h: Tensor,
+    g: Tensor,
+    again: Tensor | None,
+) -> None:
+    """Fill forces and gains, the forces `old` that examples sent last taken out of their means.
+
+    Variances of the pre-activations are due to the layer's weights and to its inputs.
+    """
+    fill_pulls(z, back, h, g, again)
+    h.add_(g * (by_weights + by_inputs) * old)
+
+
 def input_messages(mean: Tensor, sums: InputSums) -> Gaussian:
     """Return the messages to inputs of these means, floored.
 
@@ -147,9 +165,17 @@ def turn(
     return per_example(scaled)
 
 
-def finish(g: Tensor, u: Tensor, h: Tensor) -> None:
-    """Add √g u to `h`."""
-    h.addcmul_(g.sqrt(), u)
+def own_curvature(direction: Tensor, diagonal: Tensor, scale: Tensor) -> Tensor:
+    """Return the sum of direction² - diagonal (scale direction)² over each example's positions.
+
+    With what the forces along the direction move in all rows, it is direction image.
+    """
+    return per_example(direction.square() - diagonal * (scale * direction).square())
+
+
+def finish(g: Tensor, u: Tensor, length: Tensor, direction: Tensor, h: Tensor) -> None:
+    """Add √g (u + length direction) to `h`."""
+    h.addcmul_(g.sqrt(), u + spread(length, u) * direction)
 
 
 def spread(bias: Tensor, values: Tensor) -> Tensor:

@@ -42,7 +42,8 @@ def exchange(
     """Let a group's message move `damping` of the way from the old to the new one, in place.
 
     The marginal then contains the moved message instead of the old one. Where given, `total`,
-    the product of the groups' messages, gets it as a factor, and `stored` is filled with it.
+    the product of the groups' messages, gets it as a factor, and `stored` is filled with it, which
+    may be `old` itself.
     """
     for name in ("tau", "rho"):
         target = getattr(new, name)

@@ -101,14 +101,12 @@ class LaterLayer(WeightedLayer):
         sums, z = residue.sums, residue.z
         removes = visit.schedule.without_own_force and not visit.is_first
         old = self.slots.previous("h", visit) if removes else None
-        if old is not None and self.kernels.FUSED:
+        if old is None:
+            self.kernels.fill_pulls(z, message, h, g, again)
+        else:  # the bias has a cavity already
             self.kernels.fill_pulls_without_own(
                 z, message, sums.by_weights, sums.by_inputs, old, h, g, again
             )
-            return
-        self.kernels.fill_pulls(z, message, h, g, again)
-        if old is not None:
-            h += g * (sums.by_weights + sums.by_inputs) * old  # the bias has a cavity already
 
     def _alone(self, mean: Tensor) -> Tensor:
         """Return means without what lies between them in their stack: they are read often."""

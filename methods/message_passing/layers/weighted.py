@@ -231,9 +231,9 @@ class WeightedLayer(ABC):
     def _old_and_room(self, visit: Visit) -> tuple[Gaussian | None, Gaussian | None]:
         """Return the product of the group's old messages, and room for that of the new ones.
 
-        There is no old product in a first iteration, and no room in a last one. The first group
-        begins a new total. A first iteration needs no total, because it takes no message back:
-        the marginal over the prior is the same.
+        There is no old product in a first iteration, and no room in a last one; in between the
+        room is that of the old product. The first group begins a new total. A first iteration
+        needs no total, because it takes no message back: the marginal over the prior is the same.
         """
         weight = self.marginal.weight
         if visit.group == 0:
@@ -241,7 +241,7 @@ class WeightedLayer(ABC):
             self._total = None if room is None else Gaussian(*room.zero_().chunk(2))
         old, room = self.sums[visit.group], None
         if not visit.is_last:
-            room = Gaussian(torch.empty_like(weight.tau), torch.empty_like(weight.rho))
+            room = old or Gaussian(torch.empty_like(weight.tau), torch.empty_like(weight.rho))
         self.sums[visit.group] = room
         return old, room
 

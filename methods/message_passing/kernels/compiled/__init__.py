@@ -42,6 +42,7 @@ ARGUMENTS = {
     "fill_moments_all": "pppppppp",
     "output_messages_all": "pppppppp",
     "fill_pulls_all": "pppppppp",
+    "fill_pulls_without_own_all": "ppppppppppp",
     "input_messages_all": "ppppppp",
     "bias_messages_all": "ppppppp",
     "begin_all": "ppppppppppp",
@@ -49,7 +50,8 @@ ARGUMENTS = {
     "fill_image_all": "pppppppp",
     "step_all": "ppppppp",
     "turn_all": "ppppppp",
-    "finish_all": "pppp",
+    "own_curvature_all": "ppppp",
+    "finish_all": "pppppp",
     "fill_weight_moments_all": "nppppp",
     "exchange_all": "nrpppppppppp",
     "dense_sums_all": "pppppp",
@@ -99,6 +101,7 @@ exact_first_weight_sums = KERNELS.exact_first_weight_sums
 fill_moments = KERNELS.fill_moments
 output_messages = KERNELS.output_messages
 fill_pulls = KERNELS.fill_pulls
+fill_pulls_without_own = KERNELS.fill_pulls_without_own
 input_messages = KERNELS.input_messages
 bias_messages = KERNELS.bias_messages
 begin = KERNELS.begin
@@ -106,6 +109,7 @@ fill_residual = KERNELS.fill_residual
 fill_image = KERNELS.fill_image
 step = KERNELS.step
 turn = KERNELS.turn
+own_curvature = KERNELS.own_curvature
 finish = KERNELS.finish
 fill_weight_moments = KERNELS.fill_weight_moments
 exchange = KERNELS.exchange

@@ -47,14 +47,42 @@ static int64_t shift(Layout image, int64_t j) {
     return pixels * (image.channels_last ? image.channels : 1);
 }
 
+// Return whether windows stand side by side, as the channels of a pixel do: their inputs are then
+// read and written as vectors.
+static int side_by_side(int count, const int64_t *origin) {
+    return origin[count - 1] - origin[0] == count - 1;
+}
+
 static void read_messages(int count, const int64_t *restrict origin, const REAL *restrict tau,
                           const REAL *restrict rho, REAL *restrict mean, REAL *restrict variance) {
-    for (int k = 0; k < count; k++) {
-        Moments input = moments(message(tau[origin[k]], rho[origin[k]]));
+    Lanes own_tau = {0}, own_rho;
+    EACH(k) own_rho[k] = 1;
+    if (side_by_side(count, origin)) {
+        memcpy(own_tau, tau + origin[0], count * sizeof(REAL));
+        memcpy(own_rho, rho + origin[0], count * sizeof(REAL));
+    } else
+        for (int k = 0; k < count; k++) {
+            own_tau[k] = tau[origin[k]];
+            own_rho[k] = rho[origin[k]];
+        }
+    EACH(k) {
+        Moments input = moments(message(own_tau[k], own_rho[k]));
         mean[k] = input.mean;
         variance[k] = input.variance;
     }
-    for (int k = count; k < WINDOWS; k++) mean[k] = 0, variance[k] = 1;
+}
+
+static void write_messages(int count, const int64_t *restrict origin, const REAL *restrict tau,
+                           const REAL *restrict rho, REAL *restrict out_tau,
+                           REAL *restrict out_rho) {
+    if (side_by_side(count, origin)) {
+        memcpy(out_tau + origin[0], tau, count * sizeof(REAL));
+        memcpy(out_rho + origin[0], rho, count * sizeof(REAL));
+    } else
+        for (int k = 0; k < count; k++) {
+            out_tau[origin[k]] = tau[k];
+            out_rho[origin[k]] = rho[k];
+        }
 }
 
 static void compare_all(const REAL *restrict mean, const REAL *restrict variance,
@@ -153,10 +181,7 @@ int max_pool_backward_all(int64_t images, const int64_t *layout, const REAL *z_t
                     rho[k] = out.rho;
                 }
                 int64_t place = n * pixels + shift(image, j);
-                for (int k = 0; k < count; k++) {
-                    out_tau[place + origin[first + k]] = tau[k];
-                    out_rho[place + origin[first + k]] = rho[k];
-                }
+                write_messages(count, origin + first, tau, rho, out_tau + place, out_rho + place);
             }
         }
     }

@@ -52,25 +52,75 @@ static void add_terms(int64_t count, REAL x, const REAL *restrict mean,
     }
 }
 
+#define SIDE 32  // whole vectors; what is missing in a tile of fewer inputs is 0
+#define EACH(k) for (int k = 0; k < SIDE; k++)
+
+typedef REAL Lanes[SIDE];
+
+static void load(int64_t count, const REAL *from, REAL *to) {
+    EACH(k) to[k] = k < count ? from[k] : 0;
+}
+
+// Add the messages of `count` rows to a tile of one output's weights.
+static void add_rows(int64_t count, int64_t outputs, const Lanes *mean, const Lanes *variance,
+                     const REAL *g, const REAL *h, const Lanes w_mean, const Lanes w_variance,
+                     Lanes tau, Lanes rho) {
+    for (int64_t n = 0; n < count; n++)
+        EACH(k) {
+            Moments own = {mean[n][k], variance[n][k]}, weight = {w_mean[k], w_variance[k]};
+            Message sum = add_product_message(message(tau[k], rho[k]), own, weight,
+                                              g[n * outputs], h[n * outputs]);
+            tau[k] = sum.tau;
+            rho[k] = sum.rho;
+        }
+}
+
+static void add_known_rows(int64_t count, int64_t outputs, const Lanes *x, const REAL *g,
+                           const REAL *h, const Lanes w_mean, const Lanes w_variance, Lanes tau,
+                           Lanes rho) {
+    for (int64_t n = 0; n < count; n++)
+        EACH(k) {
+            Moments weight = {w_mean[k], w_variance[k]};
+            Message sum = add_known_message(message(tau[k], rho[k]), x[n][k], weight,
+                                            g[n * outputs], h[n * outputs]);
+            tau[k] = sum.tau;
+            rho[k] = sum.rho;
+        }
+}
+
 int exact_weight_sums_all(const int64_t *sizes, const REAL *mean, const REAL *variance,
                            const REAL *w_mean, const REAL *w_variance, const REAL *g,
                            const REAL *h, REAL *tau, REAL *rho) {
     int64_t members = sizes[0], rows = sizes[1], inputs = sizes[2], outputs = sizes[3];
-    static const REAL known[TILE];  // zeros
+    Lanes a_mean[TILE], a_variance[TILE], own_mean, own_variance, own_tau, own_rho;
     clear(members * outputs * inputs, tau, rho);
     for (int64_t member = 0; member < members; member++)
         for (int64_t tile = 0; tile < rows; tile += TILE)
-            for (int64_t i = 0; i < inputs; i += TILE)
+            for (int64_t i = 0; i < inputs; i += SIDE) {
+                int64_t deep = least(TILE, rows - tile), wide = least(SIDE, inputs - i);
+                int64_t row = member * rows + tile;
+                for (int64_t n = 0; n < deep; n++) {
+                    load(wide, mean + (row + n) * inputs + i, a_mean[n]);
+                    if (variance) load(wide, variance + (row + n) * inputs + i, a_variance[n]);
+                }
                 for (int64_t o = 0; o < outputs; o++) {
-                    int64_t w = (member * outputs + o) * inputs + i;
-                    for (int64_t n = tile; n < least(rows, tile + TILE); n++) {
-                        int64_t row = member * rows + n, a = row * inputs + i;
-                        add_products(least(TILE, inputs - i), mean + a,
-                                     variance ? variance + a : known, w_mean + w, w_variance + w,
-                                     g[row * outputs + o], h[row * outputs + o],
-                                     tau + w, rho + w);
+                    int64_t w = (member * outputs + o) * inputs + i, unit = row * outputs + o;
+                    load(wide, w_mean + w, own_mean);
+                    load(wide, w_variance + w, own_variance);
+                    load(wide, tau + w, own_tau);
+                    load(wide, rho + w, own_rho);
+                    if (variance)
+                        add_rows(deep, outputs, a_mean, a_variance, g + unit, h + unit, own_mean,
+                                 own_variance, own_tau, own_rho);
+                    else
+                        add_known_rows(deep, outputs, a_mean, g + unit, h + unit, own_mean,
+                                       own_variance, own_tau, own_rho);
+                    for (int64_t k = 0; k < wide; k++) {
+                        tau[w + k] = own_tau[k];
+                        rho[w + k] = own_rho[k];
                     }
                 }
+            }
     return 0;
 }
 
@@ -113,8 +163,6 @@ int exact_first_weight_sums_all(const int64_t *sizes, const REAL *x, const REAL 
                 }
     return 0;
 }
-
-#define SIDE 32
 
 // Here outputs go side by side, so weights are transposed, a tile at a time.
 int exact_first_forward_all(const int64_t *sizes, const REAL *x, const REAL *w_mean,

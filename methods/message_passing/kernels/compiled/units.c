@@ -85,6 +85,32 @@ int fill_pulls_all(const int64_t *sizes, const REAL *all_z_tau, const REAL *all_
     return 0;
 }
 
+int fill_pulls_without_own_all(const int64_t *sizes, const REAL *all_z_tau, const REAL *all_z_rho,
+                               const REAL *all_tau, const REAL *all_rho, const REAL *all_own,
+                               const REAL *all_lower, const REAL *all_old, REAL *all_again,
+                               REAL *all_h, REAL *all_g) {
+    ROWS {
+        READ(z_tau, 0);
+        READ(z_rho, 1);
+        READ(tau, 2);
+        READ(rho, 3);
+        READ(own, 4);
+        READ(lower, 5);
+        READ(old, 6);
+        WRITE(again, 7);
+        WRITE(h, 8);
+        WRITE(g, 9);
+        FEATURES {
+            Message z = message(z_tau[i], z_rho[i]), back = message(tau[i], rho[i]);
+            Pull rest = pull_without_own(z, back, own[i] + lower[i], old[i]);
+            h[i] = rest.h;
+            g[i] = rest.g;
+        }
+        if (all_again) FEATURES again[i] = g[i];
+    }
+    return 0;
+}
+
 int input_messages_all(const int64_t *sizes, const REAL *all_mean, const REAL *all_force,
                        const REAL *all_own, const REAL *all_whole, REAL *all_tau,
                        REAL *all_rho) {
@@ -145,11 +171,17 @@ int begin_all(const int64_t *sizes, const REAL *all_g, const REAL *all_h, const 
         CLEAR(sum);
         FEATURES {
             diagonal[i] = own[i] + bias_variance[i];
-            REAL e = all_lower ? root(1 + lower[i] / diagonal[i]) : 1;
-            scale[i] = root(g[i]) * e;
-            scaled[i] = e * (h[i] - (all_old ? old[i] : 0));
-            sum[i] += scaled[i];
+            scale[i] = root(g[i]);
+            scaled[i] = h[i];
         }
+        // A compiler makes vectors of each loop, but not of one with both choices in it.
+        if (all_old) FEATURES scaled[i] -= old[i];
+        if (all_lower) FEATURES {
+            REAL e = root(1 + lower[i] / diagonal[i]);
+            scale[i] *= e;
+            scaled[i] *= e;
+        }
+        FEATURES sum[i] += scaled[i];
     }
     return 0;
 }
@@ -248,13 +280,33 @@ int turn_all(const int64_t *sizes, const REAL *all_residual, const REAL *all_rat
     return 0;
 }
 
-// h += sqrt(g) u
-int finish_all(const int64_t *sizes, const REAL *all_g, const REAL *all_u, REAL *all_h) {
+// `sum` is that of direction^2 - diagonal (scale direction)^2.
+int own_curvature_all(const int64_t *sizes, const REAL *all_direction, const REAL *all_diagonal,
+                      const REAL *all_scale, REAL *all_sum) {
+    ROWS {
+        READ(direction, 0);
+        READ(diagonal, 1);
+        READ(scale, 2);
+        WRITE(sum, 3);
+        CLEAR(sum);
+        FEATURES sum[i] += own_curvature(direction[i], diagonal[i], scale[i]);
+    }
+    return 0;
+}
+
+// h += sqrt(g) (u + length direction)
+int finish_all(const int64_t *sizes, const REAL *all_g, const REAL *all_u, const REAL *all_length,
+               const REAL *all_direction, REAL *all_h) {
     ROWS {
         READ(g, 0);
         READ(u, 1);
-        WRITE(h, 2);
-        FEATURES h[i] = multiply_add(root(g[i]), u[i], h[i]);
+        READ(length, 2);
+        READ(direction, 3);
+        WRITE(h, 4);
+        FEATURES {
+            REAL whole = multiply_add(length[i], direction[i], u[i]);
+            h[i] = multiply_add(root(g[i]), whole, h[i]);
+        }
     }
     return 0;
 }

@@ -14,11 +14,13 @@ int fill_weight_moments_all(int64_t count, const REAL *restrict tau, const REAL 
     return 0;
 }
 
-int exchange_all(int64_t count, double damping, const REAL *restrict new_tau,
-                 const REAL *restrict new_rho, const REAL *restrict old_tau,
-                 const REAL *restrict old_rho, REAL *restrict kept_tau, REAL *restrict kept_rho,
-                 REAL *restrict total_tau, REAL *restrict total_rho, REAL *restrict tau,
-                 REAL *restrict rho) {
+int exchange_all(int64_t count, double damping, const REAL *new_tau,
+                 const REAL *new_rho, const REAL *old_tau,
+                 const REAL *old_rho, REAL *kept_tau, REAL *kept_rho,
+                 REAL *total_tau, REAL *total_rho, REAL *tau,
+                 REAL *rho) {
+    // No two tensors overlap, but for the old and the kept message, which may be the same.
+#pragma GCC ivdep
     for (int64_t i = 0; i < count; i++) {
         Message old = old_tau ? message(old_tau[i], old_rho[i]) : message(0, 0);
         Exchange out = exchanged(message(tau[i], rho[i]), old, message(new_tau[i], new_rho[i]),

@@ -1,21 +1,5 @@
 // What a later layer does in several kernels elsewhere.
-#include "units.cuh"
 #include "weights.cuh"
-#include "blocks.cuh"
-
-// Forces and gains, the force of the example's own last message, `old`, taken out of the mean: by the
-// variances due to the layer's weights, `own`, and to its inputs.
-extern "C" __global__ void fill_pulls_without_own_all(
-    LENGTHS, STRIDES(z_tau), STRIDES(z_rho), STRIDES(tau), STRIDES(rho), STRIDES(own),
-    STRIDES(lower), STRIDES(old), STRIDES(again), STRIDES(h), STRIDES(g), const REAL *z_tau,
-    const REAL *z_rho, const REAL *tau, const REAL *rho, const REAL *own, const REAL *lower,
-    const REAL *old, REAL *again, REAL *h, REAL *g) {
-    EVERY_UNIT
-    Pull back = pull(message(AT(z_tau), AT(z_rho)), message(AT(tau), AT(rho)));
-    AT(h) = multiply_add(back.g * (AT(own) + AT(lower)), AT(old), back.h);
-    AT(g) = back.g;
-    if (again) AT(again) = back.g;
-}
 
 // Exchange of a group's message to weights, made of sums over its examples (maps/sums.py) and the
 // weights' means. Tensors that need not be are NULL.

@@ -41,6 +41,7 @@ FILES = {
     "fill_moments_all": "units.cu",
     "output_messages_all": "units.cu",
     "fill_pulls_all": "units.cu",
+    "fill_pulls_without_own_all": "units.cu",
     "input_messages_all": "units.cu",
     "bias_messages_all": "units.cu",
     "begin_all": "units.cu",
@@ -48,6 +49,7 @@ FILES = {
     "fill_image_all": "units.cu",
     "step_all": "units.cu",
     "turn_all": "units.cu",
+    "own_curvature_all": "units.cu",
     "finish_all": "units.cu",
     "coupled_begin_all": "coupled.cu",
     "coupled_residual_all": "coupled.cu",
@@ -60,7 +62,6 @@ FILES = {
     "bias_exchange_all": "biases.cu",
     "fill_weight_moments_all": "weights.cu",
     "exchange_all": "weights.cu",
-    "fill_pulls_without_own_all": "fused.cu",
     "exchange_sums_all": "fused.cu",
 }
 """The source file of each kernel."""
@@ -71,6 +72,7 @@ OVER_POSITIONS = (
     "fill_image_all",
     "step_all",
     "turn_all",
+    "own_curvature_all",
     "coupled_begin_all",
     "coupled_residual_all",
     "coupled_image_all",

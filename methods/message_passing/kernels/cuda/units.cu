@@ -37,6 +37,19 @@ extern "C" __global__ void fill_pulls_all(LENGTHS, STRIDES(z_tau), STRIDES(z_rho
     if (again) AT(again) = own.g;
 }
 
+extern "C" __global__ void fill_pulls_without_own_all(
+    LENGTHS, STRIDES(z_tau), STRIDES(z_rho), STRIDES(tau), STRIDES(rho), STRIDES(own),
+    STRIDES(lower), STRIDES(old), STRIDES(again), STRIDES(h), STRIDES(g), const REAL *z_tau,
+    const REAL *z_rho, const REAL *tau, const REAL *rho, const REAL *own, const REAL *lower,
+    const REAL *old, REAL *again, REAL *h, REAL *g) {
+    EVERY_UNIT
+    Message z = message(AT(z_tau), AT(z_rho)), back = message(AT(tau), AT(rho));
+    Pull sent = pull_without_own(z, back, AT(own) + AT(lower), AT(old));
+    AT(h) = sent.h;
+    AT(g) = sent.g;
+    if (again) AT(again) = sent.g;
+}
+
 extern "C" __global__ void input_messages_all(LENGTHS, STRIDES(mean), STRIDES(force), STRIDES(own),
                                               STRIDES(whole), STRIDES(tau), STRIDES(rho),
                                               const REAL *mean, const REAL *force, const REAL *own,
@@ -144,8 +157,20 @@ extern "C" __global__ void turn_all(LENGTHS, STRIDES(residual), STRIDES(ratio), 
     PUT_TOTAL(sum, total);
 }
 
-extern "C" __global__ void finish_all(LENGTHS, STRIDES(g), STRIDES(u), STRIDES(h), const REAL *g,
-                                      const REAL *u, REAL *h) {
+extern "C" __global__ void own_curvature_all(LENGTHS, STRIDES(direction), STRIDES(diagonal),
+                                             STRIDES(scale), STRIDES(sum), const REAL *direction,
+                                             const REAL *diagonal, const REAL *scale, REAL *sum) {
+    REAL total = 0;
+    ALL_POSITIONS {
+        total += own_curvature(AT(direction), AT(diagonal), AT(scale));
+    }
+    PUT_TOTAL(sum, total);
+}
+
+extern "C" __global__ void finish_all(LENGTHS, STRIDES(g), STRIDES(u), STRIDES(length),
+                                      STRIDES(direction), STRIDES(h), const REAL *g, const REAL *u,
+                                      const REAL *length, const REAL *direction, REAL *h) {
     EVERY_UNIT
-    AT(h) = multiply_add(root(AT(g)), AT(u), AT(h));
+    REAL whole = multiply_add(AT(length), AT(direction), AT(u));
+    AT(h) = multiply_add(root(AT(g)), whole, AT(h));
 }

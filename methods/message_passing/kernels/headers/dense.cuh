@@ -37,13 +37,16 @@ FUNCTION Moments add_observed_term(Moments sum, REAL x, Moments weight, REAL g, 
     return sum;
 }
 
-// Return a sum with the message to a weight of an observed input added; the cavity is that of the
-// old (g, h).
+// Return a sum with the message to a weight of an observed input added.
+FUNCTION Message add_known_message(Message sum, REAL x, Moments weight, REAL g, REAL h) {
+    REAL square = x * x, inverse = inverse_share(g * (square * weight.variance));
+    sum.tau = multiply_add(x * multiply_add(g, x * weight.mean, h), inverse, sum.tau);
+    sum.rho = multiply_add(square * g, inverse, sum.rho);
+    return sum;
+}
+
+// Likewise, the weight's cavity being that of the old (g, h).
 FUNCTION Message add_observed_message(Message sum, REAL x, Moments weight, REAL old_g, REAL old_h,
                                       REAL g, REAL h) {
-    Moments own = cavity(x, weight, old_g, old_h);
-    REAL inverse = inverse_share(g * (x * x * own.variance));
-    sum.tau = multiply_add(x * multiply_add(g, x * own.mean, h), inverse, sum.tau);
-    sum.rho = multiply_add(x * x * g, inverse, sum.rho);
-    return sum;
+    return add_known_message(sum, x, cavity(x, weight, old_g, old_h), g, h);
 }

@@ -33,12 +33,25 @@ FUNCTION Pull pull(Message z, Message back) {
     return result;
 }
 
+// Likewise, the force `old` of the unit's own last message taken out of M, by the variance V.
+FUNCTION Pull pull_without_own(Message z, Message back, REAL variance, REAL old) {
+    Pull result = pull(z, back);
+    result.h += result.g * variance * old;
+    return result;
+}
+
 // Return the message to an input of this mean, floored. `force`, `own` and `rho` are the sums of
 // h w, g s_w and g E[w^2] over the outputs.
 FUNCTION Message input_message(REAL mean, REAL force, REAL own, REAL rho) {
     REAL tau = multiply_add(mean, rho - own, force);
     REAL scale = (rho > 0) & (rho < LEAST_PRECISION) ? LEAST_PRECISION / rho : 1;
     return message(tau * scale, at_least(LEAST_PRECISION, rho));
+}
+
+// Return direction image, but for what forces along the direction move (coupling.py).
+FUNCTION REAL own_curvature(REAL direction, REAL diagonal, REAL scale) {
+    REAL scaled = scale * direction;
+    return multiply_add(-diagonal * scaled, scaled, direction * direction);
 }
 
 // Return the message to a bias of this cavity.

@@ -23,6 +23,7 @@ int exact_first_weight_sums_all(const int64_t *, In, In, In, In, In, In, In, Out
 int fill_moments_all(const int64_t *, In, In, In, In, Out, Out, Out);
 int output_messages_all(const int64_t *, In, In, In, In, In, Out, Out);
 int fill_pulls_all(const int64_t *, In, In, In, In, Out, Out, Out);
+int fill_pulls_without_own_all(const int64_t *, In, In, In, In, In, In, In, Out, Out, Out);
 int input_messages_all(const int64_t *, In, In, In, In, Out, Out);
 int bias_messages_all(const int64_t *, In, In, In, In, Out, Out);
 int begin_all(const int64_t *, In, In, In, In, In, In, Out, Out, Out, Out);
@@ -30,7 +31,8 @@ int fill_residual_all(const int64_t *, In, In, In, In, Out, Out, Out, Out, Out);
 int fill_image_all(const int64_t *, In, In, In, In, In, Out, Out);
 int step_all(const int64_t *, In, In, In, Out, Out, Out);
 int turn_all(const int64_t *, In, In, In, Out, Out, Out);
-int finish_all(const int64_t *, In, In, Out);
+int own_curvature_all(const int64_t *, In, In, In, Out);
+int finish_all(const int64_t *, In, In, In, In, Out);
 int fill_weight_moments_all(int64_t, In, In, Out, Out, Out);
 int exchange_all(int64_t, double, In, In, In, In, Out, Out, Out, Out, Out, Out);
 int dense_sums_all(const int64_t *, In, In, In, Out, Out);
@@ -147,12 +149,18 @@ static int64_t units(int64_t members, int64_t examples, int64_t positions, int64
     fill_moments_all(sizes, x[0], x[1], x[2], x[3], x[4], x[5], x[6]);
     fill_pulls_all(sizes, x[0], x[1], x[2], x[3], NULL, x[5], x[6]);
     fill_pulls_all(sizes, x[0], x[1], x[2], x[3], x[4], x[5], x[6]);
+    LAID(apart, apart, apart, apart, apart, apart, apart, apart, apart, apart);
+    fill_pulls_without_own_all(sizes, x[0], x[1], x[2], x[3], x[7], x[8], x[9], NULL, x[5], x[6]);
+    fill_pulls_without_own_all(sizes, x[0], x[1], x[2], x[3], x[7], x[8], x[9], x[4], x[5], x[6]);
     LAID(apart, apart, apart, own, own, apart, apart);
     output_messages_all(sizes, x[0], x[1], NULL, b[0], b[1], x[3], x[4]);
     output_messages_all(sizes, x[0], x[1], x[2], b[0], b[1], x[3], x[4]);
     LAID(apart, apart, apart, apart, apart, apart);
     input_messages_all(sizes, x[0], x[1], x[2], x[3], x[4], x[5]);
-    finish_all(sizes, x[1], x[2], x[3]);
+    LAID(apart, apart, own, apart, apart);
+    finish_all(sizes, x[1], x[2], b[0], x[4], x[3]);
+    LAID(apart, apart, apart, own);
+    own_curvature_all(sizes, x[1], x[2], x[3], b[2]);
     LAID(apart, apart, own, own, own, own);
     bias_messages_all(sizes, x[6], x[7], b[0], b[1], b[2], b[3]);
     LAID(apart, apart, apart, apart, apart, own, apart, apart, apart, own);
@@ -188,6 +196,7 @@ static int64_t dense(int64_t members, int64_t rows, int64_t inputs, int64_t outp
     dense_sums_all(sizes, t, r, x, v, z);
     exchange_all(w, 1.0, nt, nr, NULL, NULL, NULL, NULL, NULL, NULL, t, r);
     exchange_all(w, 0.5, nt, nr, nt, nr, kept_t, kept_r, all_t, all_r, t, r);
+    exchange_all(w, 0.5, nt, nr, kept_t, kept_r, kept_t, kept_r, all_t, all_r, t, r);
     found += dense_messages_all(sizes, 1.0, x, h, g, NULL, NULL, NULL, NULL, NULL, NULL, t, r,
                                 to_x);
     found += dense_messages_all(sizes, 0.5, x, h, g, nt, nr, kept_t, kept_r, all_t, all_r, t, r,

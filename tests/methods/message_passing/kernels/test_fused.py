@@ -82,15 +82,6 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
     total, old_sum = bias(), bias()
     parts = kernels.exchange_bias(gain, h, marginal, earlier, old_sum, total, 0.5)
     found["bias, later"] = [t for part in (*parts, total) for t in (part.tau, part.rho)]
-
-    z, back = a.message(), a.message()
-    out = [a.out() for _ in range(3)]
-    z = Gaussian(z.tau, a.positive())
-    kernels.fill_pulls_without_own(z, back, a.positive(), a.positive(), old, *out)
-    found["pulls"] = out
-    out = [a.out() for _ in range(2)]
-    kernels.fill_pulls_without_own(z, back, a.positive(), a.positive(), old, *out, None)
-    found["pulls, once"] = out
     return found
 
 
@@ -187,5 +178,5 @@ def test_every_function_is_one_launch_but_for_that_of_biases(emulated):
 
     results(Spy(), SHAPES["vectors"], torch.float32)
     exchanges(Spy(), torch.float32)
-    assert len(counts) == 10
+    assert len(counts) == 9
     assert counts == {name: LAUNCHES_OF.get(name, 1) for name in counts}

@@ -66,12 +66,15 @@ class Layer:
         alone.h, alone.g = self.h[one], self.g[one]
         return alone
 
-    def sent(self, kernels, with_old: bool = True, kept: bool = True) -> list[Tensor]:
+    def sent(
+        self, kernels, with_old: bool = True, kept: bool = True, in_place: bool = False
+    ) -> list[Tensor]:
         """Return all that an exchange of messages returns or changes."""
         books = copied(self.weight), self.total and copied(self.total)
         room = copied(self.kept)
+        old = room if in_place else self.old
         sums = kernels.dense_messages(
-            *books, self.moments, self.h, self.g, self.old if with_old else None,
+            *books, self.moments, self.h, self.g, old if with_old else None,
             room if kept else None, 0.3,
         )  # fmt: skip
         return [
@@ -102,6 +105,20 @@ def test_a_message_takes_the_place_of_the_old_one_wherever_that_stands(kernels, 
     ):  # fmt: skip
         assert_close(found.tau, expected.tau)
         assert_close(found.rho, expected.rho)
+
+
+@on_both
+def test_a_message_may_be_stored_where_the_old_one_stood(kernels):
+    weight, total, new, old = (marginals(2, 3, 37, seed=seed) for seed in range(4))
+    apart, kept = [copied(weight), copied(total)], copied(old)
+    kernels.exchange(*apart, new, old, kept, 0.3)
+    together, stored = [copied(weight), copied(total)], copied(old)
+    kernels.exchange(*together, new, stored, stored, 0.3)
+    for found, expected in zip((*together, stored), (*apart, kept), strict=True):
+        assert torch.equal(found.tau, expected.tau)
+        assert torch.equal(found.rho, expected.rho)
+    layer = Layer((2, 4, 21, 5))
+    assert all(map(torch.equal, layer.sent(kernels, in_place=True), layer.sent(kernels)))
 
 
 @on_both
