@@ -122,13 +122,13 @@ def seconds(value: float | None) -> str:
 
 
 @functools.cache
-def _results(bundle: str) -> pd.DataFrame:
-    return results(BUNDLE / bundle)
+def _results(bundles: str) -> pd.DataFrame:
+    return pd.concat([results(BUNDLE / bundle) for bundle in bundles.split(",")])
 
 
 @functools.cache
-def _costs_of_runs(bundle: str) -> pd.DataFrame:
-    return costs(BUNDLE / bundle)
+def _costs_of_runs(bundles: str) -> pd.DataFrame:
+    return pd.concat([costs(BUNDLE / bundle) for bundle in bundles.split(",")])
 
 
 def _selected(options: Options) -> pd.DataFrame:
