@@ -44,14 +44,6 @@ class Coupling:
         weights = self.map.to_weights(u, self.x).mul_(self.variance)
         return self.map.forward(self.x, weights)
 
-    def energy(self, u: Values, total: Tensor) -> Tensor:
-        """Return u' C u of every output, for which moves by weights need not go on to rows."""
-        assert self.bias_variance is not None
-        sums = self.map.to_weights(u, self.x)
-        by_weights = sums.square_().mul_(self.variance).sum(tuple(range(2, sums.dim())))
-        of_bias = total.sum(1)
-        return torch.addcmul(by_weights, self.bias_variance * of_bias, of_bias)[:, None]
-
 
 def couple(
     coupling: Coupling,
@@ -65,7 +57,7 @@ def couple(
 
     The method is conjugate gradients: with q = √g, (I + q C_off q) u = -q C_off r is
     solved for every output; the forces are h + q u, r = h - old. Where g = 0 a row sends what it
-    would send alone. The last step needs the curvature along its direction alone, not its image.
+    would send alone.
     """
     room = [coupling.map.values_room(g, 1) for _ in range(7)]
     diagonal, scale, scaled, residual, direction, image, u = room
@@ -77,16 +69,15 @@ def couple(
     start = kernels.fill_residual(*moves, diagonal, scale, scaled, residual, direction)
     square, total = (part.sum(1, keepdim=True) for part in start)
     u.zero_()
-    for _ in range(iterations - 1):
+    for iteration in range(iterations):
         moves = coupling.moves(scaled, total)
         curvature = kernels.fill_image(direction, *moves, diagonal, scale, image)
         length = _quotient(square, curvature.sum(1, keepdim=True))
         new = kernels.step(length, direction, image, u, residual).sum(1, keepdim=True)
-        total = kernels.turn(residual, _quotient(new, square), scale, direction, scaled)
+        if iteration + 1 < iterations:
+            total = kernels.turn(residual, _quotient(new, square), scale, direction, scaled)
         square = new
-    own = kernels.own_curvature(direction, diagonal, scale).sum(1, keepdim=True)
-    curvature = own + coupling.energy(scaled, total)
-    kernels.finish(g, u, _quotient(square, curvature), direction, h)
+    kernels.finish(g, u, h)
 
 
 def couple_fused(

@@ -108,7 +108,7 @@ def coupled_finish(
     g: Tensor, u: Tensor, old: Tensor | None, h: Tensor, stored: Tensor | None, damping: float
 ) -> None:
     """Add √g u to `h`; fill `stored`, if given, with forces `damping` of the way from the old."""
-    h.addcmul_(g.sqrt(), u)
+    units.finish(g, u, h)
     if stored is not None:
         stored.copy_(h if old is None else torch.lerp(old, h, damping))
 

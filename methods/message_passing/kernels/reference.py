@@ -33,7 +33,6 @@ fill_residual = units.fill_residual
 fill_image = units.fill_image
 step = units.step
 turn = units.turn
-own_curvature = units.own_curvature
 finish = units.finish
 fill_weight_moments = weights.fill_weight_moments
 exchange = weights.exchange

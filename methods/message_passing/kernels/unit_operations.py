@@ -142,15 +142,9 @@ class UnitOperations(ABC):
         self._run("turn_all", (residual, ratio, scale), (direction, scaled, total))
         return total
 
-    def own_curvature(self, direction: Tensor, diagonal: Tensor, scale: Tensor) -> Tensor:
-        """Return the sums of direction² - diagonal (scale direction)²."""
-        total = _per_example(direction)
-        self._run("own_curvature_all", (direction, diagonal, scale), (total,))
-        return total
-
-    def finish(self, g: Tensor, u: Tensor, length: Tensor, direction: Tensor, h: Tensor) -> None:
-        """Add √g (u + length direction) to `h`."""
-        self._run("finish_all", (g, u, length, direction), (h,))
+    def finish(self, g: Tensor, u: Tensor, h: Tensor) -> None:
+        """Add √g u to `h`."""
+        self._run("finish_all", (g, u), (h,))
 
     def _run(
         self,

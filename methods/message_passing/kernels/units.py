@@ -165,17 +165,9 @@ def turn(
     return per_example(scaled)
 
 
-def own_curvature(direction: Tensor, diagonal: Tensor, scale: Tensor) -> Tensor:
-    """Return the sum of direction² - diagonal (scale direction)² over each example's positions.
-
-    With what the forces along the direction move in all rows, it is direction image.
-    """
-    return per_example(direction.square() - diagonal * (scale * direction).square())
-
-
-def finish(g: Tensor, u: Tensor, length: Tensor, direction: Tensor, h: Tensor) -> None:
-    """Add √g (u + length direction) to `h`."""
-    h.addcmul_(g.sqrt(), u + spread(length, u) * direction)
+def finish(g: Tensor, u: Tensor, h: Tensor) -> None:
+    """Add √g u to `h`."""
+    h.addcmul_(g.sqrt(), u)
 
 
 def spread(bias: Tensor, values: Tensor) -> Tensor:

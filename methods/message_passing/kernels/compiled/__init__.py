@@ -50,8 +50,7 @@ ARGUMENTS = {
     "fill_image_all": "pppppppp",
     "step_all": "ppppppp",
     "turn_all": "ppppppp",
-    "own_curvature_all": "ppppp",
-    "finish_all": "pppppp",
+    "finish_all": "pppp",
     "fill_weight_moments_all": "nppppp",
     "exchange_all": "nrpppppppppp",
     "dense_sums_all": "pppppp",
@@ -109,7 +108,6 @@ fill_residual = KERNELS.fill_residual
 fill_image = KERNELS.fill_image
 step = KERNELS.step
 turn = KERNELS.turn
-own_curvature = KERNELS.own_curvature
 finish = KERNELS.finish
 fill_weight_moments = KERNELS.fill_weight_moments
 exchange = KERNELS.exchange

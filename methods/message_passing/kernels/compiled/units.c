@@ -280,33 +280,13 @@ int turn_all(const int64_t *sizes, const REAL *all_residual, const REAL *all_rat
     return 0;
 }
 
-// `sum` is that of direction^2 - diagonal (scale direction)^2.
-int own_curvature_all(const int64_t *sizes, const REAL *all_direction, const REAL *all_diagonal,
-                      const REAL *all_scale, REAL *all_sum) {
-    ROWS {
-        READ(direction, 0);
-        READ(diagonal, 1);
-        READ(scale, 2);
-        WRITE(sum, 3);
-        CLEAR(sum);
-        FEATURES sum[i] += own_curvature(direction[i], diagonal[i], scale[i]);
-    }
-    return 0;
-}
-
-// h += sqrt(g) (u + length direction)
-int finish_all(const int64_t *sizes, const REAL *all_g, const REAL *all_u, const REAL *all_length,
-               const REAL *all_direction, REAL *all_h) {
+// h += sqrt(g) u
+int finish_all(const int64_t *sizes, const REAL *all_g, const REAL *all_u, REAL *all_h) {
     ROWS {
         READ(g, 0);
         READ(u, 1);
-        READ(length, 2);
-        READ(direction, 3);
-        WRITE(h, 4);
-        FEATURES {
-            REAL whole = multiply_add(length[i], direction[i], u[i]);
-            h[i] = multiply_add(root(g[i]), whole, h[i]);
-        }
+        WRITE(h, 2);
+        FEATURES h[i] = multiply_add(root(g[i]), u[i], h[i]);
     }
     return 0;
 }

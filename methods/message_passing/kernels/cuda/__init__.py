@@ -154,7 +154,6 @@ fill_residual = KERNELS.fill_residual
 fill_image = KERNELS.fill_image
 step = KERNELS.step
 turn = KERNELS.turn
-own_curvature = KERNELS.own_curvature
 finish = KERNELS.finish
 fill_weight_moments = KERNELS.fill_weight_moments
 exchange = KERNELS.exchange

@@ -157,20 +157,8 @@ extern "C" __global__ void turn_all(LENGTHS, STRIDES(residual), STRIDES(ratio), 
     PUT_TOTAL(sum, total);
 }
 
-extern "C" __global__ void own_curvature_all(LENGTHS, STRIDES(direction), STRIDES(diagonal),
-                                             STRIDES(scale), STRIDES(sum), const REAL *direction,
-                                             const REAL *diagonal, const REAL *scale, REAL *sum) {
-    REAL total = 0;
-    ALL_POSITIONS {
-        total += own_curvature(AT(direction), AT(diagonal), AT(scale));
-    }
-    PUT_TOTAL(sum, total);
-}
-
-extern "C" __global__ void finish_all(LENGTHS, STRIDES(g), STRIDES(u), STRIDES(length),
-                                      STRIDES(direction), STRIDES(h), const REAL *g, const REAL *u,
-                                      const REAL *length, const REAL *direction, REAL *h) {
+extern "C" __global__ void finish_all(LENGTHS, STRIDES(g), STRIDES(u), STRIDES(h), const REAL *g,
+                                      const REAL *u, REAL *h) {
     EVERY_UNIT
-    REAL whole = multiply_add(AT(length), AT(direction), AT(u));
-    AT(h) = multiply_add(root(AT(g)), whole, AT(h));
+    AT(h) = multiply_add(root(AT(g)), AT(u), AT(h));
 }

@@ -48,12 +48,6 @@ FUNCTION Message input_message(REAL mean, REAL force, REAL own, REAL rho) {
     return message(tau * scale, at_least(LEAST_PRECISION, rho));
 }
 
-// Return direction image, but for what forces along the direction move (coupling.py).
-FUNCTION REAL own_curvature(REAL direction, REAL diagonal, REAL scale) {
-    REAL scaled = scale * direction;
-    return multiply_add(-diagonal * scaled, scaled, direction * direction);
-}
-
 // Return the message to a bias of this cavity.
 FUNCTION Message bias_message(REAL g, REAL h, Moments cavity) {
     REAL inverse = 1 / (1 - g * cavity.variance);

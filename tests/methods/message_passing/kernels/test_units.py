@@ -111,9 +111,8 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
     found["step"] = [kernels.step(bias[1], direction, image, u, residual), u, residual]
     found["turn"] = [kernels.turn(residual, bias[1], scale, direction, scaled), direction, scaled]
     forces = a.out().copy_(h)
-    kernels.finish(g, u, bias[1], direction, forces)
+    kernels.finish(g, u, forces)
     found["finish"] = [forces]
-    found["own curvature"] = [kernels.own_curvature(direction, diagonal, scale)]
     return found
 
 
@@ -245,21 +244,6 @@ def test_a_bias_times_its_message_is_the_posterior_of_a_term_of_a_sum(kernels):
     gain = variance / (variance + rest_variance + noise)
     assert_close(found.mean, mean + gain * (y - mean - rest))
     assert_close(found.variance, variance - gain * variance)
-
-
-@on_both
-def test_the_curvature_of_a_direction_is_that_of_its_image(kernels):
-    # Moves are those of three features' rows: of a matrix C for each, as in coupling.py.
-    a = Arguments((1, 6, 3), torch.float64)
-    direction, scale, x = a.normal(), a.positive(), a.normal(6, 4)
-    variances, none = a.positive(3, 4), a.normal(1, 1, 3).zero_()
-    covariance = torch.einsum("ni,fi,mi->fnm", x, variances, x)
-    diagonal = a.laid(covariance.diagonal(dim1=1, dim2=2).T[None])
-    scaled = scale * direction
-    moved = a.laid(torch.einsum("fnm,bmf->bnf", covariance, scaled))
-    expected = kernels.fill_image(direction, moved, none, diagonal, scale, a.out()).sum(1)
-    energy = torch.einsum("bnf,fnm,bmf->bf", scaled, covariance, scaled)
-    assert_close(kernels.own_curvature(direction, diagonal, scale).sum(1) + energy, expected)
 
 
 def test_callers_mistakes_are_said():
