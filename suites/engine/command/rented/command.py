@@ -89,7 +89,7 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[s
     parser = argparse.ArgumentParser(
         "bnnbench rented", description=ABOUT, epilog=CODES, allow_abbrev=False
     )
-    parser.add_argument("suite", choices=["cifar10"])
+    parser.add_argument("suite", choices=_with_gates())
     parser.add_argument(
         "--parts", type=Path, metavar="DIR", required=True, help="folder of the data's parts"
     )
@@ -105,6 +105,12 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[s
     parser.add_argument("--methods", metavar="A,B", help="default: message passing")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
     return parser.parse_known_args(arguments)
+
+
+def _with_gates() -> list[str]:
+    """Return the suites that declare gates, in a module `rented` of theirs; none is imported."""
+    (folder,) = importlib.import_module("bnnbench.suites").__path__
+    return [name for name in SUITES if (Path(folder) / name / "rented.py").is_file()]
 
 
 def _flags(parsed: argparse.Namespace, others: Sequence[str], gates: Gates) -> list[str]:
