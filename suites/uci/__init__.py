@@ -4,7 +4,7 @@ from bnnbench.suites.uci.large import LARGE, PAPER_002_LARGE
 from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP
 from bnnbench.suites.uci.paper_002 import PAPER_002, PAPER_002_REFERENCE
 from bnnbench.suites.uci.small_sets import PAPER, QUICK
-from bnnbench.suites.uci.tuned import TUNED, TUNED_NOISE, TUNED_QUICK
+from bnnbench.suites.uci.tuned import TUNED, TUNED_BLOCKS, TUNED_NOISE, TUNED_QUICK
 
 SUITES = {
     "quick": QUICK,
@@ -18,4 +18,5 @@ SUITES = {
     "tuned_quick": TUNED_QUICK,
     "tuned": TUNED,
     "tuned_noise": TUNED_NOISE,
+    "tuned_blocks": TUNED_BLOCKS,
 }

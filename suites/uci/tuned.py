@@ -1,4 +1,4 @@
-"""Profiles tuned_quick, tuned and tuned_noise: settings chosen on held-out training rows."""
+"""Profiles whose settings are chosen on held-out training rows: a league, and its ablations."""
 
 from dataclasses import replace
 
@@ -63,6 +63,19 @@ TUNED_NOISE = replace(
         f"{label} ({noise_name})": Tuned(METHODS[label], 16, noise=noise)
         for label in ("AdamW", "IVON", "MFVI")
         for noise_name, noise in NOISES.items()
+    },
+    folds=10,
+)
+
+# The ablation: three of five blocks held out in turn, as everywhere, beside all five.
+TUNED_BLOCKS = replace(
+    TUNED_QUICK,
+    profile="tuned_blocks",
+    methods={
+        f"{label} ({blocks} blocks)": replace(tuned, blocks=blocks)
+        for label in ("AdamW", "IVON", "MFVI")
+        for blocks in (3, 5)
+        if isinstance(tuned := TUNED_QUICK.methods[label], Tuned)
     },
     folds=10,
 )
