@@ -72,10 +72,11 @@ TUNED_BLOCKS = replace(
     TUNED_QUICK,
     profile="tuned_blocks",
     methods={
-        f"{label} ({blocks} blocks)": replace(tuned, blocks=blocks)
+        f"{label} ({blocks} blocks)": Tuned(
+            METHODS[label], 8, blocks, updates=3_000, noise=OWN_NOISE.get(label, "held_out")
+        )
         for label in ("AdamW", "IVON", "MFVI")
         for blocks in (3, 5)
-        if isinstance(tuned := TUNED_QUICK.methods[label], Tuned)
     },
     folds=10,
 )
