@@ -1,11 +1,11 @@
 r"""The Gauss-Newton matrix of one dense layer, whose Jacobian is a product and never formed.
 
 A gradient g in the layer's outputs and an input x give the Jacobian g xᵀ, so that the matrix has a
-block for every pair of units, and an output's variance is $\sum_{uv} g_u g_v \\, x^T S_{uv} x$.
+block for every pair of units, and an output's variance is $\sum_{uv} g_u g_v \, x^T S_{uv} x$.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float, Float64
@@ -41,39 +41,36 @@ def dense_layer_matrix(
     return total.flatten(2).flatten(0, 1)[order[:, None], order]
 
 
-@dataclass(frozen=True)
-class DenseLayerVariances:
-    """Variances of the outputs, under a Gaussian over the weights of one dense layer."""
-
-    covariances: Float[Tensor, "units units features features"]
-    """Covariances of the weights, for every pair of units."""
-
-    def __call__(self, entries: Sequence[Entry]) -> Float[Tensor, "points outputs"]:
-        """Return the outputs' variances."""
-        (entry,) = entries
-        features, gradients = entry.inputs[:, 0], entry.gradients[:, :, 0]
-        variances = gradients.new_zeros(gradients.shape[:2])
-        for unit, row in enumerate(self.covariances):
-            for other in range(unit, len(row)):
-                slopes = gradients[..., unit] * gradients[..., other]
-                if slopes.any():
-                    form = ((features @ row[other]) * features).sum(-1)
-                    variances = variances + (1 + (other > unit)) * slopes * form[:, None]
-        return variances
-
-
 def dense_layer_variances(
     block: Block,
     vectors: Float64[Tensor, "weights directions"],
     variances: Float[Tensor, " directions"],
 ) -> Callable[[Sequence[Entry]], Float[Tensor, "points outputs"]]:
-    """Return the rule of a Gaussian with these variances along the vectors.
+    """Return the rule of outputs' variances under a Gaussian with these variances along vectors.
 
     The vectors are in the order of flat vectors of the layer's weights.
     """
     roots = (vectors * variances.double().sqrt())[_order(block, vectors.device)]
     shape = (block.units, block.features, block.units, block.features)
-    return DenseLayerVariances((roots @ roots.mT).view(shape).transpose(1, 2).to(variances.dtype))
+    of_pairs = (roots @ roots.mT).view(shape).transpose(1, 2)
+    return partial(_output_variances, of_pairs.to(variances.dtype))
+
+
+def _output_variances(
+    covariances: Float[Tensor, "units units features features"], entries: Sequence[Entry]
+) -> Float[Tensor, "points outputs"]:
+    (entry,) = entries
+    features, gradients = entry.inputs[:, 0], entry.gradients[:, :, 0]
+    slopes = gradients.detach().flatten(0, 1).ne(0).double()
+    together = (
+        (slopes.mT @ slopes).triu().nonzero().tolist()
+    )  # of a last layer, no unit with others
+    variances = gradients.new_zeros(gradients.shape[:2])
+    for unit, other in together:
+        form = ((features @ covariances[unit, other]) * features).sum(-1)
+        product = gradients[..., unit] * gradients[..., other]
+        variances = variances + (1 + (other > unit)) * product * form[:, None]
+    return variances
 
 
 def _order(block: Block, device: torch.device) -> Tensor:

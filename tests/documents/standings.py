@@ -1,15 +1,18 @@
 """For documents: the place of one method on the data sets of profiles, and how far the best is."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from bnnbench.metrics import LISTED
+from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.suites.engine.store.record import Record
 from tests.documents.finished_runs import suites
+from tests.documents.measured import seconds
 
 Options = Mapping[str, str]
 
@@ -41,33 +44,30 @@ def _row(benchmark: Benchmark, of: str, metric: str) -> tuple[str, ...]:
     best = next(method for method in ranking if method != of)
     common = sorted(by_method[of].keys() & by_method[best].keys())
     gaps = [by_method[of][pair] - by_method[best][pair] for pair in common]
-    facts = benchmark.records[0].facts
-    shared = facts["test_rows"] / facts["train_rows"] if len(_folds(benchmark.runs[of])) > 1 else 0
-    interval = t_interval(gaps, 0.0 if "disjoint" in benchmark.dataset else shared)
+    shared = holdout_ratio(benchmark.records) if _has_folds(benchmark.runs[of]) else 0.0
+    interval = None if shared is None else t_interval(gaps, shared)
     if interval is None:
-        raise ValueError(f"too few runs of {of} and {best} on {benchmark.dataset}")
+        raise ValueError(f"no interval for {of} and {best} on {benchmark.dataset}")
     difference = f"{interval.mean:+.3f} ± {interval.half_width:.3f}".replace("-", "−")
-    costs = f"{_seconds(benchmark.runs[of])} and {_seconds(benchmark.runs[best])}"
+    costs = " and ".join(seconds(_mean_seconds(benchmark.runs[method])) for method in (of, best))
     place = f"{ranking.index(of) + 1} of {len(ranking)}"
     return benchmark.dataset.replace("_", " "), place, best, difference, costs
 
 
 def _scores(runs: Sequence[Record], metric: str) -> dict[int, float]:
     """Return fold → mean over seeds, or seed → score where there is one fold."""
-    several = len(_folds(runs)) > 1
+    by_fold = _has_folds(runs)
     values: dict[int, list[float]] = {}
     for run in runs:
-        if metric in run.scores.get("clean", {}):
-            values.setdefault(run.fold if several else run.seed, []).append(
-                run.scores["clean"][metric]
-            )
+        if (score := run.scores.get("clean", {}).get(metric)) is not None:
+            values.setdefault(run.fold if by_fold else run.seed, []).append(score)
     return {pair: float(np.mean(scores)) for pair, scores in values.items()}
 
 
-def _folds(runs: Sequence[Record]) -> set[int]:
-    return {run.fold for run in runs}
+def _has_folds(runs: Sequence[Record]) -> bool:
+    return len({run.fold for run in runs}) > 1
 
 
-def _seconds(runs: Sequence[Record]) -> str:
-    seconds = [r.cost.fit_cpu_seconds for r in runs if r.cost and r.cost.fit_cpu_seconds]
-    return f"{np.mean(seconds):.3g}" if seconds else "unknown"
+def _mean_seconds(runs: Sequence[Record]) -> float:
+    times = [r.cost.fit_cpu_seconds for r in runs if r.cost and r.cost.fit_cpu_seconds is not None]
+    return float(np.mean(times)) if times else math.nan

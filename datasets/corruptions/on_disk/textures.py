@@ -64,7 +64,7 @@ FILES = (
 FILE_SET = FileSet("frost", FILES, "Apache-2.0 (hendrycks/robustness)")
 
 
-_photographs_allowed: ContextVar[bool] = ContextVar("allow_photographs", default=False)
+_photographs_allowed: ContextVar[bool] = ContextVar("photographs_allowed", default=False)
 
 
 @contextmanager

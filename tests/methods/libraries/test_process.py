@@ -224,7 +224,7 @@ def test_processor_time_and_memory_of_a_living_process_are_counted():
     seconds, cpu_seconds = (b - a for a, b in zip(starts, children.starts(), strict=True))
     assert seconds > 0
     assert 0 < cpu_seconds <= spent - 0.4
-    large = Fake("hold", "72").fit(regression(), stream(1))
+    large = Fake("hold", "65").fit(regression(), stream(1))
     assert large.process.fit_bytes >= 64 * 2**20  # pages given back meanwhile are not counted
     assert posterior.process.fit_bytes < 32 * 2**20
     del posterior, large

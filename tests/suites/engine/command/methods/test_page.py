@@ -40,7 +40,7 @@ def test_the_page_of_ivon_says_what_its_file_says(capsys):
     assert 'Shen et al. (2024), "Variational Learning is Effective for Large Deep Networks"' in text
     assert "learning_rate: 0.003 to 1, uniform in the logarithm" in text
     assert "beta2: 0.99 to 0.99999, one minus it uniform in the logarithm" in text
-    assert "the posterior itself" in text
+    assert "for the posterior itself" in text
     (line,) = [line for line in text.splitlines() if line.startswith("beta2")]
     assert line.split()[1:4] == ["0.99999", "a", "number"]
 

@@ -1,11 +1,13 @@
 """The command on a rented machine ends in time, and says by its code whether to repeat it."""
 
+import importlib
 import sys
 import time
 
 import pytest
 
 from bnnbench.suites.engine.command.rented import command
+from bnnbench.suites.engine.declare.gates import Gates
 
 WAITS = "import time\ntry:\n time.sleep(60)\nexcept KeyboardInterrupt:\n print('ended cleanly')"
 
@@ -51,3 +53,10 @@ def test_suites_without_gates_and_unknown_options_are_refused(tmp_path, capsys):
             command.main(words)
         assert end.value.code == 2
     assert "did you mean --methods" in capsys.readouterr().err
+
+
+def test_the_suites_offered_are_those_that_declare_gates():
+    names = command._with_gates()
+    assert "cifar10" in names
+    for name in names:
+        assert isinstance(importlib.import_module(f"bnnbench.suites.{name}.rented").RENTED, Gates)
