@@ -4,7 +4,13 @@ from bnnbench.suites.uci.large import LARGE, PAPER_002_LARGE
 from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP
 from bnnbench.suites.uci.paper_002 import PAPER_002, PAPER_002_REFERENCE
 from bnnbench.suites.uci.small_sets import PAPER, QUICK
-from bnnbench.suites.uci.tuned import TUNED, TUNED_BLOCKS, TUNED_NOISE, TUNED_QUICK
+from bnnbench.suites.uci.tuned import (
+    LEAGUE,
+    TUNED,
+    TUNED_BLOCKS,
+    TUNED_NOISE,
+    TUNED_QUICK,
+)
 
 SUITES = {
     "quick": QUICK,
@@ -16,6 +22,7 @@ SUITES = {
     "gap": GAP,
     "deduplicated": DEDUPLICATED,
     "tuned_quick": TUNED_QUICK,
+    "league": LEAGUE,
     "tuned": TUNED,
     "tuned_noise": TUNED_NOISE,
     "tuned_blocks": TUNED_BLOCKS,
