@@ -20,6 +20,7 @@ printed numbers agree, as a table and in words.
 space, and fits longer than the chosen one (`searched.py`).
 `standings`: one method's place on every data set, and its difference from the best
 (`standings.py`).
+`literature`: our methods beside published scores of the same folds (`beside_others.py`).
 `answers`: what the board says to each question, by one criterion; with `each=kind`, to the one of
 each kind with most methods. `column`: one column of a table of the report, with its decision
 (`one_column.py`).
@@ -43,6 +44,7 @@ from bnnbench.reports.read.predictions.oracles import oracle_comparison
 from bnnbench.reports.sections.of_suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
 from tests.documents.audited import aside_table, comparisons_table, summary_table
+from tests.documents.beside_others import literature_table
 from tests.documents.cards import cards
 from tests.documents.finished_runs import ROOT, suites, tasks
 from tests.documents.formulary import formulary
@@ -186,6 +188,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "pairs": pairs_table,
     "csv": csv_table,
     "oracles": oracles_table,
+    "literature": literature_table,
     "places": places_table,
     "edges": edges_table,
     "longer": longer_table,

@@ -123,6 +123,14 @@ class Tuning:
         """The number of trials of each search."""
         return len(self.choices[0].search.settings)
 
+    @property
+    def from_held_out_rows(self) -> str:
+        """What the held-out rows gave besides settings: "noise", "temperature" or ""."""
+        search = self.choices[0].search
+        if np.isfinite(search.noise_variance).any():
+            return "noise"
+        return "temperature" if np.isfinite(search.temperature).any() else ""
+
     @cached_property
     def on_an_edge(self) -> float:
         """The share of choices with a setting, or the length, on an edge of its space."""

@@ -25,20 +25,29 @@ def folders(path: Path) -> list[Path]:
 
 
 def write(folder: Path, records: Sequence[Record]) -> Path:
-    """Write the records, in the order of their keys, and return the path of the file.
+    """Write the records, similar ones beside each other, and return the path of the file.
 
     Equal records give equal bytes.
     """
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for record in sorted(records, key=lambda r: r.key):
+        for record in sorted(records, key=_place):
             text = to_json(record).encode()
             entry = tarfile.TarInfo(f"runs/{record.key}/{RECORD}")
             entry.size = len(text)
             archive.addfile(entry, io.BytesIO(text))
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / NAME, lzma.compress(packed.getvalue(), preset=9))
+    content = lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME)
+    write_whole(folder / NAME, content)
     return folder / NAME
+
+
+def _place(record: Record) -> tuple[str, str, str, int, int, str]:
+    """Return what to sort records by: those that share a search stand beside each other."""
+    return (
+        *(record.profile, record.dataset, record.method),
+        *(record.fold, record.seed, record.key),
+    )
 
 
 def write_predictions(folder: Path, content_of: Mapping[str, Callable[[], bytes]]) -> Path:

@@ -9,6 +9,7 @@ from bnnbench.datasets.base import Split
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged
 from bnnbench.methods.fitting.randomness import spawn
+from bnnbench.methods.message_passing import method as method_module
 from bnnbench.methods.message_passing.crossed import CrossFitted
 from bnnbench.methods.message_passing.informed import InformedPrior, KnownMeans, halves
 from bnnbench.methods.message_passing.kernels import reference
@@ -167,6 +168,43 @@ def test_the_variance_that_held_out_rows_prefer_predicts():
         other.predict(inputs, stream(0)).mixture_log_probs,
         posterior.predict(inputs, stream(0)).mixture_log_probs,
     )
+
+
+def test_rows_that_choose_the_variance_are_in_no_fit_that_is_scored(monkeypatch):
+    """Two fits whatever the number of candidates; AdamW and the messages see the same rows."""
+    fitted: dict[str, list[torch.Tensor]] = {"adamw": [], "messages": []}
+    scored: list[torch.Tensor] = []
+
+    def watched(seen, original):
+        def fit(self, *arguments):
+            seen.extend(problem.train.inputs for problem in arguments[-2])
+            return original(self, *arguments)
+
+        return fit
+
+    def score(posterior, validation):
+        scored.append(validation.inputs)
+        return of_rows(posterior, validation)
+
+    of_rows = method_module._score
+    monkeypatch.setattr(AdamW, "fit_variants", watched(fitted["adamw"], AdamW.fit_variants))
+    monkeypatch.setattr(
+        MessagePassing, "fit_stack", watched(fitted["messages"], MessagePassing.fit_stack)
+    )
+    monkeypatch.setattr(method_module, "_score", score)
+    problem = classification(rows=60)
+    replace(METHOD, predictive_variances=(0.3, 1.0, 3.0)).fit(problem, stream(4))
+
+    def as_rows(inputs):
+        return set(map(tuple, inputs.tolist()))
+
+    held_out = as_rows(scored[0])
+    assert all(as_rows(inputs) == held_out for inputs in scored)
+    assert len(scored) == 3
+    assert len(held_out) == 12
+    for name, seen in fitted.items():
+        assert [len(inputs) for inputs in seen] == [48, 60], name
+        assert not as_rows(seen[0]) & held_out, name
 
 
 def test_crossing_needs_informed_means():

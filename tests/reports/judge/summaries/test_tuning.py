@@ -98,6 +98,16 @@ def test_a_trial_that_diverged_has_the_floor():
     assert without.tolist() == [[3.0, 3.0]]
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({}, ""), ({"noise_variance": [[0.1]]}, "noise"), ({"temperature": [[1.2]]}, "temperature")],
+)
+def test_it_says_what_held_out_rows_gave_besides_settings(given, said):
+    run = a_run(0, 0, [[-1.0]], {0: 1.0}, 0)
+    assert run.search is not None
+    assert a_tuning(replace(run, search={**run.search, **given})).from_held_out_rows == said
+
+
 def test_choices_on_edges_are_counted_by_fold():
     wide = [[-5.0, -1.0, -5.0]] + [[-9.0] * 3] * 9  # trial 0 of 10: place 0, an edge
     inside = [[-9.0] * 3] * 5 + [[-5.0, -1.0, -5.0]] + [[-9.0] * 3] * 4
