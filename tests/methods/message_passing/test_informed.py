@@ -9,6 +9,7 @@ from bnnbench.datasets.base import Split
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.base import InferenceDiverged
 from bnnbench.methods.fitting.randomness import spawn
+from bnnbench.methods.message_passing import informed
 from bnnbench.methods.message_passing import method as method_module
 from bnnbench.methods.message_passing.crossed import CrossFitted
 from bnnbench.methods.message_passing.informed import InformedPrior, KnownMeans, halves
@@ -176,9 +177,9 @@ def test_rows_that_choose_the_variance_are_in_no_fit_that_is_scored(monkeypatch)
     scored: list[torch.Tensor] = []
 
     def watched(seen, original):
-        def fit(self, *arguments):
+        def fit(*arguments):
             seen.extend(problem.train.inputs for problem in arguments[-2])
-            return original(self, *arguments)
+            return original(*arguments)
 
         return fit
 
@@ -187,9 +188,9 @@ def test_rows_that_choose_the_variance_are_in_no_fit_that_is_scored(monkeypatch)
         return of_rows(posterior, validation)
 
     of_rows = method_module._score
-    monkeypatch.setattr(AdamW, "fit_variants", watched(fitted["adamw"], AdamW.fit_variants))
+    monkeypatch.setattr(informed, "fit_all", watched(fitted["adamw"], informed.fit_all))
     monkeypatch.setattr(
-        MessagePassing, "fit_stack", watched(fitted["messages"], MessagePassing.fit_stack)
+        MessagePassing, "_side_by_side", watched(fitted["messages"], MessagePassing._side_by_side)
     )
     monkeypatch.setattr(method_module, "_score", score)
     problem = classification(rows=60)
