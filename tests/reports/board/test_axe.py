@@ -8,7 +8,7 @@ from tests.reports.browsing import broken_rules
 __all__ = ["site", "troubled"]
 
 
-@pytest.mark.parametrize("name", (*KINDS, "uci/report.html"))
+@pytest.mark.parametrize("name", [*KINDS, "uci/report.html"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1400)])
 def test_a_page_breaks_no_rule(visit, name, scheme, width):
     page = visit(name, width, color_scheme=scheme)
