@@ -34,6 +34,7 @@ SCRIPTS = {
     "board.html": (*JUDGING, "chart", "heat", "command_line", "runs", "board"),
     "compare.html": (*JUDGING, "compare"),
     "examples.html": ("examples",),
+    "method.html": ("method",),
     "paper.html": ("paper",),
     "runs.html": ("command_line", "run"),
 }

@@ -7,7 +7,8 @@ from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.data import board_data
 from bnnbench.reports.board.data_pages import data_index, data_page
 from bnnbench.reports.board.examples.pages import Setting, example_pages
-from bnnbench.reports.board.method_pages import method_page, methods_index
+from bnnbench.reports.board.failures import verdicts_of
+from bnnbench.reports.board.method_pages import Site, by_family, method_page, methods_index
 from bnnbench.reports.board.pages import page, slugs
 from bnnbench.reports.board.paper_pages import paper_page, papers_index
 from bnnbench.reports.board.questions import QUESTIONS
@@ -51,7 +52,8 @@ def pages_of(
     of_sets = slugs(list(by_set))
     titles = {name: next(iter(by_suite.values()))[0].title for name, by_suite in by_set.items()}
     papers: dict[str, list[PrintedTable]] = {}
-    for table in coverage(suites):
+    printed = coverage(suites)
+    for table in printed:
         papers.setdefault(table.paper, []).append(table)
 
     def common(address: str) -> dict[str, Any]:
@@ -90,23 +92,24 @@ def pages_of(
         )
     else:
         files["index.html"] = suites_page("index.html", front, common("index.html"), shown)
-    for method, slug in of_methods.items():
-        address = f"methods/{slug}.html"
-        files[address] = method_page(
-            *(method, address, suites, tasks, runs, common(address)), examples
-        )
     families = {
         m: family_of(runs[0].run.get("method"))
         for bs in suites.values()
         for b in bs
         for m, runs in b.runs.items()
     }
+    verdicts = verdicts_of(suites)
+    site = Site(suites, tasks, runs, verdicts, printed, examples)
+    for listed in by_family(families, of_methods).values():
+        for method, slug in listed:
+            address = f"methods/{slug}.html"
+            files[address] = method_page(method, address, site, common(address), listed)
     address = "methods/index.html"
     files[address] = methods_index(address, families, of_methods, common(address))
     for name, by_suite in by_set.items():
         address = f"data/{of_sets[name]}.html"
         files[address] = data_page(
-            *(name, address, by_suite, of_methods), runs, examples, common(address)
+            *(name, address, by_suite, of_methods), verdicts, runs, examples, common(address)
         )
     address = "data/index.html"
     origins = {name: next(iter(by_suite.values()))[0].origin for name, by_suite in by_set.items()}

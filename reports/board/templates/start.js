@@ -41,6 +41,7 @@ function start(data) {
   startSearch(data.search);
   if (byId("board")) startBoard(data);
   if (byId("compare")) startCompare(data);
+  if (byId("method")) startMethod();
   if (byId("paper")) startPaper(data);
   if (byId("run-page")) startRuns(data);
   if (byId("examples")) startExamples(data);
