@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bnnbench.reports.board.advice import advice
+from bnnbench.reports.board.compare_pages import compare_page
 from bnnbench.reports.board.data import board_data
 from bnnbench.reports.board.data_pages import data_index, data_page
 from bnnbench.reports.board.examples.pages import Setting, example_pages
@@ -14,7 +15,6 @@ from bnnbench.reports.board.paper_pages import paper_page, papers_index
 from bnnbench.reports.board.questions import QUESTIONS
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.run_pages import (
-    NO_PAGES,
     Place,
     RunPages,
     run_addresses,
@@ -88,7 +88,7 @@ def pages_of(
     if tasks:
         files["index.html"] = board_page("index.html", tasks, runs, common("index.html"))
         files["compare.html"] = compare_page(
-            "compare.html", tasks, common("compare.html"), examples
+            "compare.html", tasks, common("compare.html"), examples, suites
         )
     else:
         files["index.html"] = suites_page("index.html", front, common("index.html"), shown)
@@ -160,20 +160,6 @@ def board_page(address: str, tasks: Sequence[Task], runs: RunPages, common: dict
         ranking=ranking,
         advice=advice(ranking),
     )
-
-
-def compare_page(
-    address: str,
-    tasks: Sequence[Task],
-    common: dict[str, Any],
-    examples: RunPages = NO_PAGES,
-) -> str:
-    """Return the page that compares any two methods, with links to pages of examples.
-
-    It needs no keys, only which runs there are.
-    """
-    data = board_data(tasks, examples, keyed=False)
-    return page("compare.html", address, "Compare · bnnbench", "Compare", data | common)
 
 
 def suites_page(
