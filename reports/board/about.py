@@ -74,8 +74,8 @@ def _documented(module: str, kind: str) -> tuple[tuple[str, ...], tuple[str, ...
 
 def _paragraphs(text: str) -> tuple[str, ...]:
     """Return the paragraphs of a docstring up to where each begins to name its source."""
-    found = re.split(r"\n\s*\n", inspect.cleandoc(text))
-    said = (re.split(r"(?:^|(?<=\s))Sources?\b[^.:]{0,20}: ", one)[0].strip() for one in found)
+    parts = re.split(r"\n\s*\n", inspect.cleandoc(text))
+    said = (re.split(r"(?:^|(?<=\s))Sources?\b[^.:]{0,20}: ", one)[0].strip() for one in parts)
     return tuple(_titled(one) for one in said if one)
 
 
@@ -87,4 +87,6 @@ def _source(text: str) -> str:
 
 def _titled(text: str) -> str:
     """Return text in which a paper has its title in place of its number here."""
-    return re.sub(r"(?:seed )?[Pp]aper (\d{3})", lambda found: f"“{labels.PAPERS[found[1]]}”", text)
+    return re.sub(
+        r"(?:seed )?[Pp]aper (\d{3})", lambda mention: f"“{labels.PAPERS[mention[1]]}”", text
+    )

@@ -45,8 +45,8 @@ def below_constant(benchmark: Benchmark, method: str) -> Told | None:
         common = sorted(ours.keys() & theirs.keys())
         interval = interval_of(benchmark, {k: sign * (ours[k] - theirs[k]) for k in common})
         if interval is not None:
-            own, other = (significant(mean([of[k] for k in common])) for of in (ours, theirs))
-            text = f"{labels.in_text(metric)} {own}; {constants[0]} has {other}"
+            ours_mean, other = (significant(mean([of[k] for k in common])) for of in (ours, theirs))
+            text = f"{labels.in_text(metric)} {ours_mean}; {constants[0]} has {other}"
             return Told(interval.mean, interval.high < 0, text)
     return None
 

@@ -75,14 +75,14 @@ def verdicts_of(suites: Mapping[str, Sequence[Benchmark]]) -> Verdicts:
 
 def failures_of(entries: Sequence[Entry], verdicts: Verdicts) -> list[Failure]:
     """Return where these runs of a method fail, runs that did not end well first."""
-    found = [
+    failures = [
         *(_ended(entries, status) for status in ("diverged", "failed")),
         _counted(entries, unconverged, "did not converge by their own diagnostics"),
         _below_constants(entries),
         *_confidences(entries),
         *_worse(entries, verdicts),
     ]
-    return [failure for failure in found if failure and failure.instances]
+    return [failure for failure in failures if failure and failure.instances]
 
 
 def _ended(entries: Sequence[Entry], status: str) -> Failure | None:
@@ -90,7 +90,7 @@ def _ended(entries: Sequence[Entry], status: str) -> Failure | None:
 
 
 def _counted(
-    entries: Sequence[Entry], count: Callable[[Sequence[Record]], int], words: str
+    entries: Sequence[Entry], count: Callable[[Sequence[Record]], int], ending: str
 ) -> Failure:
     """Return how many runs are counted, as a share of all runs."""
     instances = [
@@ -100,27 +100,27 @@ def _counted(
     ]
     total = sum(count(entry.runs) for entry in entries)
     of = sum(len(entry.runs) for entry in entries)
-    return Failure(f"{total} of {counted(of, 'run')} {words}", instances)
+    return Failure(f"{total} of {counted(of, 'run')} {ending}", instances)
 
 
 def _below_constants(entries: Sequence[Entry]) -> Failure:
     """Return the data sets on which a prediction that ignores the inputs has more likelihood."""
-    found = [(e, below) for e in entries if (below := below_constant(e.benchmark, e.method))]
-    instances = [Instance(e, below.text, -below.gap) for e, below in found if below.shown]
-    words = f"Less likelihood than a constant prediction {on_sets(len(instances), len(found))}"
-    return Failure(words, instances)
+    gains = [(e, below) for e in entries if (below := below_constant(e.benchmark, e.method))]
+    instances = [Instance(e, below.text, -below.gap) for e, below in gains if below.shown]
+    places = on_sets(len(instances), len(gains))
+    return Failure(f"Less likelihood than a constant prediction {places}", instances)
 
 
 def _confidences(entries: Sequence[Entry]) -> Iterator[Failure]:
     """Yield the data sets on which predictions are too sure, and those where they are unsure."""
-    found = [(e, told) for e in entries if (told := confidence(e.benchmark, e.method))]
-    for sign, words in ((-1, "Too sure"), (1, "Not sure enough")):
+    telling = [(e, told) for e in entries if (told := confidence(e.benchmark, e.method))]
+    for sign, condition in ((-1, "Too sure"), (1, "Not sure enough")):
         instances = [
             Instance(e, told.text, abs(told.gap))
-            for e, told in found
+            for e, told in telling
             if told.shown and sign * told.gap > 0
         ]
-        yield Failure(f"{words} {on_sets(len(instances), len(found))}", instances)
+        yield Failure(f"{condition} {on_sets(len(instances), len(telling))}", instances)
 
 
 def _worse(entries: Sequence[Entry], verdicts: Verdicts) -> Iterator[Failure]:
@@ -146,11 +146,11 @@ def _behind(entry: Entry, verdict: Judged) -> Instance:
     column, decision = verdict.column, verdict.decision
     leader = decision.leaders[0]
     cell = verdict.cells[entry.method]
-    own, best = (significant(column.scale * verdict.cells[m].mean) for m in (entry.method, leader))
+    ours, best = (significant(column.scale * verdict.cells[m].mean) for m in (entry.method, leader))
     unit = {"%": " %", "": ""}.get(column.unit, "")
     return Instance(
         entry,
-        f"{own}{unit}; {leader} has {best}{unit}",
+        f"{ours}{unit}; {leader} has {best}{unit}",
         cell.standing.gap / (decision.margin or 1.0),
     )
 

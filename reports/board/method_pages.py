@@ -157,11 +157,11 @@ def by_family(
     families: Mapping[str, str], pages: Mapping[str, str]
 ) -> dict[str, list[tuple[str, str]]]:
     """Return family → its methods with their pages, in the order of pages."""
-    found = {
+    listings = {
         family: [(m, pages[m]) for m, of_method in families.items() if of_method == family]
         for family in FAMILIES
     }
-    return {family: listed for family, listed in found.items() if listed}
+    return {family: listed for family, listed in listings.items() if listed}
 
 
 def _has_settings(description: object) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bnnbench.reports.board.paper_pages import HEADS, number
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
-from bnnbench.reports.papers.verdicts import KINDS, Judgement, Summary
+from bnnbench.reports.papers.verdicts import KINDS, Judgement, Kind, Summary
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import typographic
 from bnnbench.reports.style.words import joined
@@ -37,21 +37,21 @@ class PrintedAndOurs:
 
 def printed_and_ours(method: str, tables: Sequence[PrintedTable]) -> PrintedAndOurs:
     """Return the printed numbers that our runs of a method stand beside."""
-    found = [
+    beside_ours = [
         (table, printed, printed.judgement)
         for table in tables
         for printed in table.numbers
         if printed.judgement and printed.judgement.comparison.method == method
     ]
     of_papers: dict[str, list[Judgement]] = {}
-    for table, _, judgement in found:
+    for table, _, judgement in beside_ours:
         of_papers.setdefault(table.paper, []).append(judgement)
     sentences = [_sentence(paper, of) for paper, of in of_papers.items()]
-    return PrintedAndOurs(sentences, [_line(*item) for item in found])
+    return PrintedAndOurs(sentences, [_line(*item) for item in beside_ours])
 
 
 def _sentence(paper: str, judgements: Sequence[Judgement]) -> str:
-    counts = {kind: sum(j.kind == kind for j in judgements) for kind in KINDS}
+    counts: dict[Kind, int] = {kind: sum(j.kind == kind for j in judgements) for kind in KINDS}
     open_ = counts["not comparable"]
     clauses = [Summary(paper, counts).clause, f"{open_} cannot be compared" if open_ else ""]
     return f"{labels.paper(paper)}: {joined([clause for clause in clauses if clause])}."

@@ -25,7 +25,7 @@ def searched(name: str) -> Sequence[tuple[str, str]] | None:
     space = getattr(instance, "space", None)
     if not isinstance(space, Space) or space.is_empty:
         return []
-    found = [(path, described(law)) for path, law in space.fields.items()]
+    settings = [(path, described(law)) for path, law in space.fields.items()]
     given = ", ".join(map(str, space.lengths))
     lengths = given or "a ladder of doublings, by the number of rows"
-    return [*found, (space.length, lengths)] if space.length else found
+    return [*settings, (space.length, lengths)] if space.length else settings

@@ -12,13 +12,13 @@ CODE_OR_FORMULA = re.compile(
 """Code in Markdown, or a formula between dollars, which may extend over two lines."""
 
 
-def mathml(found: re.Match[str]) -> str:
+def mathml(match: re.Match[str]) -> str:
     """Return the formula that `CODE_OR_FORMULA` found as MathML; "" where it found code."""
-    tex = found["block"] or found["inline"]
+    tex = match["block"] or match["inline"]
     if tex is None:
         return ""
     tex = re.sub(r"\\arg\\(min|max)", r"\\operatorname{arg\1}", " ".join(tex.split()))
-    return convert(tex, display="block" if found["block"] else "inline")
+    return convert(tex, display="block" if match["block"] else "inline")
 
 
 def paragraph(text: str) -> Markup:
@@ -34,11 +34,11 @@ def paragraph(text: str) -> Markup:
 def inline(text: str) -> Markup:
     """Return text as HTML, with its code and its formulas; all else is escaped."""
     parts, end = [], 0
-    for found in CODE_OR_FORMULA.finditer(text):
-        parts.append(escape(text[end : found.start()]))
-        code = found["code"]
-        parts.append(
-            Markup("<code>{}</code>").format(code) if code else Markup(mathml(found) or found[0])
-        )
-        end = found.end()
+    for match in CODE_OR_FORMULA.finditer(text):
+        parts.append(escape(text[end : match.start()]))
+        if match["code"]:
+            parts.append(Markup("<code>{}</code>").format(match["code"]))
+        else:
+            parts.append(Markup(mathml(match)) or escape(match[0]))
+        end = match.end()
     return Markup("").join([*parts, escape(text[end:])])

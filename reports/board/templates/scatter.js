@@ -8,7 +8,7 @@ function replicatePlots(first, second, lines) {
   return [
     el("h2", {}, `Run by run: ${scale.title}`),
     el("p", { class: "note" },
-      `${titleOf(task)}. Every mark is a fold and a seed that both have: ${first} across, ${second} up${unit}. ` +
+      `${capital(titleOf(task))}. Every mark is a fold and a seed that both have: ${first} across, ${second} up${unit}. ` +
       `In the shaded half ${first} is better; on the dashed line both are equal.`),
     el("div", { class: "scatters" }, lines.map((line) => replicatePlot(first, second, line))),
   ];

@@ -9,7 +9,7 @@ function settingsBeside(first, second, task, settings) {
   const cell = (of, name) => el("td", {}, of ? of.get(name) ?? "–" : "");
   const lost = [[first, ours], [second, theirs]].filter(([, of]) => !of).map(([method]) => method);
   const same = names.length - differing.length;
-  const notes = [`${titleOf(task)}.`];
+  const notes = [`${capital(titleOf(task))}.`];
   if (lost.length) notes.push(`Those of ${lost.join(" and ")} are not kept in this bundle.`);
   if (!lost.length && !differing.length) notes.push("All of them are equal.");
   else if (same) notes.push(`${same} ${same === 1 ? "setting is" : "settings are"} equal and not shown.`);

@@ -17,7 +17,7 @@ WIDTHS = [(390, "dark"), (820, "light"), (1400, "light"), (1400, "dark")]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The pages of PBP and of Laplace's approximation, and the comparison of any two methods."""
+    """The pages of three methods, the largest among them, and the comparison of any two."""
     folder = tmp_path_factory.mktemp("pages")
     suites, tasks = finished_runs.suites(), finished_runs.tasks()
     families = {m: family_of(r[0].run.get("method"))
@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
     (folder / "methods").mkdir()
     for listed in by_family(families, pages).values():
         for method, slug in listed:
-            if method in ("PBP", "Laplace KFAC"):
+            if method in ("PBP", "Laplace KFAC", "MP"):
                 address = f"methods/{slug}.html"
                 (folder / address).write_text(method_page(method, address, site, common, listed))
     (folder / "compare.html").write_text(compare_page("compare.html", tasks, common, {}, suites))
@@ -67,6 +67,11 @@ def test_the_pages_fit_and_are_legible(opened, address, width, scheme):
     page = opened(address, width, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(CONTRAST) >= 4.5
+
+
+def test_the_largest_page_of_a_method_keeps_to_its_size(folder):
+    """It has at most 150,000 bytes, of which names for the search take some 19,000."""
+    assert (folder / "methods/mp.html").stat().st_size < 131_000
 
 
 def test_the_data_set_and_the_score_of_a_method_are_in_the_address(opened):
