@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from bnnbench.reports.board.compare_pages import compare_page
 from bnnbench.reports.board.examples.book import MOST_METHODS
-from bnnbench.reports.board.site import compare_page, tasks_of
+from bnnbench.reports.board.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.write.cli import main
 from tests.reports.board.examples.stores import CLEAN, COLOURS, TURNED, of_digits, of_patients
