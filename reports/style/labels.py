@@ -128,6 +128,7 @@ PAPERS = {
 }
 
 UNITS = {
+    "1": "",
     "fraction": "",
     "squared_distance": "",
     "sum_of_squares": "",
