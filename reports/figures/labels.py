@@ -82,7 +82,7 @@ def _points(
     axes: Axes, frame: BboxBase, artists: Sequence[Artist]
 ) -> Float[np.ndarray, "points 2"]:
     """Return places on lines and marks in pixels, those outside the axes left out."""
-    found = [np.empty((0, 2))]
+    places = [np.empty((0, 2))]
     for artist in artists:
         if isinstance(artist, Line2D):
             paths = [artist.get_transform().transform(artist.get_xydata())]
@@ -94,8 +94,8 @@ def _points(
             continue
         for path in paths:
             finite = np.clip(path[np.isfinite(path).all(1)], -FAR, FAR)
-            found.append(_filled(finite) if joined else finite)
-    points = np.concatenate(found)
+            places.append(_filled(finite) if joined else finite)
+    points = np.concatenate(places)
     return points[_inside(points, frame)]
 
 
@@ -137,7 +137,7 @@ def _fits(box: Bbox, frame: BboxBase, taken: Sequence[Bbox]) -> bool:
 
 def _inside(points: Float[np.ndarray, "points 2"], box: BboxBase) -> Bool[np.ndarray, " points"]:
     low, high = np.array(box.min) - 1, np.array(box.max) + 1
-    return ((points >= low) & (points <= high)).all(1)
+    return np.asarray(((points >= low) & (points <= high)).all(1))
 
 
 def _covered(box: Bbox, points: Float[np.ndarray, "points 2"]) -> int:

@@ -28,10 +28,10 @@ def draw(ranks: Ranks, styles: Mapping[str, Style], identifier: str) -> Drawing:
         axes = figure.subplots()
         for row, place in enumerate(places):
             style = styles[place.method]
-            own: dict[str, Any] = {"color": OWN, "gid": gid(place.method)}
+            pen: dict[str, Any] = {"color": OWN, "gid": gid(place.method)}
             axes.plot([1, count], [row, row], color=FAINT, linewidth=0.5, zorder=0)
-            axes.plot([place.low, place.high], [row, row], linewidth=1.2, **own)
-            axes.plot([place.rank], [row], marker=style.marker, markersize=5, **own)
+            axes.plot([place.low, place.high], [row, row], linewidth=1.2, **pen)
+            axes.plot([place.rank], [row], marker=style.marker, markersize=5, **pen)
         step = 0.035 * (count - 1)
         for k, bars in enumerate(columns):
             at = count + step * (k + 1)

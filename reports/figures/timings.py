@@ -25,14 +25,14 @@ def draw(
         axes.grid(True, axis="x", color=FAINT, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
         for k, (method, phases) in enumerate(seconds.items()):
-            own: dict[str, Any] = {"color": OWN, "gid": gid(method)}
+            pen: dict[str, Any] = {"color": OWN, "gid": gid(method)}
             axes.axhline(k, color=FAINT, linewidth=0.4, zorder=0)
             if len(phases) > 1:
-                axes.plot(list(phases.values()), [k, k], linewidth=0.8, alpha=0.5, **own)
+                axes.plot(list(phases.values()), [k, k], linewidth=0.8, alpha=0.5, **pen)
             for phase, value in phases.items():
                 face = OWN if phase == "fit" else "none"
                 axes.plot(value, k, marker="o", markersize=4.5, linestyle="",
-                          markerfacecolor=face, **own)  # fmt: skip
+                          markerfacecolor=face, **pen)  # fmt: skip
         axes.set_yticks(range(len(seconds)), list(seconds), color=INK)
         for text, method in zip(axes.get_yticklabels(), seconds, strict=True):
             text.set_gid(gid(method, "row"))

@@ -131,11 +131,11 @@ def cloud(
         dots(axes, truth[::4, i], truth[::4, j], 1.2, alpha=0.35, zorder=1)
         axes.locator_params(nbins=4)
         exact = np.corrcoef(truth[:, i], truth[:, j])[0, 1]
-        found = {m: np.corrcoef(v.means[:, i], v.means[:, j])[0, 1] for m, v in rows.items()}
-        stated = [f"truth {exact:.2f}", *(f"{m} {value:.2f}" for m, value in found.items())]
+        correlations = {m: np.corrcoef(v.means[:, i], v.means[:, j])[0, 1] for m, v in rows.items()}
+        stated = [f"truth {exact:.2f}", *(f"{m} {value:.2f}" for m, value in correlations.items())]
         heading = f"{where}, test rows {i} and {j}"
         description = f"Function values together, {heading}; correlations: {', '.join(stated)}."
-        order = best_first({method: abs(value - exact) for method, value in found.items()})
+        order = best_first({method: abs(value - exact) for method, value in correlations.items()})
         drawn = shared(figure, identifier, description, styles, order)
         return drawn.under(heading, "; ".join(stated))
 
