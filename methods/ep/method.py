@@ -1,4 +1,8 @@
-"""Expectation propagation (EP): the method and its posterior. The mathematics is in `solver`."""
+"""Expectation propagation (EP) in a network of one hidden layer; `solver` has the mathematics.
+
+Source: Jylänki, Nummenmaa and Vehtari (2014), "Expectation Propagation for Neural Networks with
+Sparsity-Promoting Priors".
+"""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Bayesian linear regression, exactly and from some draws out of the exact posterior."""
+"""Bayesian linear regression, exactly and from some draws out of the exact posterior.
+
+Source: Bishop (2006), "Pattern Recognition and Machine Learning", equations 3.53, 3.54 and 3.58.
+"""
 
 from dataclasses import dataclass, field
 from typing import ClassVar

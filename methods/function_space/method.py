@@ -1,6 +1,6 @@
 """Variational inference in function space, and in weight space, for any model of a classifier.
 
-Source: seed paper 003, whose name for the former is fVI.
+Source: paper 003, equations 3 to 6 and 29 to 32, whose name for the former is fVI.
 """
 
 import math

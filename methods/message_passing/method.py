@@ -1,4 +1,7 @@
-"""Scalable approximate message passing: the method and its posterior. Source: paper 000."""
+"""Scalable approximate message passing in the factor graph of a network.
+
+Source: paper 000, equations 3, 6 and 7, tables 2 and 3, appendix B.
+"""
 
 import importlib
 import math

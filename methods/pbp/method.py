@@ -1,4 +1,7 @@
-"""Probabilistic backpropagation: the method and its posterior. Source: paper 004."""
+"""Probabilistic backpropagation: a Gaussian for every weight, which each row moves in turn.
+
+Source: paper 004, equations 6, 7, 9, 10 and 12 to 17.
+"""
 
 import importlib
 from collections.abc import Sequence
@@ -111,7 +114,7 @@ class Pbp(Batched):
     the likelihood knows the noise; all weights share one with Gamma(prior_shape, prior_rate).
     Inputs and targets are expected to be standardised. Float64 throughout.
 
-    Classification is an extension of ours (multinomial.py). Source of the defaults: paper 004.
+    Classification is an extension of ours (multinomial.py). The defaults are those of paper 004.
     """
 
     prior_use: ClassVar[PriorUse] = "given"

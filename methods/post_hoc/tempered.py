@@ -1,4 +1,7 @@
-"""A classifier whose probabilities are sharpened or flattened by one number."""
+"""A classifier whose probabilities are sharpened or flattened by one number.
+
+Source: Guo, Pleiss, Sun and Weinberger (2017), "On Calibration of Modern Neural Networks".
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -9,7 +9,9 @@ $$ \partial L / \partial \mu_i = \sum_n g_{ni} + (\mu_i - \mu) / \sigma^2, \qqua
 
 Source: Graves (2011), "Practical Variational Inference for Neural Networks"; run as in
 Hernández-Lobato and Adams (2015), section 5.1: an update after every row, learning rate and
-momentum by 30 trials on a fifth of the training rows. Open there, and taken here:
+momentum by 30 trials on a fifth of the training rows.
+
+Open there, and taken here:
 
 - Steps in the means are scaled by the noise variance, so that learning rates mean what they
   mean for squared errors.

@@ -3,8 +3,9 @@
 import ast
 import functools
 import importlib.util
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.methods import METHODS
@@ -21,12 +22,24 @@ class About:
     module: str = ""
     kind: str = ""
     """Name of the class."""
-    summary: str = ""
-    """The first paragraph of its docstring."""
+    of_module: tuple[str, ...] = ()
+    """Paragraphs of the module's docstring, without sources: what the method is."""
+    of_class: tuple[str, ...] = ()
+    """Paragraphs of the class's docstring, without sources: how it is set up here."""
     source: str = ""
-    """The publication, as the module's docstring names it."""
+    """The publications that its docstrings name, with their equations or algorithms."""
     wrapped: tuple[str, ...] = ()
     """Registered names of what is around it, such as a search for settings."""
+
+    @property
+    def sentences(self) -> Sequence[str]:
+        """What it is, and how it is set up: the first paragraph of each docstring."""
+        return [of[0] for of in (self.of_module, self.of_class) if of]
+
+    @property
+    def details(self) -> Sequence[str]:
+        """All further paragraphs, with the formulas."""
+        return [*self.of_module[1:], *self.of_class[1:]]
 
 
 def about(description: object) -> About:
@@ -42,26 +55,38 @@ def about(description: object) -> About:
     if not isinstance(name, str) or name not in METHODS:
         return About(wrapped=tuple(wrapped))
     module, kind = METHODS[name].split(":")
-    summary, source = _documented(module, kind)
-    return About(name, module, kind, summary, source, tuple(wrapped))
+    return About(name, module, kind, *_documented(module, kind), tuple(wrapped))
 
 
 @functools.cache
-def _documented(module: str, kind: str) -> tuple[str, str]:
-    """Return the first paragraph of a class's docstring, and the source that its module names."""
+def _documented(module: str, kind: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """Return the paragraphs of a module's and a class's docstring, and the source they name."""
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        return "", ""
+        return (), (), ""
     with open(spec.origin, encoding="utf-8") as file:
         tree = ast.parse(file.read())
-    of_module = ast.get_docstring(tree) or ""
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    text = (ast.get_docstring(classes[kind]) if kind in classes else "") or ""
-    match = re.search(r"Source: (.+?)(?:\n\n|$)", f"{text}\n\n{of_module}", re.DOTALL)
-    source = _line(match.group(1)) if match else ""
-    titled = re.sub(r"paper (\d{3})", lambda mention: labels.paper(mention.group(1)), source)
-    return _line(text.partition("\n\n")[0]), titled
+    of_module = ast.get_docstring(tree) or ""
+    of_class = (ast.get_docstring(classes[kind]) if kind in classes else "") or ""
+    return _paragraphs(of_module), _paragraphs(of_class), _source(of_class) or _source(of_module)
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
+def _paragraphs(text: str) -> tuple[str, ...]:
+    """Return the paragraphs of a docstring up to where each begins to name its source."""
+    parts = re.split(r"\n\s*\n", inspect.cleandoc(text))
+    said = (re.split(r"(?:^|(?<=\s))Sources?\b[^.:]{0,20}: ", one)[0].strip() for one in parts)
+    return tuple(_titled(one) for one in said if one)
+
+
+def _source(text: str) -> str:
+    """Return what follows "Source:" up to the end of its paragraph, with the titles of papers."""
+    match = re.search(r"\bSources?[^.:]*:\s+(.*?)(?:\n\s*\n|\Z)", text, re.DOTALL)
+    return _titled(" ".join(match[1].split())) if match else ""
+
+
+def _titled(text: str) -> str:
+    """Return text in which a paper has its title in place of its number here."""
+    return re.sub(
+        r"(?:seed )?[Pp]aper (\d{3})", lambda mention: f"“{labels.PAPERS[mention[1]]}”", text
+    )

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bnnbench.reports.board.failures import Verdicts
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.run_pages import RunPages
-from bnnbench.reports.judge.measures import Judged, judged, main_metrics
+from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.facts import DataFacts, data_facts
@@ -60,6 +61,7 @@ def data_page(
     address: str,
     benchmarks: Mapping[str, Sequence[Benchmark]],
     pages: Mapping[str, str],
+    verdicts: Verdicts,
     run_pages: RunPages,
     examples: RunPages,
     common: dict[str, Any],
@@ -87,7 +89,7 @@ def data_page(
             )
             for suite, of in benchmarks.items()
             for b in sorted(of, key=lambda b: -len(b.runs))
-            if (tables := _tables(b))
+            if (tables := [_ranked(v) for v in verdicts[suite, b.identity] if v.cells])
         ],
     )
 
@@ -100,12 +102,6 @@ def _longest(facts: Mapping[str, DataFacts]) -> DataFacts:
 def _heading(suite: str, benchmark: Benchmark) -> str:
     setting = f", {benchmark.setting}" if benchmark.setting else ""
     return f"{labels.suite(suite)}, profile {labels.profile(benchmark.profile)}{setting}"
-
-
-def _tables(benchmark: Benchmark) -> list[Ranked]:
-    """Return the methods by each main metric of a benchmark."""
-    verdicts = [judged(benchmark, metric) for metric in main_metrics([benchmark])]
-    return [_ranked(verdict) for verdict in verdicts if verdict and verdict.cells]
 
 
 def _ranked(verdict: Judged) -> Ranked:

@@ -1,47 +1,39 @@
-"""The page of a method: what it is, where it wins and where it loses."""
+"""The page of a method: what it is, where it wins, where it fails, and what papers print."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from bnnbench.methods import coverage
 from bnnbench.reports.board.about import About, about
+from bnnbench.reports.board.failures import Entry, Verdicts, failures_of
+from bnnbench.reports.board.method_printed import printed_and_ours
+from bnnbench.reports.board.method_strips import WIDTH, chapter_of, place_text
 from bnnbench.reports.board.pages import page
-from bnnbench.reports.board.ranking import mean_seconds
-from bnnbench.reports.board.run_pages import NO_PAGES, RunPages
-from bnnbench.reports.board.tasks import Column, Scale, Task
+from bnnbench.reports.board.run_pages import RunPages
+from bnnbench.reports.board.search_spaces import searched
+from bnnbench.reports.board.snippets import snippet
+from bnnbench.reports.board.tasks import Task
+from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.style import labels
+from bnnbench.reports.style import formulas, labels
 from bnnbench.reports.style.descriptions import call
 from bnnbench.reports.style.families import FAMILIES, family_of
-from bnnbench.reports.style.numbers import duration, number, typographic
-from bnnbench.reports.style.words import counted, joined
-
-EDGE = 0.06
-"""The share of methods at the worse end whose ticks stand at the edge of a strip."""
-WIDTH = 300
+from bnnbench.reports.style.numbers import duration
+from bnnbench.reports.style.words import joined
 
 
 @dataclass(frozen=True)
-class Strip:
-    """All methods on one column by one criterion; better is to the right."""
+class Site:
+    """What the pages of all methods draw on."""
 
-    title: str
-    text: str
-    ticks: tuple[float, ...]
-    """Places of the other methods, from 0 to `WIDTH`."""
-    place: float
-    """Place of the method itself."""
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """The strips of a question, by criterion."""
-
-    title: str
-    methods: int
-    runs: str
-    strips: Mapping[str, Sequence[Strip]]
+    suites: Mapping[str, Sequence[Benchmark]]
+    tasks: Sequence[Task]
+    run_pages: RunPages
+    verdicts: Verdicts
+    printed: Sequence[PrintedTable] = ()
+    examples: RunPages = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,17 +53,23 @@ class Use:
 def method_page(
     method: str,
     address: str,
-    suites: Mapping[str, Sequence[Benchmark]],
-    tasks: Sequence[Task],
-    run_pages: RunPages,
+    site: Site,
     common: dict[str, Any],
-    examples: RunPages = NO_PAGES,
+    neighbours: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Return the page of a method; `examples` has the addresses of pages of examples."""
-    runs = [run for bs in suites.values() for b in bs for run in b.runs.get(method, ())]
-    description = runs[0].run.get("method")
+    """Return the page of a method; `neighbours` are those of its family, with their pages.
+
+    The method is among its neighbours, whose order is that of the list of methods.
+    """
+    entries = entries_of(method, site.suites)
+    descriptions = [entry.runs[0].run.get("method") for entry in entries]
+    # A bundle may keep the settings of some profiles alone, and some profiles search for them.
+    description = max(descriptions, key=lambda d: (_has_settings(d), not about(d).wrapped))
     known = about(description)
-    own_tasks = [task for task in tasks if method in task.families]
+    chapters = [chapter_of(task, method) for task in site.tasks if method in task.families]
+    chapters = [chapter for chapter in chapters if chapter.strips]
+    names = [name for name, _ in neighbours]
+    place = names.index(method) if method in names else -1
     return page(
         *("method.html", address, f"{method} · bnnbench", "Methods", common),
         method=method,
@@ -79,11 +77,28 @@ def method_page(
         family=family_of(description),
         about=known,
         around=around(known),
-        chapters=[chapter for task in own_tasks if (chapter := chapter_of(task, method)).strips],
-        places=[text for task in own_tasks if (text := place_text(task, method))],
-        uses=uses_of(method, suites, run_pages, examples),
+        takes=joined([coverage.PROBLEMS[k] for k in coverage.covered(known.name)]),
+        space=searched(known.name) if known.name else None,
+        code=snippet(description),
+        settings_kept=_has_settings(description),
+        previous=neighbours[place - 1] if place > 0 else None,
+        next=neighbours[place + 1] if 0 <= place < len(names) - 1 else None,
+        chapters=chapters,
+        sets={s.dataset: s.title for c in chapters for of in c.strips.values() for s in of},
+        scores=list(dict.fromkeys(title for chapter in chapters for title in chapter.strips)),
+        places=[text for task in site.tasks if (text := place_text(task, method))],
+        failures=failures_of(entries, site.verdicts),
+        printed=printed_and_ours(method, site.printed),
+        run_page=lambda entry: site.run_pages.get((entry.suite, entry.benchmark.identity), ""),
+        uses=uses_of(method, site),
         width=WIDTH,
+        formulas=formulas,
     )
+
+
+def entries_of(method: str, suites: Mapping[str, Sequence[Benchmark]]) -> list[Entry]:
+    """Return the runs of a method, benchmark by benchmark."""
+    return [Entry(suite, b, method) for suite, bs in suites.items() for b in bs if method in b.runs]
 
 
 def around(known: About) -> str:
@@ -98,91 +113,10 @@ def around(known: About) -> str:
     )
 
 
-def means(task: Task, scale: Scale, column: Column) -> dict[str, float]:
-    """Return method → mean score on a column, without constants."""
-    scores = task.scores[scale.name][column.name]
-    return {
-        m: sum(by_run.values()) / len(by_run)
-        for m, by_run in scores.items()
-        if m not in task.constants
-    }
-
-
-def place_of(task: Task, scale: Scale, column: Column, method: str) -> tuple[int, int] | None:
-    """Return the method's place by its mean, from 1, and the number of methods."""
-    of = means(task, scale, column)
-    if method not in of:
-        return None
-    sign = 1 if scale.up else -1
-    return 1 + sum(sign * value > sign * of[method] for value in of.values()), len(of)
-
-
-def place_text(task: Task, method: str) -> str:
-    """Return its places by mean on a question, in words."""
-    parts = []
-    for scale in task.scales:
-        places = [(c, p) for c in task.columns if (p := place_of(task, scale, c, method))]
-        if places:
-            listed = joined([f"{place} on {c.title}" for c, (place, _) in places])
-            parts.append(f"by {scale.title} {listed}")
-    question = task.question
-    others = max((len(means(task, s, c)) for s in task.scales for c in task.columns), default=0)
-    name = f"{labels.sentence(question.kind)}, {question.data}, settings {question.settings}"
-    return f"{name}, among {counted(others, 'method')}: {'; '.join(parts)}." if parts else ""
-
-
-def chapter_of(task: Task, method: str) -> Chapter:
-    """Return the strips of a question."""
-    question = task.question
-    strips = {
-        scale.title: [
-            strip for column in task.columns if (strip := strip_of(task, scale, column, method))
-        ]
-        for scale in task.scales
-    }
-    seconds = mean_seconds(task, task.columns).get(method)
-    kind = "processor seconds" if task.of_processors else "seconds of the clock"
-    return Chapter(
-        f"{labels.sentence(question.kind)}: {question.data}, settings {question.settings}",
-        len(task.families) - len(task.constants),
-        f"{duration(seconds)} a fit ({kind})" if seconds else "",
-        {title: listed for title, listed in strips.items() if listed},
-    )
-
-
-def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | None:
-    """Return all methods' means on a line; None where the method has none, or is alone."""
-    of = means(task, scale, column)
-    place = place_of(task, scale, column, method)
-    if place is None or len(of) < 2:
-        return None
-    sign = 1.0 if scale.up else -1.0
-    values = {m: sign * value for m, value in of.items()}
-    ordered = sorted(values.values())
-    low, high = ordered[int(EDGE * len(ordered))], ordered[-1]
-    span = (high - low) or 1.0
-
-    def x(value: float) -> float:
-        return round(max(0.0, (value - low) / span) * (WIDTH - 12) + 6, 1)
-
-    best = max(values, key=lambda m: values[m])
-    percent = 100 if scale.scale == 100 and not scale.ratio else 1
-    shown, of_best = (typographic(number(percent * of[m], 3)) for m in (method, best))
-    rank = f"{place[0]} of {place[1]}"
-    text = f"{rank}: {shown}" + (f"; best {best}, {of_best}" if best != method else ", the best")
-    others = tuple(x(value) for m, value in values.items() if m != method)
-    return Strip(column.title, text, others, x(values[method]))
-
-
-def uses_of(
-    method: str,
-    suites: Mapping[str, Sequence[Benchmark]],
-    run_pages: RunPages,
-    examples: RunPages = NO_PAGES,
-) -> list[Use]:
+def uses_of(method: str, site: Site) -> list[Use]:
     """Return the runs of a method, profile by profile."""
     uses: list[Use] = []
-    for suite, benchmarks in suites.items():
+    for suite, benchmarks in site.suites.items():
         for profile in dict.fromkeys(b.profile for b in benchmarks):
             within = [b for b in benchmarks if b.profile == profile and method in b.runs]
             runs = [run for b in within for run in b.runs[method]]
@@ -190,14 +124,13 @@ def uses_of(
                 continue
             times = [r.cost.fit_seconds for r in runs if r.cost and r.status == "completed"]
             description = runs[0].run.get("method")
-            has_settings = isinstance(description, Mapping) and len(description) > 1
             uses.append(
                 Use(
                     suite,
                     profile,
-                    call(description) if has_settings else "",
+                    call(description) if _has_settings(description) else "",
                     [
-                        (b.title, run_pages[place], examples.get(place, ""))
+                        (b.title, site.run_pages[place], site.examples.get(place, ""))
                         for b in within
                         if (place := (suite, b.identity))
                     ],
@@ -213,12 +146,24 @@ def methods_index(
     address: str, families: Mapping[str, str], pages: Mapping[str, str], common: dict[str, Any]
 ) -> str:
     """Return the list of all methods, by family."""
-    by_family = {
+    return page(
+        *("methods.html", address, "Methods · bnnbench", "Methods", common),
+        families=by_family(families, pages),
+        count=len(families),
+    )
+
+
+def by_family(
+    families: Mapping[str, str], pages: Mapping[str, str]
+) -> dict[str, list[tuple[str, str]]]:
+    """Return family → its methods with their pages, in the order of pages."""
+    listings = {
         family: [(m, pages[m]) for m, of_method in families.items() if of_method == family]
         for family in FAMILIES
     }
-    return page(
-        *("methods.html", address, "Methods · bnnbench", "Methods", common),
-        families={family: listed for family, listed in by_family.items() if listed},
-        count=len(families),
-    )
+    return {family: listed for family, listed in listings.items() if listed}
+
+
+def _has_settings(description: object) -> bool:
+    """Return whether a record keeps settings beside the name of the method."""
+    return isinstance(description, Mapping) and len(description) > 1

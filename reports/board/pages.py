@@ -32,8 +32,9 @@ COMMON = ("dom", "state", "search")
 JUDGING = ("numerics", "decision", "ranking", "advice", "table")
 SCRIPTS = {
     "board.html": (*JUDGING, "chart", "heat", "command_line", "runs", "board"),
-    "compare.html": (*JUDGING, "compare"),
+    "compare.html": (*JUDGING, "scatter", "settings", "compare"),
     "examples.html": ("examples",),
+    "method.html": ("method",),
     "paper.html": ("paper",),
     "runs.html": ("command_line", "run"),
 }

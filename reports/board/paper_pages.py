@@ -130,6 +130,11 @@ def coverage_sentence(tables: Sequence[PrintedTable]) -> str:
             f"errors, {differing} {'differs' if differing == 1 else 'differ'}, "
             f"{of['differs much'] or 'none'} by more than {FAR:.0f}."
         )
+    if computed := sum(n.closed_form is not None for table in tables for n in table.numbers):
+        verb = "is" if computed == 1 else "are"
+        sentences.append(
+            f"{computed} of them {verb} in closed form and compared to the last printed place."
+        )
     if of["not comparable"]:
         verb = "was" if of["not comparable"] == 1 else "were"
         sentences.append(f"{of['not comparable']} {verb} run and cannot be compared.")
@@ -142,7 +147,7 @@ def coverage_sentence(tables: Sequence[PrintedTable]) -> str:
 
 def reasons(tables: Iterable[PrintedTable]) -> Mapping[str, int]:
     """Return each reason why a printed number has none of ours beside it, with its count."""
-    return Counter(n.reason for table in tables for n in table.numbers if not n.judgement)
+    return Counter(n.reason for table in tables for n in table.numbers if n.kind is None)
 
 
 def number(published: Published, value: float, more: int = 0) -> str:
@@ -174,17 +179,30 @@ def _grid(table: PrintedTable, texts: list[list[str]], runs: RunPages) -> Grid:
 
 def _cell(printed: Printed, texts: list[list[str]], runs: RunPages, with_reason: bool) -> PaperCell:
     theirs = number(printed.published, printed.published.value)
-    judgement = printed.judgement
-    if judgement is None:
+    if printed.kind is None:
         return PaperCell(theirs, "", "", "", None, printed.reason if with_reason else "")
-    ours = judgement.comparison.mean
-    sign = "▲" if judgement.comparison.difference > 0 else "▼"
+    sign = "▲" if printed.ours > printed.published.value else "▼"
     signs = {"differs": sign, "differs much": 2 * sign}
     kinds = {"differs much": "much", "not comparable": "open"}
-    texts.append(_explanation(printed, runs))
-    kind = kinds.get(judgement.kind, judgement.kind)
-    shown = number(printed.published, ours)
-    return PaperCell(theirs, shown, kind, signs.get(judgement.kind, ""), len(texts) - 1)
+    texts.append(_explanation(printed, runs) if printed.judgement else _computed(printed))
+    kind = kinds.get(printed.kind, printed.kind)
+    shown = number(printed.published, printed.ours)
+    return PaperCell(theirs, shown, kind, signs.get(printed.kind, ""), len(texts) - 1)
+
+
+def _computed(printed: Printed) -> list[str]:
+    """Return heading, method, no page of runs, and sentences on a number in closed form."""
+    found, published = printed.closed_form, printed.published
+    assert found
+    heading = f"{labels.sentence(labels.in_text(published.metric))}, {published.method}"
+    same = "They agree" if found.agrees(published) else "They differ"
+    sentences = [
+        f"Printed in table {published.table}: {number(published, published.value)}.",
+        f"Ours: {number(published, found.value, 2)}, {found.how}; no run.",
+        f"{same}: compared to the last printed place.",
+        *([f"{labels.sentence(found.cause)}."] if found.cause else []),
+    ]
+    return [heading, published.method, "", *sentences]
 
 
 def _explanation(printed: Printed, runs: RunPages) -> list[str]:

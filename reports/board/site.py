@@ -4,16 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bnnbench.reports.board.advice import advice
+from bnnbench.reports.board.compare_pages import compare_page
 from bnnbench.reports.board.data import board_data
 from bnnbench.reports.board.data_pages import data_index, data_page
 from bnnbench.reports.board.examples.pages import Setting, example_pages
-from bnnbench.reports.board.method_pages import method_page, methods_index
+from bnnbench.reports.board.failures import verdicts_of
+from bnnbench.reports.board.method_pages import Site, by_family, method_page, methods_index
 from bnnbench.reports.board.pages import page, slugs
 from bnnbench.reports.board.paper_pages import paper_page, papers_index
 from bnnbench.reports.board.questions import QUESTIONS
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.run_pages import (
-    NO_PAGES,
     Place,
     RunPages,
     run_addresses,
@@ -51,7 +52,8 @@ def pages_of(
     of_sets = slugs(list(by_set))
     titles = {name: next(iter(by_suite.values()))[0].title for name, by_suite in by_set.items()}
     papers: dict[str, list[PrintedTable]] = {}
-    for table in coverage(suites):
+    printed = coverage(suites)
+    for table in printed:
         papers.setdefault(table.paper, []).append(table)
 
     def common(address: str) -> dict[str, Any]:
@@ -86,27 +88,28 @@ def pages_of(
     if tasks:
         files["index.html"] = board_page("index.html", tasks, runs, common("index.html"))
         files["compare.html"] = compare_page(
-            "compare.html", tasks, common("compare.html"), examples
+            "compare.html", tasks, common("compare.html"), examples, suites
         )
     else:
         files["index.html"] = suites_page("index.html", front, common("index.html"), shown)
-    for method, slug in of_methods.items():
-        address = f"methods/{slug}.html"
-        files[address] = method_page(
-            *(method, address, suites, tasks, runs, common(address)), examples
-        )
     families = {
         m: family_of(runs[0].run.get("method"))
         for bs in suites.values()
         for b in bs
         for m, runs in b.runs.items()
     }
+    verdicts = verdicts_of(suites)
+    site = Site(suites, tasks, runs, verdicts, printed, examples)
+    for listed in by_family(families, of_methods).values():
+        for method, slug in listed:
+            address = f"methods/{slug}.html"
+            files[address] = method_page(method, address, site, common(address), listed)
     address = "methods/index.html"
     files[address] = methods_index(address, families, of_methods, common(address))
     for name, by_suite in by_set.items():
         address = f"data/{of_sets[name]}.html"
         files[address] = data_page(
-            *(name, address, by_suite, of_methods), runs, examples, common(address)
+            *(name, address, by_suite, of_methods), verdicts, runs, examples, common(address)
         )
     address = "data/index.html"
     origins = {name: next(iter(by_suite.values()))[0].origin for name, by_suite in by_set.items()}
@@ -157,20 +160,6 @@ def board_page(address: str, tasks: Sequence[Task], runs: RunPages, common: dict
         ranking=ranking,
         advice=advice(ranking),
     )
-
-
-def compare_page(
-    address: str,
-    tasks: Sequence[Task],
-    common: dict[str, Any],
-    examples: RunPages = NO_PAGES,
-) -> str:
-    """Return the page that compares any two methods, with links to pages of examples.
-
-    It needs no keys, only which runs there are.
-    """
-    data = board_data(tasks, examples, keyed=False)
-    return page("compare.html", address, "Compare · bnnbench", "Compare", data | common)
 
 
 def suites_page(

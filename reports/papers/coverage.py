@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bnnbench.reports.papers.closed_forms import ClosedForm, closed_form
 from bnnbench.reports.papers.published import Published, every, table_number
 from bnnbench.reports.papers.reproduction import reproductions
 from bnnbench.reports.papers.verdicts import Judgement, Kind, judge
@@ -16,7 +17,6 @@ REASONS = (
     "needs more than ten hours of a core",
     "needs data that is not here",
     "a time on another machine",
-    "is in closed form, which a test computes",
     "stands in running text, without a protocol",
     "not run yet",
 )
@@ -33,11 +33,24 @@ class Printed:
     judgement: Judgement | None
     reason: str
     """One of `REASONS`; "" where there is a verdict."""
+    closed_form: ClosedForm | None = None
+    """Ours where it takes no run."""
 
     @property
     def kind(self) -> Kind | None:
-        """The kind of the verdict; None for a number that was not run."""
+        """The kind of the verdict; None for a number that has none of ours beside it."""
+        if self.closed_form:
+            return "agrees" if self.closed_form.agrees(self.published) else "differs"
         return self.judgement.kind if self.judgement else None
+
+    @property
+    def ours(self) -> float:
+        """Our mean, or number. Raises LookupError where there is none."""
+        if self.closed_form:
+            return self.closed_form.value
+        if self.judgement is None:
+            raise LookupError(f"nothing stands beside {self.published}")
+        return self.judgement.comparison.mean
 
 
 @dataclass(frozen=True)
@@ -63,9 +76,9 @@ class PrintedTable:
         """Each reason why numbers were not run, or cannot be compared, with its count."""
         counts: dict[str, int] = {}
         for printed in self.numbers:
-            if printed.judgement is None:
+            if printed.kind is None:
                 text = printed.reason
-            elif printed.kind == "not comparable":
+            elif printed.judgement and printed.kind == "not comparable":
                 text = printed.judgement.reasons[0]
             else:
                 continue
@@ -88,10 +101,12 @@ def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
                 by_published.setdefault(comparison.published, []).append(printed)
     tables: dict[tuple[str, str], list[Printed]] = {}
     for published in every():
-        judged = by_published.get(published)
-        printed = (
-            max(judged, key=_weight) if judged else Printed(published, "", None, reason(published))
-        )
+        if judged := by_published.get(published):
+            printed = max(judged, key=_weight)
+        elif computed := closed_form(published):
+            printed = Printed(published, "", None, "", computed)
+        else:
+            printed = Printed(published, "", None, reason(published))
         place = published.paper, table_number(published.table)
         tables.setdefault(place, []).append(printed)
     ordered = sorted(tables, key=lambda place: (place[0], not place[1].isdigit(), _natural(place)))

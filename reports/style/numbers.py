@@ -35,6 +35,12 @@ def number(value: float | None, places: int) -> str:
     return f"{value:.2e}" if abs(value) >= 1e6 else f"{value:.{places}f}"
 
 
+def significant(value: float, digits: int = 3) -> str:
+    """Return a value with at least this many significant digits, and a true minus sign."""
+    size = math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
+    return typographic(number(value, max(0, digits - 1 - size)))
+
+
 def amount(value: float, unit: str) -> str:
     """Return a difference with its unit, in as many digits as it has: "0.5 points", "0.01 nats"."""
     return f"{value:.3g} {'points' if unit == '%' else unit}".strip()

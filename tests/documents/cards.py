@@ -1,25 +1,19 @@
 """A card for each method: from its docstrings, its settings, its search space and docs/bundle."""
 
 import functools
-import inspect
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from bnnbench.methods import METHODS, coverage, glossary, method_type
-from bnnbench.methods.tuning.space import Space
+from bnnbench.methods import METHODS, coverage, method_type
 from bnnbench.reports.board.about import about
+from bnnbench.reports.board.failures import Entry, Verdicts, failures_of, verdicts_of
 from bnnbench.reports.board.ranking import Ranking, Row, ranked
+from bnnbench.reports.board.search_spaces import searched
 from bnnbench.reports.board.tasks import Task
-from bnnbench.reports.read.exclusions import unconverged
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, WRAPPERS
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import counted, joined
-from bnnbench.suites.engine.command.methods.page import described, settings_of
-from bnnbench.suites.engine.command.methods.settings import constructed
-from bnnbench.suites.engine.command.misuse import UsageError
-from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.command.methods.page import settings_of
 from tests.documents.finished_runs import suites, tasks
 
 STATES = {
@@ -49,24 +43,24 @@ def _lines() -> Iterator[str]:
 
 
 def _card(name: str) -> Iterator[str]:
-    kind = method_type(METHODS[name])
+    kind, known = method_type(METHODS[name]), about({"type": name})
     yield f"### {name}\n"
-    yield from (f"{text}\n" for text in _said(kind))
-    if source := glossary.source_of(kind):
-        yield f"Source: {_titled(source)}\n"
+    yield from (f"{text}\n" for text in (*known.of_module, *known.of_class))
+    if known.source:
+        yield f"Source: {known.source}\n"
     kinds = coverage.covered(name)
     takes = "everything" if len(kinds) == len(coverage.PROBLEMS) else ""
     yield f"Takes {takes or joined([coverage.PROBLEMS[k] for k in kinds])}.\n"
-    if troubles := _troubles(name):
-        yield f"{troubles}\n"
     if rows := list(_settings(kind)):
-        yield from _folded(f"Settings ({len(rows) - 2})", [*rows, "", _searched(kind)])
+        yield from _folded(f"Settings ({len(rows) - 2})", [*rows, "", _searched(name)])
     else:
         yield "It has no settings.\n"
     if rows := list(_standing(name)):
         yield from _folded(f"Standing and cost ({counted(len(rows) - 2, 'row')})", rows)
     else:
         yield f"{_why_not_ranked(name)}\n"
+    if failures := list(_failures(name)):
+        yield from _folded(f"Fails when ({counted(len(failures), 'condition')})", failures)
 
 
 def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -85,20 +79,6 @@ def _settings(kind: type) -> Iterator[str]:
         yield f"| `{setting}` | {_cell(_code(default))} | {_cell(meaning or values)} |"
 
 
-def _said(kind: type) -> Iterator[str]:
-    """Yield the paragraphs of the module's docstring and then of the class's, without sources."""
-    module = inspect.getmodule(kind)
-    for documented in (module, kind):
-        for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(documented.__doc__ or "")):
-            text = re.split(r"(?:^|(?<=\s))Sources?\b[^.:]{0,20}: ", paragraph)[0].strip()
-            if text:
-                yield _titled(text)
-
-
-def _titled(text: str) -> str:
-    return re.sub(r"(?:seed )?[Pp]aper (\d{3})", lambda found: f"“{labels.PAPERS[found[1]]}”", text)
-
-
 def _code(text: str) -> str:
     return text if text == "needed" else f"`{text}`"
 
@@ -107,18 +87,14 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _searched(kind: type) -> str:
+def _searched(name: str) -> str:
     """Return what tuned profiles search, in a sentence."""
-    try:
-        instance: object = constructed(kind, {})
-    except UsageError:  # settings without defaults
-        instance = kind
-    space = getattr(instance, "space", None)
-    if not isinstance(space, Space) or space.is_empty:
+    space = searched(name)
+    if space is None:
+        return "What tuned profiles search is not known here: its package is missing."
+    if not space:
         return "Tuned profiles search none of its settings."
-    found = [f"`{path}` ({described(law)})" for path, law in space.fields.items()]
-    length = [f"the length `{space.length}`"] if space.length else []
-    return f"Tuned profiles search {joined([*found, *length])}."
+    return f"Tuned profiles search {joined([f'`{path}` ({law})' for path, law in space])}."
 
 
 def _standing(name: str) -> Iterator[str]:
@@ -143,11 +119,10 @@ def _standing(name: str) -> Iterator[str]:
 def _why_not_ranked(name: str) -> str:
     if name in WRAPPERS:
         return "It is around another method, whose card has its runs."
-    if runs := _runs().get(name, ()):
-        suites_of = joined(sorted({f"`{run.suite}`" for run in runs}))
-        return (
-            f"The board does not rank it; the bundle has {counted(len(runs), 'run')}: {suites_of}."
-        )
+    if entries := _entries().get(name, ()):
+        runs = sum(len(entry.runs) for entry in entries)
+        suites_of = joined(sorted({f"`{entry.suite}`" for entry in entries}))
+        return f"The board does not rank it; the bundle has {counted(runs, 'run')}: {suites_of}."
     return "The bundle has no runs of it yet."
 
 
@@ -164,25 +139,33 @@ def _behind(ranking: Ranking, row: Row) -> str:
     return f"{row.margin:.2g} ± {row.half_width:.2g} {ranking.scale.unit}"
 
 
-def _troubles(name: str) -> str:
-    """Return how many of its runs did not end well, "" where all did."""
-    runs = _runs().get(name, ())
-    ends = Counter(run.status for run in runs)
-    parts = [f"{n} {end}" for end, n in sorted(ends.items()) if end != "completed"]
-    if count := unconverged(runs):
-        parts.append(
-            f"{count} did not converge by {'its' if count == 1 else 'their'} own diagnostics"
-        )
-    return f"Of {counted(len(runs), 'run')} in the bundle, {joined(parts)}." if parts else ""
+def _failures(name: str) -> Iterator[str]:
+    """Yield a list of where it fails by its runs, as the pages of methods have it."""
+    for failure in failures_of(_entries().get(name, ()), _verdicts()):
+        named = "; ".join(f"{_place(i.entry, name)}: {i.text}" for i in failure.named)
+        yield f"- **{failure.condition}.** {labels.sentence(named)}."
+
+
+def _place(entry: Entry, name: str) -> str:
+    """Return the data set, with the label of the runs where the method has several."""
+    several = len({e.method for e in _entries()[name]}) > 1
+    return f"{entry.title}, as {entry.method}" if several else entry.title
 
 
 @functools.cache
-def _runs() -> Mapping[str, Sequence[Record]]:
-    """Return registered name → the runs in the bundle."""
-    found: dict[str, list[Record]] = {}
-    for benchmarks in suites().values():
-        for runs in (runs for benchmark in benchmarks for runs in benchmark.runs.values()):
-            found.setdefault(about(runs[0].run.get("method")).name, []).extend(runs)
+def _verdicts() -> Verdicts:
+    return verdicts_of(suites())
+
+
+@functools.cache
+def _entries() -> Mapping[str, Sequence[Entry]]:
+    """Return registered name → its runs, by benchmark and label."""
+    found: dict[str, list[Entry]] = {}
+    for suite, benchmarks in suites().items():
+        for benchmark in benchmarks:
+            for label, runs in benchmark.runs.items():
+                name = about(runs[0].run.get("method")).name
+                found.setdefault(name, []).append(Entry(suite, benchmark, label))
     return found
 
 

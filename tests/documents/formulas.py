@@ -3,12 +3,8 @@
 import re
 from typing import Any
 
-from latex2mathml.converter import convert
+from bnnbench.reports.style.formulas import CODE_OR_FORMULA, mathml
 
-CODE_OR_FORMULA = re.compile(
-    r"^```.*?^```|`[^`]*`|\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$\n]+(?:\n[^$\n]+)?)\$",
-    re.DOTALL | re.MULTILINE,
-)
 PLACE = "formula%dhere"
 """What stands for a formula while Markdown, to which it would be marks, is read."""
 
@@ -27,9 +23,8 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def _placed(match: re.Match[str]) -> str:
-    tex = match["block"] or match["inline"]
-    if tex is None:
+    formula = mathml(match)
+    if not formula:
         return match[0]
-    tex = re.sub(r"\\arg\\(min|max)", r"\\operatorname{arg\1}", " ".join(tex.split()))
-    _formulas.append(convert(tex, display="block" if match["block"] else "inline"))
+    _formulas.append(formula)
     return PLACE % (len(_formulas) - 1)

@@ -72,15 +72,15 @@ def _cell(printed: Printed | None, errors: bool) -> str:
     theirs = number(published, published.value)
     if errors and published.spread is not None:
         theirs += f" ± {number(published, published.spread)}"
-    if printed.judgement is None:
+    if printed.kind is None:
         return f"({theirs})"
-    comparison = printed.judgement.comparison
-    ours = number(published, comparison.mean)
-    if errors and comparison.standard_error is not None:
-        ours += f" ± {number(published, comparison.standard_error)}"
-    sign = "▲" if comparison.difference > 0 else "▼"
+    ours = number(published, printed.ours)
+    error = printed.judgement and printed.judgement.comparison.standard_error
+    if errors and error is not None:
+        ours += f" ± {number(published, error)}"
+    sign = "▲" if printed.ours > published.value else "▼"
     mark = {"differs": f" {sign}", "differs much": f" {2 * sign}", "not comparable": " ?"}
-    return f"{ours} ({theirs}){mark.get(printed.judgement.kind, '')}"
+    return f"{ours} ({theirs}){mark.get(printed.kind, '')}"
 
 
 def _tables(options: Mapping[str, str]) -> list[PrintedTable]:

@@ -13,6 +13,7 @@ from bnnbench.datasets.reading.foreign_text import FORMULA, cell, legible
 from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.command.cli import _say
 from bnnbench.suites.engine.command.display import Lines, Live
+from bnnbench.suites.engine.command.planning.forecast import Forecast
 from bnnbench.suites.engine.command.stored_runs import stores
 from bnnbench.suites.engine.command.summary import print_failures, print_tables
 from bnnbench.suites.engine.run.execute import Outcome, Task
@@ -98,7 +99,7 @@ def test_the_tables_and_failures_at_the_end_of_a_command_steer_nothing():
 @pytest.mark.parametrize("display", [Live, Lines])
 def test_the_progress_of_a_suite_steers_nothing(display):
     task, shown = Task((replace(RUN, label=STEERING),), ()), console()
-    progress = display(shown, 2)
+    progress = display(shown, 2, Forecast({}, 1))
     progress.started(task)
     progress.lost(task, STEERING)
     progress.note(STEERING)

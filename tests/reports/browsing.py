@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+from axe_playwright_python.sync_playwright import Axe
 
 from tests.reports.showcase import cifar10
 from tests.reports.synthetic import classified, detected, keep, record, regressed
@@ -37,6 +38,15 @@ def settled(page):
     """Return the page after its script has unpacked its data, if it has any."""
     page.locator("html[data-ready], html:not(:has(script#data))").wait_for(state="attached")
     return page
+
+
+def broken_rules(page):
+    """Return what axe finds wrong with a page: each rule, and what breaks it."""
+    return [
+        f"{rule['id']}: {rule['help']}: {node['target']}"
+        for rule in Axe().run(settled(page)).response["violations"]
+        for node in rule["nodes"]
+    ]
 
 
 def keep_suites(results: Path) -> None:

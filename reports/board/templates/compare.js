@@ -1,25 +1,44 @@
 // Two methods: paired differences on every data set and criterion that both have.
 
 function startCompare(data) {
-  const draw = () => drawCompare(data.tasks);
+  const draw = () => drawCompare(data.tasks, data.settings);
   for (const name of ["statechange", "hashchange", "popstate"]) window.addEventListener(name, draw);
   draw();
 }
 
-function drawCompare(tasks) {
+function drawCompare(tasks, settings) {
   const methods = [...new Set(tasks.flatMap((task) => task.methods.filter((m) => !task.constants.includes(m))))];
   const state = readState();
   const named = (slug) => methods.find((method) => slugOfMethod(method) === slug);
   const first = named(state.a) ?? "AdamW";
   const second = named(state.b) ?? methods.find((method) => method !== first && shared(tasks, first, method));
-  const select = (name, value, words) =>
-    el("label", {}, `${words} `,
-      el("select", { "data-name": name, onchange: (event) => writeState({ [name]: event.target.value }) },
-        methods.map((m) => el("option", { value: slugOfMethod(m), selected: m === value }, m))));
-  byId("question").replaceChildren(select("a", first, "Is"), " ", select("b", second, "better or worse than"), "?");
   const lines = first === second ? [] : comparedLines(tasks, first, second);
-  byId("headline").textContent = comparedHeadline(first, second, lines);
-  byId("differences").replaceChildren(...(lines.length ? [comparedTable(first, second, lines)] : []));
+  const both = [...new Set(lines.map((line) => line.task))];
+  const task = both.find((one) => one.id === state.task);
+  const ofTask = lines.filter((line) => !task || line.task === task);
+  const titles = new Map(ofTask.map((line) => [line.scale.name, line.scale.title]));
+  const by = titles.has(state.by) ? state.by : "";
+  const chosen = ofTask.filter((line) => !by || line.scale.name === by);
+  const slugged = methods.map((m) => [slugOfMethod(m), m]);
+  const scores = [...titles.keys()].map((name) => [name, name]);
+  byId("question").replaceChildren(
+    choice("a", slugOfMethod(first), "Is", slugged), " ",
+    choice("b", slugOfMethod(second), "better or worse than", slugged), " ",
+    choice("task", task?.id ?? "", "for", [["", "every question"], ...both.map((one) => [one.id, titleOf(one)])]), " ",
+    choice("by", by, "by", [["", "every score"], ...scores]), "?");
+  byId("headline").textContent = comparedHeadline(first, second, chosen);
+  const shown = chosen.filter((line) => line.task === chosen[0].task && line.scale === chosen[0].scale);
+  byId("replicates").replaceChildren(...(shown.length ? replicatePlots(first, second, shown) : []));
+  byId("differences").replaceChildren(...(chosen.length ? [comparedTable(first, second, chosen)] : []));
+  byId("settings").replaceChildren(...(shown.length ? settingsBeside(first, second, shown[0].task, settings) : []));
+}
+
+const titleOf = (task) => `${task.kind}: ${task.data}, settings ${task.settings}`;
+
+function choice(name, value, words, options) {
+  return el("label", {}, `${words} `,
+    el("select", { "data-name": name, onchange: (event) => writeState({ [name]: event.target.value }) },
+      options.map(([own, title]) => el("option", { value: own, selected: own === value }, title))));
 }
 
 const shared = (tasks, first, second) =>

@@ -30,7 +30,7 @@ function unpack(task, data) {
 
 async function pageData() {
   const data = JSON.parse(byId("data").textContent);
-  if (data.tasks) data.tasks = await inflated(data.tasks);
+  for (const name of ["tasks", "settings"]) if (data[name]) data[name] = await inflated(data[name]);
   for (const task of data.tasks ?? []) unpack(task, data);
   return data;
 }
@@ -41,6 +41,7 @@ function start(data) {
   startSearch(data.search);
   if (byId("board")) startBoard(data);
   if (byId("compare")) startCompare(data);
+  if (byId("method")) startMethod();
   if (byId("paper")) startPaper(data);
   if (byId("run-page")) startRuns(data);
   if (byId("examples")) startExamples(data);

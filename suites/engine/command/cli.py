@@ -26,6 +26,7 @@ from bnnbench.suites.engine.command.display import display
 from bnnbench.suites.engine.command.interrupts import Terminated, ending_cleanly
 from bnnbench.suites.engine.command.misuse import UsageError
 from bnnbench.suites.engine.command.planning.dry_run import dry_run
+from bnnbench.suites.engine.command.planning.forecast import forecast
 from bnnbench.suites.engine.command.planning.plan import Plan, plan
 from bnnbench.suites.engine.command.planning.selection import selected
 from bnnbench.suites.engine.command.planning.share import Share
@@ -140,13 +141,13 @@ def _carry_out(
                 lambda: _say(console, "Waiting for another command to finish writing tables"),
             )
 
-        _introduce(suite, requested, options, console)
+        rows = _introduce(suite, requested, options, console)
         with upkeep():
             planned = plan(suite, store, options.device, options.refit)
         _announce(planned, options, console)
         not_tried = 0
         if not options.detach:
-            not_tried = _run(planned, store, claims, options, console)
+            not_tried = _run(planned, store, claims, options, rows, console)
         elif _submit(planned, store, claims, options, console):
             return COMPLETED
         with upkeep():
@@ -169,7 +170,7 @@ def _dry_run(
     planned = plan(suite, store, options.device, options.refit, writing=False)
     _announce(planned, options, console)
     _, settings = options.placement(len(planned.tasks))
-    dry_run(planned, store, rows, settings, console)
+    dry_run(planned, rows, settings, console)
     return COMPLETED
 
 
@@ -222,7 +223,14 @@ def _announce(planned: Plan, options: Options, console: Console) -> None:
     _say(console, f"{counted(len(planned.runs))}: {finished}{planned.left} to do ({where})")
 
 
-def _run(planned: Plan, store: Store, claims: Claims, options: Options, console: Console) -> int:
+def _run(
+    planned: Plan,
+    store: Store,
+    claims: Claims,
+    options: Options,
+    rows: Mapping[str, int],
+    console: Console,
+) -> int:
     """Carry out the tasks; each result is stored as soon as it is finished.
 
     Returns the number of runs that were not tried.
@@ -230,7 +238,8 @@ def _run(planned: Plan, store: Store, claims: Claims, options: Options, console:
     name, settings = options.placement(len(planned.tasks))
     jobs = store.folder / JOBS / claims.pulse.stem
     settings = replace(settings, folder=jobs.absolute(), pulse=claims.pulse.absolute())
-    with display(console, planned.left) as progress:
+    expected = forecast(planned.tasks, planned.experience, rows, settings.workers)
+    with display(console, planned.left, expected) as progress:
         share = Share(planned, store, claims, progress)
         carry_out(share, executor(name, settings), progress)
     return share.not_tried

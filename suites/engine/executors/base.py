@@ -2,13 +2,14 @@
 
 import importlib
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import threadpoolctl
 import torch
 
+from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.executors import EXECUTORS, Settings
 from bnnbench.suites.engine.run.execute import Outcome, Task
 from bnnbench.suites.engine.run.measuring import memory
@@ -61,7 +62,7 @@ class Silent:
 
     def note(self, line: str) -> None: ...
 
-    def passed_over(self, runs: int) -> None: ...
+    def passed_over(self, runs: Sequence[Run]) -> None: ...
 
     def finished(self, task: Task, outcomes: list[Outcome]) -> None: ...
 

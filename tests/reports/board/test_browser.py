@@ -43,13 +43,15 @@ def site(troubled, tmp_path_factory):
 @pytest.fixture(scope="module")
 def of_bundle(tmp_path_factory):
     """The board of docs/bundle."""
+    from bnnbench.reports.board.compare_pages import compare_page
     from bnnbench.reports.board.run_pages import run_addresses
-    from bnnbench.reports.board.site import board_page, compare_page
+    from bnnbench.reports.board.site import board_page
 
     folder = tmp_path_factory.mktemp("bundle")
     tasks, runs = finished_runs.tasks(), run_addresses(finished_runs.suites())
     (folder / "index.html").write_text(board_page("index.html", tasks, runs, COMMON))
-    (folder / "compare.html").write_text(compare_page("compare.html", tasks, COMMON))
+    compared = compare_page("compare.html", tasks, COMMON, suites=finished_runs.suites())
+    (folder / "compare.html").write_text(compared)
     return folder / "index.html"
 
 

@@ -48,7 +48,7 @@ class Experience:
     """The costs of earlier runs, in a store and of those that ship with this version."""
 
     def __init__(
-        self, records: Iterable[Record], slowness: Callable[[], float] = calibration.slowness
+        self, records: Iterable[Record] = (), slowness: Callable[[], float] = calibration.slowness
     ) -> None:
         """Take the store's records, and what tells how slow this machine is, asked if needed."""
         self._slowness = functools.cache(slowness)
@@ -63,18 +63,20 @@ class Experience:
             for category in _categories(record.run):
                 self._costs[category].append(past)
 
-    def cost(self, run: Run, rows: int | None) -> Cost | None:
+    def cost(self, run: Run, rows: int | None, measured: bool = True) -> Cost | None:
         """Return the estimated cost of a run on this number of training rows; None if unknown.
 
         The estimate comes from the same method on the same data in the store; else from finished
         runs of the same suite that ship with this version; else, scaled by rows and epochs, from
-        the same settings on other data or the same method in other settings.
+        the same settings on other data or the same method in other settings. Unless `measured`,
+        costs that ship are those of the machine of these runs.
         """
         exact, *similar = _categories(run.description)
         if past := self._costs.get(exact):
             return Cost(median(k.seconds for k in past), max(k.bytes for k in past), "same")
         if shipped := shipped_cost(run, rows):
-            return Cost(shipped.seconds * self._slowness(), shipped.bytes, "shipped")
+            slowness = self._slowness() if measured else 1.0
+            return Cost(shipped.seconds * slowness, shipped.bytes, "shipped")
         visits = row_visits(run.description, rows) if rows else None
         for category in similar:
             past = self._costs.get(category, ())

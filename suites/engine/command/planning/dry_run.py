@@ -19,17 +19,14 @@ from bnnbench.suites.engine.command.planning.budget import (
 from bnnbench.suites.engine.command.planning.plan import Plan
 from bnnbench.suites.engine.executors import Settings
 from bnnbench.suites.engine.run.measuring import memory
-from bnnbench.suites.engine.store.store import Store
 
 
-def dry_run(
-    planned: Plan, store: Store, rows: Mapping[str, int], settings: Settings, console: Console
-) -> None:
+def dry_run(planned: Plan, rows: Mapping[str, int], settings: Settings, console: Console) -> None:
     """Print the runs of a plan by data set and method, with their estimated cost.
 
     `rows` has the number of training rows of each case whose data is here.
     """
-    experience = Experience(store.records())
+    experience = planned.experience
     todo = [run for task in planned.tasks for run in task.runs]
     costs = {run.key: experience.cost(run, rows.get(run.case.name)) for run in todo}
     table = Table(box=None, pad_edge=False)

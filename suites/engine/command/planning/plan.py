@@ -2,10 +2,11 @@
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from bnnbench.suites.engine.command.arguments import Refit
+from bnnbench.suites.engine.command.planning.budget import Experience
 from bnnbench.suites.engine.command.planning.changes import changes_since
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite, after_each_fit, grouped
@@ -27,6 +28,8 @@ class Plan:
     """Key of a run to be repeated → the time when its present record was finished."""
     changes: tuple[str, ...] = ()
     """A sentence for each kind of change since runs were recorded."""
+    experience: Experience = field(default_factory=Experience)
+    """The costs of the store's runs."""
 
     @property
     def left(self) -> int:
@@ -64,7 +67,8 @@ def plan(
     repeated = records.keys() & runs.keys() - finished.keys()
     before = {key: records[key].provenance.get("finished") for key in repeated}
     lines = changed.sentences(refit)
-    return Plan(tuple(runs.values()), tuple(tasks), before, lines)
+    experience = Experience(records.values())
+    return Plan(tuple(runs.values()), tuple(tasks), before, lines, experience)
 
 
 def _finished(

@@ -21,7 +21,7 @@ TRIES = 3
 class Audience(Protocol):
     """A display that hears of runs which this driver leaves to others or does not try."""
 
-    def passed_over(self, runs: int) -> None: ...
+    def passed_over(self, runs: Sequence[Run]) -> None: ...
 
     def note(self, line: str) -> None: ...
 
@@ -85,7 +85,7 @@ class Share:
             "other runs are not tried. Correct the method, then repeat the command"
         )
         self.not_tried += len(task.runs)
-        self._audience.passed_over(len(task.runs))
+        self._audience.passed_over(task.runs)
         return True
 
     def _claimed(self, task: Task) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
@@ -97,7 +97,7 @@ class Share:
                 held.append(run)
             elif self._carried_out(run.key):
                 self._claims.release(run.key)
-                self._audience.passed_over(1)
+                self._audience.passed_over([run])
             else:
                 claimed.append(run)
         return tuple(claimed), tuple(held)

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
+from bnnbench.reports.board.compare_pages import compare_page
 from bnnbench.reports.board.examples.book import MOST_METHODS
-from bnnbench.reports.board.site import compare_page, tasks_of
+from bnnbench.reports.board.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.write.cli import main
 from tests.reports.board.examples.stores import CLEAN, COLOURS, TURNED, of_digits, of_patients
 from tests.reports.board.stores import regressions
 from tests.reports.board.test_run_pages import COMMON
-from tests.reports.browsing import CONTRAST, HOSTILE, settled
+from tests.reports.browsing import CONTRAST, HOSTILE, broken_rules, settled
 
 DIGITS, TURNED_DIGITS, PATIENTS, STRANGE, MANY = KINDS = (
     "examples/digits-quick-digits-as-mnist.html",
@@ -54,6 +55,12 @@ def test_every_page_fits_and_is_legible(visit, name, width, scheme):
     headings = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(e => e.tagName)")
     assert headings[0] == "H1"
     assert set(headings[1:]) == {"H2"}
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1400)])
+def test_a_page_breaks_no_rule_of_axe(visit, scheme, width):
+    assert broken_rules(visit(DIGITS, width, color_scheme=scheme)) == []
+    assert broken_rules(visit(PATIENTS, width, color_scheme=scheme)) == []
 
 
 def test_images_are_shown_with_names_and_nothing_is_blocked(visit):

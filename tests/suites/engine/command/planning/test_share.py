@@ -22,7 +22,7 @@ class Audience:
         self.runs, self.lines = 0, []
 
     def passed_over(self, runs):
-        self.runs += runs
+        self.runs += len(runs)
 
     def note(self, line):
         self.lines.append(line)

@@ -1,0 +1,90 @@
+"""Whether predictions are too sure, or worse than a constant one, by the scores of records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bnnbench.metrics import ONE_PERCENT_LIKELIER, ONE_POINT
+from bnnbench.metrics.statistics import Samples, mean, replicates
+from bnnbench.reports.judge.columns import samples_of, score_under
+from bnnbench.reports.judge.overlap import holdout_ratio
+from bnnbench.reports.judge.statistics.intervals import Interval, t_interval
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.exclusions import is_constant
+from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import significant
+
+LIKELIHOODS: Mapping[str, float] = {"log_likelihood": 1.0, "nll": -1.0}
+"""Metric → the sign by which higher is better."""
+
+COVERAGE, SHARE = "picp_90", 0.9
+"""The metric of how many targets central intervals hold, and the share that they should hold."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the runs of a method tell on a data set."""
+
+    gap: float
+    """Less than 0 where the method is too sure, or worse than the constant."""
+    shown: bool
+    """True if its 95 % interval is beyond what is practically none."""
+    text: str
+    """The numbers in words."""
+
+
+def below_constant(benchmark: Benchmark, method: str) -> Told | None:
+    """Return the gain of log likelihood over a prediction that ignores the inputs.
+
+    None where there is no such prediction, or no run that both have.
+    """
+    constants = [m for m, runs in benchmark.runs.items() if is_constant(runs)]
+    if not constants or method in constants:
+        return None
+    for metric, sign in LIKELIHOODS.items():
+        ours, theirs = (scores(benchmark, m, metric) for m in (method, constants[0]))
+        common = sorted(ours.keys() & theirs.keys())
+        interval = interval_of(benchmark, {k: sign * (ours[k] - theirs[k]) for k in common})
+        if interval is not None:
+            ours_mean, other = (significant(mean([of[k] for k in common])) for of in (ours, theirs))
+            text = f"{labels.in_text(metric)} {ours_mean}; {constants[0]} has {other}"
+            return Told(interval.mean, interval.high < 0, text)
+    return None
+
+
+def confidence(benchmark: Benchmark, method: str) -> Told | None:
+    """Return whether a method is as sure as it is right; None where no score says so.
+
+    Central intervals of real targets should hold their share. The log loss of classes has the
+    entropy of the predicted probabilities as its expectation if these are right.
+    """
+    held = interval_of(benchmark, scores(benchmark, method, COVERAGE))
+    if held is not None:
+        beyond = abs(held.mean - SHARE) - held.half_width > ONE_POINT.size
+        text = f"its {100 * SHARE:g} % intervals hold {significant(100 * held.mean)} % of targets"
+        return Told(held.mean - SHARE, beyond, text)
+    expected = scores(benchmark, method, "entropy")
+    for metric, sign in LIKELIHOODS.items():
+        gains = scores(benchmark, method, metric)
+        common = sorted(gains.keys() & expected.keys())
+        gap = interval_of(benchmark, {k: sign * gains[k] + expected[k] for k in common})
+        if gap is not None:
+            beyond = abs(gap.mean) - gap.half_width > ONE_PERCENT_LIKELIER.size
+            loss = mean([-sign * gains[k] for k in common])
+            stated = mean([expected[k] for k in common])
+            text = (
+                f"log loss {significant(loss)} nats, by its own probabilities expected "
+                f"{significant(stated)}"
+            )
+            return Told(gap.mean, beyond, text)
+    return None
+
+
+def scores(benchmark: Benchmark, method: str, metric: str) -> Samples:
+    """Return run → score under the main condition."""
+    return samples_of(benchmark.runs[method], score_under(benchmark.main, metric))
+
+
+def interval_of(benchmark: Benchmark, samples: Samples) -> Interval | None:
+    """Return the interval of a mean over runs, as tables have it; None for fewer than two."""
+    overlap = (holdout_ratio(benchmark.records) or 0.0) if benchmark.by_fold else 0.0
+    return t_interval(replicates(samples, benchmark.by_fold), overlap)

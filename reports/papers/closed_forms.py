@@ -1,0 +1,94 @@
+"""Printed numbers in closed form, computed anew: no run stands behind them."""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bnnbench.methods.ciber.method import NEAREST
+from bnnbench.reports.papers.published import Published, table_number
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """A number computed anew, and how."""
+
+    value: float
+    how: str
+    cause: str = ""
+    """Why the printed number is another, where that is known."""
+
+    def agrees(self, published: Published) -> bool:
+        """Return whether it is the printed number, but for rounding in the last printed place."""
+        return abs(self.value - published.value) <= 0.5 * 10.0**-published.decimals * (1 + 1e-9)
+
+
+def closed_form(published: Published) -> ClosedForm | None:
+    """Return a printed number computed anew; None for one that is not in closed form."""
+    compute = FORMULAS.get((published.paper, table_number(published.table), published.method))
+    return compute(published) if compute else None
+
+
+SLOPE = 2 * math.log(19)
+"""Table 1 of paper 001: a unit whose errors at the corners of the square are 5 %."""
+
+
+def conjunction(published: Published) -> ClosedForm:
+    """Return the mean of the product of two independent binary variables."""
+    p, q = _inputs(published)
+    return ClosedForm(p * q, "the product of both probabilities")
+
+
+def mean_of_gate(published: Published) -> ClosedForm:
+    """Return the mean of a logistic unit over the four values of two binary inputs."""
+    (p, q), mean = _inputs(published), 0.0
+    for a, b in itertools.product((0, 1), repeat=2):
+        mean += (p if a else 1 - p) * (q if b else 1 - q) * _unit(a + b)
+    return ClosedForm(mean, "the sum over the four values of the inputs")
+
+
+def gate_of_means(published: Published) -> ClosedForm:
+    """Return a logistic unit at the means of its inputs, which AP1 propagates."""
+    return ClosedForm(_unit(sum(_inputs(published))), "the unit at the means of its inputs")
+
+
+def warm_up(published: Published) -> ClosedForm:
+    """Return density or mean of y at x = 1, of a ReLU of a weight that is uniform on ±3."""
+    if published.metric == "expectation":
+        return ClosedForm(
+            0.75, "half of 3/2, the mean of a positive weight: the noise is symmetric"
+        )
+    r, y, reach = NEAREST, 1.0, 3.0
+    # v = y - f: half of the weights have f = 0, the others v between y - 3 and y.
+    density = _triangle(y, r) / 2 + (_below(y, r) - _below(y - reach, r)) / (2 * reach)
+    cause = "the printed one is near that of a linear unit, without the ReLU"
+    return ClosedForm(density, "the integral of the triangle over the weight", cause)
+
+
+Compute = Callable[[Published], ClosedForm]
+FORMULAS: Mapping[tuple[str, str, str], Compute] = {
+    ("001", "1", "e[x1 and x2] (exact)"): conjunction,
+    ("001", "1", "logistic model (exact expectation)"): mean_of_gate,
+    ("001", "1", "ap1"): gate_of_means,
+    ("002", "sec 3", "wmi with triangular predictive"): warm_up,
+}
+"""Paper, table and method → what computes its numbers."""
+
+
+def _inputs(published: Published) -> tuple[float, float]:
+    return float(published.protocol["p1"]), float(published.protocol["p2"])
+
+
+def _unit(total: float) -> float:
+    return 1 / (1 + math.exp(-SLOPE * (total - 1.5)))
+
+
+def _triangle(v: float, r: float) -> float:
+    return max(0.0, 1 / r - abs(v) / r**2)
+
+
+def _below(v: float, r: float) -> float:
+    """Return the probability of the triangular distribution below v."""
+    v = min(max(v, -r), r)
+    half = (r - abs(v)) ** 2 / (2 * r**2)
+    return half if v < 0 else 1 - half

@@ -1,0 +1,83 @@
+"""Means, intervals and times out of records by pandas and scipy, beside those of reports."""
+
+import re
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.style.words import spelled
+
+COUNTS = {spelled(n): n for n in range(13)}
+"""A count as a word → the count."""
+
+
+def count_of(word: str) -> int:
+    """Return the number that a sentence has as a word or in digits."""
+    return COUNTS[word.lower()] if word.lower() in COUNTS else int(word.replace(",", ""))
+
+
+def read(text: str) -> float:
+    """Return a printed number."""
+    return float(text.replace("−", "-").replace(",", ""))
+
+
+def is_rounded(printed: str, value: float) -> bool:
+    """Return whether a number was rounded to the places in which it is printed."""
+    places = len(printed.partition(".")[2])
+    return abs(read(printed) - value) <= 0.5000001 * 10.0**-places
+
+
+def table(benchmark: Benchmark, metric: str, condition: str = "") -> pd.DataFrame:
+    """Return method, fold, seed and score of every completed run that was scored."""
+    rows = [
+        (method, r.fold, r.seed, r.scores[condition or benchmark.main][metric])
+        for method, runs in benchmark.runs.items()
+        for r in runs
+        if r.status == "completed" and metric in r.scores.get(condition or benchmark.main, {})
+    ]
+    return pd.DataFrame(rows, columns=["method", "fold", "seed", "value"])
+
+
+def means(found: pd.DataFrame) -> pd.Series:
+    """Return the mean over runs of each method."""
+    return found.groupby("method").value.mean()
+
+
+def interval(benchmark: Benchmark, values: pd.DataFrame) -> tuple[float, float]:
+    """Return the mean over folds, or over seeds, and half of its corrected 95 % interval."""
+    several = benchmark.by_fold
+    of = values.groupby("fold").value.mean() if several else values.value
+    facts = [r.facts for r in benchmark.records]
+    new = all("pool_rows" in f or "disjoint_training_sets" in f for f in facts)
+    generated = all(r.origin == "generated" for r in benchmark.records)
+    ratios = [f["test_rows"] / f["train_rows"] for f in facts if "test_rows" in f]
+    overlap = 0.0 if new or generated or not several else float(np.mean(ratios))
+    if len(of) < 2:
+        return float("nan"), float("nan")
+    reach = stats.t.ppf(0.975, len(of) - 1) * of.std() * np.sqrt(1 / len(of) + overlap)
+    return float(of.mean()), float(reach)
+
+
+def seconds(benchmark: Benchmark) -> pd.Series:
+    """Return the mean processor seconds of a fit of each method."""
+    rows = [
+        (method, r.cost.fit_cpu_seconds)
+        for method, runs in benchmark.runs.items()
+        for r in runs
+        if r.status == "completed" and r.cost
+    ]
+    found = pd.DataFrame(rows, columns=["method", "value"])
+    return found.groupby("method").value.mean()
+
+
+def duration_in_seconds(text: str) -> tuple[float, float]:
+    """Return a printed time in seconds, and a unit of its third digit.
+
+    Pages round the times of each data set before they average them.
+    """
+    value, unit = re.fullmatch(r"([\d.]+) (s|min|h|days)", text).groups()
+    size = {"s": 1, "min": 60, "h": 3600, "days": 86_400}[unit]
+    digit = 10.0 ** (np.floor(np.log10(float(value))) - 2)
+    return float(value) * size, digit * size

@@ -1,0 +1,162 @@
+"""The page of a method and the comparison of two, of docs/bundle, in headless Chromium."""
+
+import pytest
+
+from bnnbench.reports.board.compare_pages import compare_page
+from bnnbench.reports.board.failures import verdicts_of
+from bnnbench.reports.board.method_pages import Site, by_family, method_page
+from bnnbench.reports.board.pages import slugs
+from bnnbench.reports.board.run_pages import run_addresses
+from bnnbench.reports.style.families import family_of
+from tests.documents import finished_runs
+from tests.reports.browsing import CONTRAST, settled
+
+TASK = "regression-under-1-000-rows-as-declared"
+WIDTHS = [(390, "dark"), (820, "light"), (1400, "light"), (1400, "dark")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The pages of three methods, the largest among them, and the comparison of any two."""
+    folder = tmp_path_factory.mktemp("pages")
+    suites, tasks = finished_runs.suites(), finished_runs.tasks()
+    families = {m: family_of(r[0].run.get("method"))
+                for bs in suites.values() for b in bs for m, r in b.runs.items()}  # fmt: skip
+    pages = slugs(list(families))
+    common = {"methodPages": list(pages.items()), "search": []}
+    site = Site(suites, tasks, run_addresses(suites), verdicts_of(suites),
+                finished_runs.printed_tables())  # fmt: skip
+    (folder / "methods").mkdir()
+    for listed in by_family(families, pages).values():
+        for method, slug in listed:
+            if method in ("PBP", "Laplace KFAC", "MP"):
+                address = f"methods/{slug}.html"
+                (folder / address).write_text(method_page(method, address, site, common, listed))
+    (folder / "compare.html").write_text(compare_page("compare.html", tasks, common, {}, suites))
+    return folder
+
+
+@pytest.fixture
+def opened(browser, folder):
+    """Return a function that opens an address; errors of the page's script fail the test."""
+    pages, errors = [], []
+
+    def open_(address, width=1400, scheme="light"):
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text))
+        pages.append(page)
+        page.goto(f"file://{folder}/{address}")
+        return settled(page)
+
+    yield open_
+    assert not errors
+    for page in pages:
+        page.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), WIDTHS)
+@pytest.mark.parametrize("address", [
+    "methods/pbp.html#set=energy&by=RMSE",
+    "methods/laplace-kfac.html",
+    f"compare.html#a=adamw&b=pbp&task={TASK}&by=error",
+    "compare.html#a=ensemble&b=mfvi&task=telling-strange-inputs-apart-640-to-10-240-digits-3-000-"
+    "photographs-as-declared",
+])  # fmt: skip
+def test_the_pages_fit_and_are_legible(opened, address, width, scheme):
+    page = opened(address, width, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CONTRAST) >= 4.5
+
+
+def test_the_largest_page_of_a_method_keeps_to_its_size(folder):
+    """It has at most 150,000 bytes, of which names for the search take some 19,000."""
+    assert (folder / "methods/mp.html").stat().st_size < 131_000
+
+
+def test_the_data_set_and_the_score_of_a_method_are_in_the_address(opened):
+    page = opened("methods/pbp.html")
+    every = page.locator(".strip:visible").count()
+    page.locator("select[data-name=set]").select_option("energy")
+    page.locator("select[data-name=by]").select_option("RMSE")
+    assert page.url.endswith("#set=energy&by=RMSE")
+    few = page.locator(".strip:visible").count()
+    assert 0 < few < every
+    titles = page.locator(".strip:visible strong").all_inner_texts()
+    assert set(titles) == {"energy"}
+    page.reload()
+    assert settled(page).locator(".strip:visible").count() == few
+    page.go_back()
+    page.wait_for_function("document.querySelector('#question [data-name=by]').value === ''")
+    assert page.locator(".strip:visible").count() > few
+
+
+def test_nonsense_in_a_methods_address_shows_all_strips(opened):
+    page = opened("methods/pbp.html#set=nowhere&by=zzz")
+    assert page.locator(".strip:visible").count() == page.locator(".strip").count()
+
+
+def test_the_neighbours_of_a_family_lead_to_each_other(opened):
+    page = opened("methods/pbp.html")
+    following = page.locator("[rel=next]").get_attribute("href")
+    before = page.locator("[rel=prev]").get_attribute("href")
+    assert following.endswith(".html")
+    assert before != following
+
+
+def test_formulas_are_drawn_without_a_script(opened):
+    page = opened("methods/laplace-kfac.html")
+    page.locator("details").evaluate("e => e.open = true")
+    box = page.locator("math").first.bounding_box()
+    assert box["width"] > 20
+    assert "$" not in page.locator("details").inner_text()
+
+
+def test_a_question_and_a_score_of_a_comparison_are_in_the_address(opened):
+    page = opened("compare.html#a=adamw&b=pbp")
+    every = page.locator("#differences tbody tr").count()
+    page.locator("select[data-name=task]").select_option(TASK)
+    page.locator("select[data-name=by]").select_option("error")
+    assert f"task={TASK}" in page.url
+    assert page.url.endswith("by=error")
+    rows = page.locator("#differences tbody tr")
+    assert 0 < rows.count() < every
+    assert set(rows.locator("td:nth-child(3)").all_inner_texts()) == {"RMSE"}
+    headline = page.locator("#headline").inner_text()
+    page.reload()
+    assert settled(page).locator("#headline").inner_text() == headline
+    assert f"of {rows.count()} comparisons" in headline
+    assert opened("compare.html#a=adamw&b=pbp&task=zzz&by=yyy").locator(
+        "#differences tbody tr"
+    ).count() == every  # fmt: skip
+
+
+def test_marks_are_the_runs_that_both_have_and_lie_on_the_side_of_the_better(opened):
+    page = opened(f"compare.html#a=adamw&b=pbp&task={TASK}&by=error")
+    (task,) = (t for t in finished_runs.tasks() if t.name == TASK)
+    for column in task.columns:
+        scores = task.scores["error"][column.name]
+        both = scores["AdamW"].keys() & scores["PBP"].keys()
+        better = {run for run in both if scores["AdamW"][run] < scores["PBP"][run]}
+        plot = page.locator(f"figure[data-column='{column.name}']")
+        marks = plot.evaluate(
+            "f => { const d = f.querySelector('.diagonal'), at = n => Number(d.getAttribute(n));"
+            " const slope = (at('y2') - at('y1')) / (at('x2') - at('x1'));"
+            " return [...f.querySelectorAll('circle')].map(c => [c.dataset.run,"
+            " Number(c.getAttribute('cy')) < at('y1') + slope * (Number(c.getAttribute('cx'))"
+            " - at('x1'))]); }"
+        )
+        above = {tuple(map(int, run.split("."))) for run, is_above in marks if is_above}
+        assert len(marks) == len(both) > 3
+        assert above == better
+        assert f"AdamW better in {len(better)} of {len(both)}" in plot.inner_text()
+
+
+def test_only_settings_that_differ_are_side_by_side(opened):
+    address = "compare.html#a=laplace-diagonal&b=laplace-kfac&task=regression-under-1-000-rows-"
+    page = opened(f"{address}searched")
+    rows = page.locator(".beside tbody tr")
+    texts = [rows.nth(k).locator("th, td").all_inner_texts() for k in range(rows.count())]
+    assert ["method.structure", "Diagonal", "Kfac"] in [[a, b, c] for a, b, c in texts]
+    assert all(ours != theirs for _, ours, theirs in texts)
+    assert "equal and not shown" in page.locator("#settings").inner_text()

@@ -1,0 +1,137 @@
+"""Numbers in the generated sentences of the board and of data sets, computed again from records."""
+
+import re
+
+import pytest
+
+from bnnbench.reports.board.advice import advice
+from bnnbench.reports.board.data_pages import data_page
+from bnnbench.reports.board.failures import verdicts_of
+from bnnbench.reports.board.ranking import ranked
+from bnnbench.reports.board.run_pages import run_addresses
+from tests.documents import finished_runs
+from tests.reports.board.recomputed import (
+    count_of,
+    duration_in_seconds,
+    is_rounded,
+    means,
+    seconds,
+    table,
+)
+
+WORD = r"([A-Z]?[a-z]+|\d+)"
+CLAUSES = (
+    r"cannot be told from the best", r"(?:is|are) worse\.", r"(?:is|are) practically equal",
+    r"(?:has|have) exactly the same scores",
+)  # fmt: skip
+COMMON = {"methodPages": [], "search": []}
+
+
+def questions():
+    return [(task, scale) for task in finished_runs.tasks() for scale in task.scales]
+
+
+def benchmarks_of(task):
+    """Return each column of a task with its benchmark."""
+    of = {(s, b.identity): b for s, bs in finished_runs.suites().items() for b in bs}
+    return {column: of[column.suite, column.benchmark] for column in task.columns}
+
+
+def named(text, methods):
+    """Return how many methods the sentences of a ranking name or count, but for the first."""
+    total = 0
+    for sentence in re.split(r"(?<=\.) (?=[A-Z])", text):
+        for clause in CLAUSES:
+            before = re.split(clause, sentence)
+            if len(before) > 1:
+                counted = re.search(rf"{WORD} others?(?: are)? ?$", before[0])
+                exact = [m for m in re.split(r", | and ", before[0].strip()) if m in methods]
+                total += count_of(counted[1]) if counted else len(exact)
+    return total
+
+
+@pytest.mark.parametrize(("task", "scale"), questions(), ids=lambda item: item.name)
+def test_the_answer_counts_methods_runs_and_seconds_as_the_records_do(task, scale):
+    ranking = ranked(task, scale.name)
+    text = advice(ranking).text
+    at = benchmarks_of(task)
+    compared = [row.method for row in ranking.compared]
+    if re.search("|".join(CLAUSES), text):
+        everyone = set.intersection(
+            *({m for m, of in task.scores[scale.name][c.name].items() if of} for c in at)
+        )
+        apart = {row.method for row in ranking.rows if row.margin is None}
+        others = len(everyone - set(task.constants) - apart) - 1
+        assert named(text.replace("All ", ""), compared) == others
+    for runs in re.findall(r"with (\d+) (?:split|seed)s?", text):
+        each = []
+        for column, benchmark in at.items():
+            keys = [
+                {(r.fold, r.seed) for r in benchmark.runs[m] if r.status == "completed"}
+                for m in compared
+            ]
+            common = set.intersection(*keys)
+            each.append(len({fold for fold, _ in common} if column.by_fold else common))
+        assert int(runs) == min(each)
+    times = re.findall(
+        r"(?:is|;|for) (?:([^:;]+): )?([^:;]*?)(?: takes )?([\d.]+ (?:s|min|h)\b)", text
+    )
+    for cheapest, use, printed in times:
+        method = (cheapest or use).strip()
+        expected = sum(seconds(b)[method] for b in at.values()) / len(at)
+        shown, unit = duration_in_seconds(printed)
+        assert abs(shown - expected) <= unit, (method, text)
+    assert len(times) == len(re.findall(r"[\d.]+ (?:s|min|h)\b", text))
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    """The verdicts on all data sets of docs/bundle."""
+    return verdicts_of(finished_runs.suites())
+
+
+def test_the_best_score_and_the_counts_on_data_pages_are_those_of_the_records(verdicts):
+    checked = 0
+    for of in verdicts.values():
+        for verdict in of:
+            runs = table(verdict.benchmark, verdict.metric, verdict.condition)
+            states = [cell.standing.state for cell in verdict.cells.values()]
+            for sentence in verdict.verdict:
+                name = re.escape(verdict.name)
+                best = (
+                    rf"^(?:.* apart: )?“?(.+?)”? has the (?:best|lowest|highest) {name}(?: so far)?"
+                )
+                for method, value in re.findall(rf"{best} \((-?[\d.]+)", sentence):
+                    ours = verdict.column.scale * means(runs)[method]
+                    assert is_rounded(value, ours), (sentence, ours)
+                    checked += 1
+                for worse in re.findall(
+                    rf"(?:; |all |and ){WORD} (?:other methods )?are worse", sentence
+                ):
+                    if worse.lower() not in ("both", "others"):
+                        assert count_of(worse) == states.count("worse"), sentence
+                        checked += 1
+                for replicates in re.findall(rf"{WORD} (?:splits|seeds) cannot tell", sentence):
+                    keys = runs.groupby("method").fold.nunique()
+                    seeds = runs.groupby("method").size()
+                    of_runs = keys if verdict.column.by_fold else seeds
+                    assert count_of(replicates) == of_runs[list(_compared(verdict))].min(), sentence
+                    checked += 1
+    assert checked > 150
+
+
+def _compared(verdict):
+    return [m for m, cell in verdict.cells.items() if cell.standing.excluded is None]
+
+
+def test_a_data_page_has_the_sentences(verdicts):
+    suites = finished_runs.suites()
+    of = {s: [b for b in bs if b.dataset == "boston"] for s, bs in suites.items()}
+    of = {s: bs for s, bs in of.items() if bs}
+    pages = {m: m for bs in of.values() for b in bs for m in b.runs}
+    text = data_page(
+        *("boston", "data/boston.html", of, pages, verdicts, run_addresses(suites), {}, COMMON)
+    )
+    said = [v.verdict[0] for s, bs in of.items() for b in bs for v in verdicts[s, b.identity]]
+    assert said
+    assert all(sentence in text for sentence in said)
