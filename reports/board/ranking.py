@@ -17,9 +17,7 @@ from bnnbench.reports.judge.elimination import one_sided
 from bnnbench.reports.judge.participants import Exclusion
 from bnnbench.reports.judge.statistics.moderation import LEVEL
 from bnnbench.reports.judge.statistics.pooled import Fits, Standings, decide_over
-
-PLAIN = ("AdamW", "MAP", "SGD", "AdamW (tempered)")
-"""The plain network, by whose time of a fit budgets are stated: the first of these that was run."""
+from bnnbench.reports.style.families import PLAIN
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -20,7 +20,12 @@ from matplotlib.path import Path
 
 INK, FAINT, PAPER = "#010203", "#040506", "#070809"
 """Placeholders for the page's colours, which differ between the light and the dark theme."""
-PAGE_COLOURS = {INK: "var(--muted)", FAINT: "var(--rule)", PAPER: "var(--paper)"}
+OWN = "#0a0b0c"
+"""A placeholder for the colour of the method to whose group an artist belongs."""
+PAGE_COLOURS = {
+    **{INK: "var(--muted)", FAINT: "var(--rule)", PAPER: "var(--paper)"},
+    OWN: "currentColor",
+}
 
 WIDTH = 2.3
 """Width of a figure in inches; the page scales it."""
@@ -57,6 +62,14 @@ class Drawing:
     svg: Markup
     heading: str
     caption: str = ""
+    methods: tuple[str, ...] = ()
+    """The methods that share it, in the order of the palette; empty for a figure of one."""
+    coloured: tuple[str, ...] = ()
+    """Those drawn in their colour; the rest is grey until a reader points at it."""
+
+    def under(self, heading: str, caption: str = "") -> "Drawing":
+        """Return the drawing with a heading and a caption."""
+        return replace(self, heading=heading, caption=caption)
 
 
 @contextmanager
@@ -101,16 +114,25 @@ FARTHEST = 1e100
 """Values beyond are not drawn: no score is so large, and a damaged record must not cost a page."""
 
 
-def svg(figure: Figure, identifier: str, description: str) -> Markup:
-    """Return the figure as an SVG element that scales, with a description and its own ids.
-
-    `identifier` must be unique on the page; screen readers speak the `description`.
-    """
+def keep_in_reach(figure: Figure) -> None:
+    """Bound the limits of all axes: ticks further out would overflow."""
     for axes in figure.axes:
         for limits, limit in ((axes.get_xlim(), axes.set_xlim), (axes.get_ylim(), axes.set_ylim)):
             low, high = np.clip(limits, -FARTHEST, FARTHEST)
-            if (low, high) != limits:  # ticks would overflow
+            if (low, high) != limits:
                 limit(float(low), float(high))
+
+
+def svg(
+    figure: Figure, identifier: str, description: str, groups: Mapping[str, str] | None = None
+) -> Markup:
+    """Return the figure as an SVG element that scales, with a description and its own ids.
+
+    `identifier` must be unique on the page; screen readers speak the `description`. Artists whose
+    gid is in `groups` become elements with these attributes, already escaped, in place of an id.
+    """
+    groups = groups or {}
+    keep_in_reach(figure)
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
@@ -119,6 +141,8 @@ def svg(figure: Figure, identifier: str, description: str) -> Markup:
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', text))
 
     def renamed(match: re.Match[str]) -> str:
+        if match[1] in groups:
+            return f" {groups[match[1]]}"
         return f' id="{identifier}-{match[1]}"' if match[1] in used else ""
 
     text = re.sub(r'\s+id="([^"]+)"', renamed, text)
@@ -127,6 +151,7 @@ def svg(figure: Figure, identifier: str, description: str) -> Markup:
         text = text.replace(stand_in, colour)
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), text)
     text = re.sub(r"\n\s*", "\n", text)
+    text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
     text = re.sub(r"M (\S+ \S+) \nL \1 (?=\n)", r"M \1h0", text)
     viewed = re.search(r'viewBox="[^"]+"', text)
     assert viewed, "matplotlib writes a viewBox"

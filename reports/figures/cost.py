@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, INK, OWN, Drawing, drawing
+from bnnbench.reports.figures.methods import best_first, shared, tag
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.style.palette import Style
 
@@ -59,12 +60,15 @@ def draw(
                   color=INK, linewidth=0.8, dashes=(2, 2), zorder=1)  # fmt: skip
         for method, point in plotted.items():
             style = styles[method]
-            axes.errorbar(point.cost, point.score, yerr=point.error, elinewidth=1,
-                          color=style.colour, marker=style.marker, markersize=5.5)  # fmt: skip
+            bars = axes.errorbar(point.cost, point.score, yerr=point.error, elinewidth=1,
+                                 color=OWN, marker=style.marker, markersize=5.5)  # fmt: skip
+            tag(method, *bars.get_children())
         axes.set(xlabel=across, ylabel=up)
         axes.margins(0.12)
         axes.locator_params(axis="y", nbins=5)
         logarithmic(axes, [p.cost for p in plotted.values()])
         listed = "; ".join(f"{m} {p.cost:.3g}, {p.score:.3f}" for m, p in plotted.items())
         description = f"{up} against {across} on {where}: {listed}. Front: {'; '.join(best)}."
-        return Drawing(svg(figure, identifier, description), where, f"Front: {'; '.join(best)}")
+        order = best_first({m: p.score for m, p in plotted.items()})
+        drawn = shared(figure, identifier, description, styles, order)
+        return drawn.under(where, f"Front: {'; '.join(best)}")

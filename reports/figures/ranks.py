@@ -5,30 +5,33 @@ that twenty names read as a list, and the bars are beside the rows.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, INK, OWN, Drawing, drawing
+from bnnbench.reports.figures.labels import cut
+from bnnbench.reports.figures.methods import gid, shared
 from bnnbench.reports.judge.statistics.ranks import Ranks
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
 WIDTH, ROW, LETTER = 4.6, 0.2, 0.062
 """Sizes in inches."""
-LONGEST = 28
 
 
 def draw(ranks: Ranks, styles: Mapping[str, Style], identifier: str) -> Drawing:
     """Return the diagram of one metric; `styles` has every method."""
     places, count = ranks.places, len(ranks.places)
-    names = [_cut(place.method) for place in places]
+    names = [cut(place.method) for place in places]
     left = 0.2 + LETTER * max(len(name) for name in names)
     columns = packed(ranks.bars)
     with drawing(0.62 + ROW * count, left=left, width=WIDTH, top=0.2) as figure:
         axes = figure.subplots()
         for row, place in enumerate(places):
             style = styles[place.method]
+            pen: dict[str, Any] = {"color": OWN, "gid": gid(place.method)}
             axes.plot([1, count], [row, row], color=FAINT, linewidth=0.5, zorder=0)
-            axes.plot([place.low, place.high], [row, row], color=style.colour, linewidth=1.2)
-            axes.plot([place.rank], [row], color=style.colour, marker=style.marker, markersize=5)
+            axes.plot([place.low, place.high], [row, row], linewidth=1.2, **pen)
+            axes.plot([place.rank], [row], marker=style.marker, markersize=5, **pen)
         step = 0.035 * (count - 1)
         for k, bars in enumerate(columns):
             at = count + step * (k + 1)
@@ -40,12 +43,14 @@ def draw(ranks: Ranks, styles: Mapping[str, Style], identifier: str) -> Drawing:
             xlabel="mean rank (1 is best)",
             yticks=range(count),
         )
-        axes.set_yticklabels(names)
+        for text, place in zip(axes.set_yticklabels(names), places, strict=True):
+            text.set_gid(gid(place.method, "row"))
         axes.set_xticks(_ticks(count))
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         heading = f"{labels.sentence(ranks.name)} over {len(ranks.sets)} data sets"
-        return Drawing(svg(figure, identifier, described(ranks)), heading)
+        order = [place.method for place in places]
+        return shared(figure, identifier, described(ranks), styles, order).under(heading)
 
 
 def described(ranks: Ranks) -> str:
@@ -74,7 +79,3 @@ def packed(bars: Sequence[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
 def _ticks(count: int) -> list[int]:
     step = 1 if count <= 8 else 2 if count <= 14 else 5
     return sorted({1, *range(step, count + 1, step)} if step > 2 else {*range(1, count + 1, step)})
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

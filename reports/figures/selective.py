@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from bnnbench.reports.figures.canvas import FAINT, Drawing, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, OWN, Drawing, drawing
 from bnnbench.reports.figures.evidence import COVERAGES
+from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.style.palette import Style
 
 
@@ -52,11 +53,12 @@ def _drawn(
         half = int(np.argmin(np.abs(COVERAGES - 0.5)))
         for method, risk in risks.items():
             style = styles[method]
-            axes.plot(100 * COVERAGES, 100 * risk, color=style.colour, linewidth=1.3,
-                      dashes=style.dash or (None, None))  # fmt: skip
+            axes.plot(100 * COVERAGES, 100 * risk, color=OWN, linewidth=1.3,
+                      dashes=style.dash or (None, None), gid=gid(method))  # fmt: skip
             listed.append(f"{method} {100 * risk[half]:.3g} and {100 * risk[-1]:.3g}")
         axes.set(xlabel="accepted, %", ylabel=label, xlim=(0, 100))
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="both", nbins=5)
         description = f"Risk against coverage on {where}. {what}: {'; '.join(listed)}."
-        return Drawing(svg(figure, identifier, description), where)
+        order = best_first({method: float(np.mean(risk)) for method, risk in risks.items()})
+        return shared(figure, identifier, description, styles, order).under(where)

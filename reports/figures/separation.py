@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, diagonal, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, INK, OWN, Drawing, diagonal, drawing, svg
 from bnnbench.reports.figures.evidence import ENTROPY_BINS, FALSE_POSITIVE_RATES, Separation
+from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.style.palette import Style
 
 
@@ -39,17 +40,18 @@ def draw_roc(
     with drawing(2.14) as figure:
         axes = figure.subplots()
         diagonal(axes)
-        areas = []
+        areas = {}
         for method, pooled in curves.items():
             style = styles[method]
-            area = float(np.trapezoid(pooled.roc, FALSE_POSITIVE_RATES))
-            areas.append(f"{method} {area:.3f}")
-            axes.plot(FALSE_POSITIVE_RATES, pooled.roc, color=style.colour,
+            areas[method] = float(np.trapezoid(pooled.roc, FALSE_POSITIVE_RATES))
+            axes.plot(FALSE_POSITIVE_RATES, pooled.roc, color=OWN, gid=gid(method),
                       dashes=style.dash or (None, None))  # fmt: skip
         axes.set(xlabel="test data flagged", ylabel="other data flagged", aspect="equal")
         axes.axhline(1, color=FAINT, linewidth=0.8, zorder=0)
-        description = f"ROC curves of predictive entropy, {where}. Areas: {'; '.join(areas)}."
-        return Drawing(svg(figure, identifier, description), "ROC of entropy")
+        listed = "; ".join(f"{method} {area:.3f}" for method, area in areas.items())
+        description = f"ROC curves of predictive entropy, {where}. Areas: {listed}."
+        order = best_first(areas, higher_is_better=True)
+        return shared(figure, identifier, description, styles, order).under("ROC of entropy")
 
 
 def densities(pooled: Separation) -> tuple[np.ndarray, np.ndarray]:

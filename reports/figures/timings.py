@@ -1,8 +1,10 @@
 """Seconds per example of every method's fit and prediction."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, INK, OWN, Drawing, drawing
+from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.style.numbers import span
 from bnnbench.reports.style.palette import Style
@@ -23,15 +25,17 @@ def draw(
         axes.grid(True, axis="x", color=FAINT, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
         for k, (method, phases) in enumerate(seconds.items()):
-            colour = styles[method].colour
+            pen: dict[str, Any] = {"color": OWN, "gid": gid(method)}
             axes.axhline(k, color=FAINT, linewidth=0.4, zorder=0)
             if len(phases) > 1:
-                axes.plot(list(phases.values()), [k, k], color=colour, linewidth=0.8, alpha=0.5)
+                axes.plot(list(phases.values()), [k, k], linewidth=0.8, alpha=0.5, **pen)
             for phase, value in phases.items():
-                face = colour if phase == "fit" else "none"
-                axes.plot(value, k, color=colour, marker="o", markersize=4.5, linestyle="",
-                          markerfacecolor=face)  # fmt: skip
+                face = OWN if phase == "fit" else "none"
+                axes.plot(value, k, marker="o", markersize=4.5, linestyle="",
+                          markerfacecolor=face, **pen)  # fmt: skip
         axes.set_yticks(range(len(seconds)), list(seconds), color=INK)
+        for text, method in zip(axes.get_yticklabels(), seconds, strict=True):
+            text.set_gid(gid(method, "row"))
         axes.set_ylim(len(seconds) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.set(xlabel="time for one example")
@@ -41,4 +45,6 @@ def draw(
             f"{m} " + ", ".join(f"{phase} {value:.2g} s" for phase, value in phases.items())
             for m, phases in seconds.items()
         )
-        return Drawing(svg(figure, identifier, f"Time for one example, {where}: {listed}."), where)
+        description = f"Time for one example, {where}: {listed}."
+        order = best_first({m: min(phases.values()) for m, phases in seconds.items()})
+        return shared(figure, identifier, description, styles, order).under(where)

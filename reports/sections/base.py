@@ -9,6 +9,7 @@ from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.load import Damage
 from bnnbench.reports.sections.condition_tables import condition_table
+from bnnbench.reports.style.families import PLAIN
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.store import Store
@@ -46,10 +47,28 @@ class Gallery:
     title: str
     explanation: str
     drawings: tuple[Drawing, ...]
-    legend: bool = False
-    """True if methods share a figure, so that colours must be explained."""
     wide: bool = False
     """True if each figure takes the whole width."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that share a figure, to be listed in a legend; empty where none do."""
+        return tuple(dict.fromkeys(m for drawing in self.drawings for m in drawing.methods))
+
+    @property
+    def coloured(self) -> frozenset[str]:
+        """The methods in colour in any of the figures."""
+        return frozenset(m for drawing in self.drawings for m in drawing.coloured)
+
+    @property
+    def rest(self) -> frozenset[str]:
+        """The methods that are grey in some figure."""
+        return frozenset(m for d in self.drawings for m in d.methods if m not in d.coloured)
+
+    @property
+    def plain(self) -> str:
+        """The name of the plain network, "" where it is in none of the figures."""
+        return next((name for name in PLAIN if name in self.coloured), "")
 
 
 @dataclass(frozen=True)
@@ -117,8 +136,8 @@ class Section:
 
 
 def figures(title: str, explanation: str, drawings: Sequence[Drawing]) -> tuple[Gallery, ...]:
-    """Return a gallery of figures that methods share; empty without figures."""
-    return (Gallery(title, explanation, tuple(drawings), legend=True),) if drawings else ()
+    """Return a gallery of figures; empty without figures."""
+    return (Gallery(title, explanation, tuple(drawings)),) if drawings else ()
 
 
 def figures_alone(galleries: Sequence[Gallery]) -> Iterator[Section]:

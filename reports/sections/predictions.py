@@ -161,7 +161,7 @@ def _separation(
             f"Predictive entropy on test data (line) and on {outside} (filled). The further apart "
             f"they are, the better. {_pooled(benchmark, evidence)}"
         )
-        galleries.append(Gallery(f"Detection, {where}", about, (curve, *histograms), legend=True))
+        galleries.append(Gallery(f"Detection, {where}", about, (curve, *histograms)))
     return galleries
 
 

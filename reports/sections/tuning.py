@@ -6,6 +6,7 @@
 from collections.abc import Iterator, Mapping
 
 from bnnbench.methods.tuning.space import last_part
+from bnnbench.metrics import METRICS
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import sensitivity, trials
 from bnnbench.reports.judge.summaries.sensitivity import sensitivities
@@ -134,7 +135,8 @@ def tuning_drawings(
         ):
             if any(c.shape[1] > 1 for _, c in points.values()):
                 name = f"{identifier}-{metric}-{kind}"
-                drawings.append(trials.draw(points, styles, name, where, (across, up)))
+                higher = bool(METRICS[metric].higher_is_better)
+                drawings.append(trials.draw(points, styles, name, where, (across, up), higher))
     return drawings
 
 

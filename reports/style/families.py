@@ -38,6 +38,12 @@ METHOD_FAMILIES: Mapping[str, str] = {
 }
 """Registered name of a method → its family."""
 
+PLAIN = ("AdamW", "MAP", "SGD", "AdamW (tempered)")
+"""The plain network, beside which others are seen: the first of these labels that was run."""
+
+FLOORS = ("Class frequency", "Training mean")
+"""Labels of what knows no inputs: shown for scale, never the best of a figure."""
+
 WRAPPERS = ("tuned", "tempered", "conformal")
 """Methods that have the family of the method inside."""
 

@@ -34,10 +34,10 @@ from bnnbench.reports.write.part import Part
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-SCRIPTS = ("start", "sort", "filter", "switch", "copy", "runs")
+SCRIPTS = ("start", "sort", "filter", "switch", "copy", "runs", "curves", "lift")
 """The parts of a page's script, in the order in which they run."""
 
-STYLES = ("style", "controls", "print")
+STYLES = ("style", "curves", "controls", "print")
 """The parts of a page's style; later ones take precedence."""
 
 DRILLDOWN = '{"drilldown": "here"}'
@@ -198,7 +198,7 @@ def swatch(style: Style) -> Markup:
     }
     assert set(shapes) == set(MARKERS)
     return Markup(
-        f'<svg class="swatch" viewBox="0 0 28 12" aria-hidden="true" fill="{style.colour}">'
-        f'<path d="M0 6H28" stroke="{style.colour}" stroke-width="2"{dashed}/>'
+        f'<svg class="swatch" viewBox="0 0 28 12" aria-hidden="true" color="{style.colour}" '
+        f'fill="currentColor"><path d="M0 6H28" stroke="currentColor" stroke-width="2"{dashed}/>'
         f"{shapes[style.marker]}</svg>"
     )

@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bnnbench.reports.figures.canvas import FAINT, Drawing, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, OWN, Drawing, drawing
+from bnnbench.reports.figures.methods import shared, tag
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.style.palette import Style
 
@@ -42,8 +43,9 @@ def draw(
             style = styles[method]
             across = _bar(d.wasserstein, d.wasserstein_error)
             up = _bar(d.divergence, d.divergence_error)
-            axes.errorbar(d.wasserstein, d.divergence, up, across, elinewidth=1,
-                          color=style.colour, marker=style.marker, markersize=5.5)  # fmt: skip
+            bars = axes.errorbar(d.wasserstein, d.divergence, up, across, elinewidth=1,
+                                 color=OWN, marker=style.marker, markersize=5.5)  # fmt: skip
+            tag(method, *bars.get_children())
         axes.set(xlabel=f"W2, {unit}" if unit else "W2", ylabel="KL, nats")
         logarithmic(axes, [d.wasserstein for d in plotted.values()])
         logarithmic(axes, [d.divergence for d in plotted.values()], "y")
@@ -52,7 +54,7 @@ def draw(
             f"{m} W2 {plotted[m].wasserstein:.3g}, KL {plotted[m].divergence:.3g}" for m in ordered
         )
         description = f"Distance to the reference on {where}, the nearest first: {listed}."
-        return Drawing(svg(figure, identifier, description), where)
+        return shared(figure, identifier, description, styles, ordered).under(where)
 
 
 def _bar(value: float, error: float | None) -> list[list[float]] | None:

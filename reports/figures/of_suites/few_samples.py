@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from bnnbench.reports.figures.canvas import FAINT, Drawing, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, OWN, Drawing, drawing
+from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.style.palette import Style
 
@@ -31,9 +32,10 @@ def draw(
                 error = values.std(0, ddof=1) / math.sqrt(len(values))
                 least = 1e-3 * mean  # the logarithmic axis has no place for 0
                 axes.fill_between(counts, np.maximum(mean - error, least), mean + error,
-                                  color=style.colour, alpha=0.2, linewidth=0)  # fmt: skip
-            axes.plot(counts, mean, color=style.colour, dashes=style.dash or (None, None),
-                      linewidth=1.3, marker=style.marker, markersize=2.8)  # fmt: skip
+                                  color=OWN, alpha=0.2, linewidth=0,
+                                  gid=gid(method, "band"))  # fmt: skip
+            axes.plot(counts, mean, color=OWN, dashes=style.dash or (None, None), linewidth=1.3,
+                      marker=style.marker, markersize=2.8, gid=gid(method))  # fmt: skip
             means += [float(value) for value in mean if value > 0]
             listed.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
         axes.set(xlabel="draws", ylabel=axis)
@@ -41,4 +43,6 @@ def draw(
         logarithmic(axes, means, "y")
         axes.set_xlim(counts[0] / 1.15, counts[-1] * 1.15)
         description = f"{axis} against the number of draws on {where}: {'; '.join(listed)}."
-        return Drawing(svg(figure, identifier, description), f"{axis}, {where}")
+        order = best_first({m: float(values.mean(0)[-1]) for m, values in curves.items()})
+        drawn = shared(figure, identifier, description, styles, order)
+        return drawn.under(f"{axis}, {where}")

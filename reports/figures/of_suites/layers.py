@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, INK, OWN, Drawing, drawing
+from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import Style
 
@@ -48,13 +49,13 @@ def draw(
         listed = []
         for method, values in errors.ours.items():
             style = styles[method]
-            axes.plot(depth, values, color=style.colour, dashes=style.dash or (None, None),
-                      linewidth=1.3, marker=style.marker, markersize=2.8)  # fmt: skip
+            axes.plot(depth, values, color=OWN, dashes=style.dash or (None, None), linewidth=1.3,
+                      marker=style.marker, markersize=2.8, gid=gid(method))  # fmt: skip
             listed.append(f"{method} from {values[0]:.3g} to {values[-1]:.3g}")
         for method, printed in errors.printed.items():
-            axes.plot(depth, np.array(printed, float), color=styles[method].colour, linestyle="",
+            axes.plot(depth, np.array(printed, float), color=OWN, linestyle="",
                       marker=styles[method].marker, markersize=5, markerfacecolor="none",
-                      markeredgewidth=0.9, clip_on=False)  # fmt: skip
+                      markeredgewidth=0.9, clip_on=False, gid=gid(method))  # fmt: skip
         axes.set(xlabel="layer", ylabel=name, xlim=(0.6, len(kinds) + 0.4))
         crowded = len(kinds) > CROWDED
         ticks = [kind if crowded else f"{d} {kind}" for d, kind in zip(depth, kinds, strict=True)]
@@ -62,7 +63,10 @@ def draw(
         _logarithmic(axes)
         description = f"{name} by layer on {where}: {'; '.join(listed)}."
         caption = "marks: printed" if errors.printed else ""
-        return Drawing(svg(figure, identifier, description), f"{name}, {where}", caption)
+        exact = 1.0 if errors.metric == "eps_sigma" else 0.0
+        order = best_first({m: abs(values[-1] - exact) for m, values in errors.ours.items()})
+        drawn = shared(figure, identifier, description, styles, order)
+        return drawn.under(f"{name}, {where}", caption)
 
 
 def _logarithmic(axes: Axes) -> None:

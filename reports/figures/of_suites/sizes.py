@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from bnnbench.reports.figures.canvas import FAINT, Drawing, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, OWN, Drawing, drawing
+from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.style.palette import Style
 
 
@@ -17,6 +18,7 @@ def draw(
     identifier: str,
     where: str,
     axes_names: tuple[str, str],
+    higher_is_better: bool,
 ) -> Drawing:
     """Return the mean of each method's runs with its standard error; gaps where a run lacks it."""
     across, up = axes_names
@@ -24,20 +26,22 @@ def draw(
         axes = figure.subplots()
         axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
-        listed = []
+        listed, average = [], {}
         for method, values in curves.items():
             style = styles[method]
             finite = np.where(np.isfinite(values), values, np.nan)
             mean = finite.mean(0)
             if len(values) > 1:
                 error = finite.std(0, ddof=1) / math.sqrt(len(values))
-                axes.fill_between(sizes, mean - error, mean + error, color=style.colour,
-                                  alpha=0.16, linewidth=0)  # fmt: skip
-            axes.plot(sizes, mean, color=style.colour, dashes=style.dash or (None, None),
-                      linewidth=1.3, marker=style.marker, markersize=2.8)  # fmt: skip
+                axes.fill_between(sizes, mean - error, mean + error, color=OWN, alpha=0.16,
+                                  linewidth=0, gid=gid(method, "band"))  # fmt: skip
+            axes.plot(sizes, mean, color=OWN, dashes=style.dash or (None, None), linewidth=1.3,
+                      marker=style.marker, markersize=2.8, gid=gid(method))  # fmt: skip
+            average[method] = float(mean.mean())
             listed.append(f"{method} from {mean[0]:.3g} to {mean[-1]:.3g}")
         axes.set(xlabel=across, ylabel=up)
         axes.margins(x=0.02)
         axes.locator_params(axis="both", nbins=5)
         description = f"{up} against {across} on {where}: {'; '.join(listed)}."
-        return Drawing(svg(figure, identifier, description), up)
+        order = best_first(average, higher_is_better)
+        return shared(figure, identifier, description, styles, order).under(up)

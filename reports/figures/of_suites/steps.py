@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bnnbench.reports.figures.canvas import FAINT, Drawing, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, OWN, Drawing, drawing
+from bnnbench.reports.figures.methods import best_first, gid, shared
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.style.palette import Style
 
@@ -19,6 +20,7 @@ def draw(
     identifier: str,
     where: str,
     axis: str,
+    higher_is_better: bool,
 ) -> Drawing:
     """Return a scatter plot of runs against the logarithm of their steps.
 
@@ -28,15 +30,18 @@ def draw(
         axes = figure.subplots()
         axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
-        listed = []
+        listed, average = [], {}
         for method, scores in levels.items():
             style, mean = styles[method], float(np.mean(scores))
-            axes.axhline(mean, color=style.colour, dashes=style.dash or (None, None), linewidth=1.3)
+            axes.axhline(mean, color=OWN, dashes=style.dash or (None, None), linewidth=1.3,
+                         gid=gid(method))  # fmt: skip
+            average[method] = mean
             listed.append(f"{method} {mean:.3f} at the line")
         for method, points in runs.items():
             style, (steps, scores) = styles[method], zip(*points, strict=True)
-            axes.plot(steps, scores, style.marker, color=style.colour, markersize=4.5,
-                      markeredgewidth=0, alpha=0.75)  # fmt: skip
+            axes.plot(steps, scores, style.marker, color=OWN, markersize=4.5,
+                      markeredgewidth=0, alpha=0.75, gid=gid(method))  # fmt: skip
+            average[method] = float(np.mean(scores))
             listed.append(f"{method} {np.mean(scores):.3f} at {np.mean(steps):,.0f}")
         axes.set(xlabel="serial steps of a fit", ylabel=axis)
         axes.margins(0.12)
@@ -45,4 +50,6 @@ def draw(
         description = (
             f"{axis} against serial steps on {where}, means over runs: {'; '.join(listed)}."
         )
-        return Drawing(svg(figure, identifier, description), f"{axis}, {where}")
+        order = best_first(average, higher_is_better)
+        drawn = shared(figure, identifier, description, styles, order)
+        return drawn.under(f"{axis}, {where}")

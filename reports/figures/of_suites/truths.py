@@ -6,7 +6,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, dots, drawing, svg
+from bnnbench.reports.figures.canvas import FAINT, INK, OWN, Drawing, dots, drawing
+from bnnbench.reports.figures.methods import best_first, gid, shared, tag
 from bnnbench.reports.figures.ticks import logarithmic
 from bnnbench.reports.judge.statistics.rank_bars import Agreement, Place
 from bnnbench.reports.read.predictions.truths import Rows
@@ -28,8 +29,9 @@ def ranks(agreement: Agreement, styles: Styles, identifier: str, where: str) -> 
         axes.plot([1, most], [1, most], color=FAINT, linewidth=1, zorder=0)
         for method, x in agreement.first.items():
             y, style = agreement.second[method], styles[method]
-            axes.errorbar(x.rank, y.rank, _bar(y), _bar(x), elinewidth=0.7, alpha=0.9,
-                          color=style.colour, marker=style.marker, markersize=5)  # fmt: skip
+            bars = axes.errorbar(x.rank, y.rank, _bar(y), _bar(x), elinewidth=0.7, alpha=0.9,
+                                 color=OWN, marker=style.marker, markersize=5)  # fmt: skip
+            tag(method, *bars.get_children())
         axes.set(xlabel="rank by log loss", ylabel="rank by KL from the truth")
         rho = agreement.rho
         rho_text = f"Spearman's ρ {rho.rank:.2f} ({rho.low:.2f} to {rho.high:.2f})"
@@ -39,7 +41,8 @@ def ranks(agreement: Agreement, styles: Styles, identifier: str, where: str) -> 
         description = (
             f"Ranks by log loss and by KL from the truth on {where}: {listed}. {rho_text}."
         )
-        return Drawing(svg(figure, identifier, description), where, rho_text)
+        order = best_first({method: place.rank for method, place in agreement.second.items()})
+        return shared(figure, identifier, description, styles, order).under(where, rho_text)
 
 
 def bias_and_width(
@@ -52,14 +55,15 @@ def bias_and_width(
         axes.grid(True, color=FAINT, linewidth=0.5, alpha=0.6)
         axes.axvline(1, color=INK, linewidth=0.9, dashes=(3, 2))
         for method, (ratio, error) in shown.items():
-            style = styles[method]
-            axes.plot(ratio, error, style.marker, color=style.colour, markersize=5.5)
+            axes.plot(ratio, error, styles[method].marker, color=OWN, markersize=5.5,
+                      gid=gid(method))  # fmt: skip
         axes.set(xlabel="std ratio, overconfident below 1", ylabel="mean error")
         logarithmic(axes, [ratio for ratio, _ in shown.values()])
         axes.margins(0.12)
         listed = "; ".join(f"{m} {ratio:.2g}, {error:.2g}" for m, (ratio, error) in shown.items())
         description = f"Std ratio and mean error on {where}: {listed}."
-        return Drawing(svg(figure, identifier, description), where)
+        order = best_first({method: error for method, (_, error) in shown.items()})
+        return shared(figure, identifier, description, styles, order).under(where)
 
 
 def density(
@@ -82,13 +86,17 @@ def density(
         axes = figure.subplots()
         axes.fill_between(x, exact, color=INK, alpha=0.25, linewidth=0)
         top = 1.6 * exact.max()
+        apart = {}
         for method, values in rows.items():
             means, variances = values.means[:, row], values.variances[:, row]
             if len(means) == 1 and not variances.any():
-                axes.axvline(means[0], color=styles[method].colour, linewidth=1.1)
+                apart[method] = np.inf
+                axes.axvline(means[0], color=OWN, linewidth=1.1, gid=gid(method))
             else:
-                axes.plot(x, _smoothed(means, variances, x), color=styles[method].colour,
-                          linewidth=1.3)  # fmt: skip
+                drawn = _smoothed(means, variances, x)
+                apart[method] = float(np.abs(drawn - exact).sum())
+                axes.plot(x, drawn, color=OWN, linewidth=1.3, gid=gid(method),
+                          dashes=styles[method].dash or (None, None))  # fmt: skip
         axes.set(xlabel="function value", xlim=(x[0], x[-1]), ylim=(0, top), yticks=[])
         axes.locator_params(axis="x", nbins=4)
         stated = [f"truth {truth.mean():.3g} ± {spread:.2g}"]
@@ -97,7 +105,8 @@ def density(
         ]
         heading = f"{where}, test row {row}"
         description = f"Densities of the function, {heading}: {'; '.join(stated)}."
-        return Drawing(svg(figure, identifier, description), heading)
+        order = best_first(apart)
+        return shared(figure, identifier, description, styles, order).under(heading)
 
 
 def cloud(
@@ -114,21 +123,21 @@ def cloud(
         axes = figure.subplots()
         for method, values in rows.items():
             drawn = values.means[:CLOUD]
-            axes.plot(drawn[:, i], drawn[:, j], "o", color=styles[method].colour, markersize=2,
-                      markeredgewidth=0, alpha=0.7)  # fmt: skip
+            axes.plot(drawn[:, i], drawn[:, j], styles[method].marker, color=OWN, markersize=2.4,
+                      markeredgewidth=0, alpha=0.7, gid=gid(method))  # fmt: skip
         axes.autoscale(False)
         (x0, x1), (y0, y1) = (_range(truth[:, k]) for k in pair)
         axes.set(xlim=(x0, x1), ylim=(y0, y1), xlabel=f"row {i}", ylabel=f"row {j}")
         dots(axes, truth[::4, i], truth[::4, j], 1.2, alpha=0.35, zorder=1)
         axes.locator_params(nbins=4)
         exact = np.corrcoef(truth[:, i], truth[:, j])[0, 1]
-        stated = [f"truth {exact:.2f}"]
-        stated += [
-            f"{m} {np.corrcoef(v.means[:, i], v.means[:, j])[0, 1]:.2f}" for m, v in rows.items()
-        ]
+        correlations = {m: np.corrcoef(v.means[:, i], v.means[:, j])[0, 1] for m, v in rows.items()}
+        stated = [f"truth {exact:.2f}", *(f"{m} {value:.2f}" for m, value in correlations.items())]
         heading = f"{where}, test rows {i} and {j}"
         description = f"Function values together, {heading}; correlations: {', '.join(stated)}."
-        return Drawing(svg(figure, identifier, description), heading, "; ".join(stated))
+        order = best_first({method: abs(value - exact) for method, value in correlations.items()})
+        drawn = shared(figure, identifier, description, styles, order)
+        return drawn.under(heading, "; ".join(stated))
 
 
 def _bar(place: Place) -> list[list[float]]:

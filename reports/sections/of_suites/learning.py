@@ -111,7 +111,8 @@ def sections(material: Material) -> Iterator[Section]:
         metric = main_metric(benchmark)
         if metric and (arm_curves := curves_by_arm(benchmark, metric)):
             axis = labels.metric(metric)
-            drawings.append(figure.draw(arm_curves, material.styles, name, where, axis))
+            higher = bool(METRICS[metric].higher_is_better)
+            drawings.append(figure.draw(arm_curves, material.styles, name, where, axis, higher))
     about = (
         "The score on test data after each acquisition, averaged over repeats; the band is one "
         "standard error. At every point the model was trained from scratch."

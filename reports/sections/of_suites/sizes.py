@@ -205,12 +205,9 @@ def size_drawings(
     for name in SHOWN:
         curves = family.curves(name)
         if name in family.metrics and curves:
-            axis = labels.metric(name)
-            drawings.append(
-                figure.draw(
-                    curves, sizes, styles, f"{identifier}-{name}", where, (family.axis, axis)
-                )
-            )
+            axes, place = (family.axis, labels.metric(name)), f"{identifier}-{name}"
+            higher = bool(METRICS[name].higher_is_better)
+            drawings.append(figure.draw(curves, sizes, styles, place, where, axes, higher))
     return drawings
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from bnnbench.metrics import METRICS
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import steps as figure
 from bnnbench.reports.judge.columns import (
@@ -107,7 +108,8 @@ def step_drawings(
                     levels.setdefault(method, []).append(score)
         if points:
             prefix, axis = f"{identifier}-{name}", labels.metric(name)
-            drawings.append(figure.draw(points, levels, styles, prefix, where, axis))
+            higher = bool(METRICS[name].higher_is_better)
+            drawings.append(figure.draw(points, levels, styles, prefix, where, axis, higher))
     return drawings
 
 

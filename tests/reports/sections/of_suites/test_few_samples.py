@@ -19,6 +19,7 @@ from bnnbench.reports.sections.of_suites.few_samples import (
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.exports.tables import printed
+from tests.reports.drawings import groups
 from tests.reports.synthetic import keep, record
 
 COUNTS = (2, 5, 10, 20, 40, 80)
@@ -145,8 +146,7 @@ def test_a_drawing_has_a_line_and_a_band_for_each_method():
         "KL to the exact predictive", "Error of the mean logistic",
     ]  # fmt: skip
     assert "Monte Carlo from 0.55 to 0.0138; CIBER moment from 0.275" in drawn[0].svg
-    bands = [f"fill: {method_styles[m].colour}; fill-opacity: 0.2" for m in method_styles]
-    assert all(band in drawn[0].svg for band in bands)
+    assert all(groups(drawn[0].svg, m) and groups(drawn[0].svg, m, "band") for m in method_styles)
     (alone, _) = count_drawings(of(run()), method_styles, "a", "linear")
     assert "fill-opacity: 0.2" not in alone.svg
 

@@ -1,0 +1,92 @@
+"""The methods that share a figure: each has a group of its own, and a few are in colour.
+
+No more hues than readers can tell apart: of more than `MOST` methods only the best and the plain
+network are coloured and labelled, and the page's script lifts whichever a reader points at.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from html import escape
+
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+
+from bnnbench.reports.figures.canvas import Drawing, keep_in_reach, svg
+from bnnbench.reports.figures.labels import label
+from bnnbench.reports.style.families import FLOORS, PLAIN
+from bnnbench.reports.style.palette import Style
+
+MOST = 4
+"""The most methods of a figure that are all in colour."""
+
+CHOSEN = 3
+"""The number in colour of more methods, which leaves a fourth colour to the one pointed at."""
+
+KINDS = ("curve", "band", "label", "row")
+"""Kinds of groups: lines and marks, bands of errors, direct labels, names of rows."""
+
+
+def gid(method: str, kind: str = "curve") -> str:
+    """Return the name of the group that holds an artist of a method; its colour is `OWN`."""
+    return f"{kind}-{method.encode().hex()}"
+
+
+def tag(method: str, *artists: Artist) -> None:
+    """Put artists in the group of a method."""
+    for artist in artists:
+        artist.set_gid(gid(method))
+
+
+def best_first(values: Mapping[str, float], higher_is_better: bool = False) -> list[str]:
+    """Return the methods in the order of their values; those without a number come last."""
+    sign = -1 if higher_is_better else 1
+    return sorted(values, key=lambda m: math.inf if math.isnan(values[m]) else sign * values[m])
+
+
+def chosen(methods: Collection[str], order: Sequence[str]) -> tuple[str, ...]:
+    """Return the methods in colour: all of few, otherwise the best and the plain network."""
+    if len(methods) <= MOST:
+        return tuple(methods)
+    plain = [name for name in PLAIN if name in methods][:1]
+    best = [name for name in order if name in methods and name not in (*plain, *FLOORS)]
+    return (*best[: CHOSEN - len(plain)], *plain)
+
+
+def shared(
+    figure: Figure,
+    identifier: str,
+    description: str,
+    styles: Mapping[str, Style],
+    order: Sequence[str],
+) -> Drawing:
+    """Return the drawing of a figure whose artists have the `gid` of methods.
+
+    `order` has the best method first. Coloured ones are drawn above the rest and labelled, unless
+    the names of the figure's rows are labels already.
+    """
+    artists = {method: _artists(figure, gid(method)) for method in styles}
+    methods = tuple(method for method, drawn in artists.items() if drawn)
+    coloured = chosen(methods, order)
+    for method in coloured:
+        for artist in artists[method]:
+            artist.set_zorder(artist.get_zorder() + 0.5)
+    if not any(_artists(figure, gid(method, "row")) for method in methods):
+        keep_in_reach(figure)
+        places = {method: gid(method, "label") for method in coloured}
+        label(figure.axes[0], {m: artists[m] for m in methods}, places)
+    groups = {
+        gid(method, kind): _attributes(method, kind, styles[method], method not in coloured)
+        for method in methods
+        for kind in KINDS
+    }
+    return Drawing(svg(figure, identifier, description, groups), "", "", methods, coloured)
+
+
+def _artists(figure: Figure, name: str) -> list[Artist]:
+    return figure.findobj(lambda artist: artist.get_gid() == name)
+
+
+def _attributes(method: str, kind: str, style: Style, is_rest: bool) -> str:
+    """Return the attributes of a group; the page's style greys those of the class "rest"."""
+    classes = f"{kind} rest" if is_rest else kind
+    return f'class="{classes}" data-method="{escape(method)}" color="{style.colour}"'

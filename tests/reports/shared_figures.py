@@ -1,0 +1,99 @@
+"""Every kind of figure that methods share, drawn of seven methods with made-up numbers."""
+
+import numpy as np
+
+from bnnbench.metrics.statistics import Significance
+from bnnbench.reports.figures import cost, quantiles, ranks, selective, separation, timings
+from bnnbench.reports.figures.cost import Point
+from bnnbench.reports.figures.evidence import (
+    COVERAGES,
+    ENTROPY_BINS,
+    FALSE_POSITIVE_RATES,
+    Separation,
+    levels,
+)
+from bnnbench.reports.figures.of_suites import (
+    distances,
+    few_samples,
+    layers,
+    learning,
+    sizes,
+    steps,
+    trials,
+    truths,
+)
+from bnnbench.reports.figures.of_suites.distances import Distance
+from bnnbench.reports.judge.statistics.rank_bars import Agreement
+from bnnbench.reports.judge.statistics.rank_bars import Place as RankPlace
+from bnnbench.reports.judge.statistics.ranks import Place, Ranks
+from bnnbench.reports.read.predictions.truths import Rows
+from bnnbench.reports.style.palette import styles
+
+NAMES = ("AdamW", "Best <b>", "Second", "Third", "Ensemble", "Quoted \"&'", "Class frequency")
+STYLES = styles(NAMES)
+PLACES = dict(zip(("Class frequency", "Best <b>", "Second", "Third", "AdamW", "Ensemble",
+                   'Quoted "&\''), range(1, 8), strict=True))  # fmt: skip
+"""Method → an error, the least of the class frequencies, which no figure praises."""
+CURVES = {m: np.array([[p + 1.0, p], [p + 1.2, p + 0.1]]) for m, p in PLACES.items()}
+GAINS = {m: -values for m, values in CURVES.items()}
+
+
+def roc(area):
+    """Return a separation whose area under the ROC curve grows with `area`."""
+    found = Separation(2, np.ones(ENTROPY_BINS), np.ones(ENTROPY_BINS))
+    found.true_positive_rates = [FALSE_POSITIVE_RATES ** (1 / area)]
+    return found
+
+
+def rows(place):
+    """Return draws at two rows that are the further from the truth the higher the place."""
+    draws = np.random.default_rng(place).standard_normal((40, 2))
+    draws[:, 1] = 0.5 * draws[:, 0] + place * draws[:, 1]
+    return Rows(np.zeros(2), np.zeros(2), draws + 0.1 * place, np.zeros((40, 2)))
+
+
+def ranked():
+    """Return the methods in the order of `PLACES`."""
+    by_rank = sorted(PLACES, key=PLACES.__getitem__)
+    listed = tuple(
+        Place(m, k + 1.0, k + 0.5, k + 1.5, 0.1, 0.0, 0.2, 1.0, ()) for k, m in enumerate(by_rank)
+    )
+    none = Significance(0.0, 1.0)
+    return Ranks("rmse", "RMSE", listed, ("a", "b"), none, none, (), 0.01, 1.0, {})
+
+
+TRUTH = np.random.default_rng(0).standard_normal((400, 2))
+ROWS = {m: rows(p) for m, p in PLACES.items()}
+AT = {m: RankPlace(p, p - 0.4, p + 0.4) for m, p in PLACES.items()}
+FIGURES = {  # kind → a function of the styles
+    "cost": lambda s: cost.draw(
+        {m: Point(10 / p, p, 0.1) for m, p in PLACES.items()}, s, "x", "here", ("s", "NLL")),
+    "quantiles": lambda s: quantiles.draw(
+        {m: levels() ** (1 + p / 4) for m, p in PLACES.items()}, s, "x", "here", 100.0),
+    "risk": lambda s: selective.draw(
+        {m: p * COVERAGES / 8 for m, p in PLACES.items()}, s, "x", "here"),
+    "errors": lambda s: selective.draw_squared_errors(
+        {m: COVERAGES ** (1 / p) for m, p in PLACES.items()}, s, "x", "here"),
+    "roc": lambda s: separation.draw_roc({m: roc(9 - p) for m, p in PLACES.items()}, s, "x", "h"),
+    "ranks": lambda s: ranks.draw(ranked(), s, "x"),
+    "timings": lambda s: timings.draw(
+        {m: {"fit": p, "predict": p / 2} for m, p in PLACES.items()}, s, "x", "here"),
+    "distances": lambda s: distances.draw(
+        {m: Distance(p, p, 0.1, 0.1) for m, p in PLACES.items()}, s, "x", "here", "m"),
+    "few draws": lambda s: few_samples.draw(CURVES, [1, 8], s, "x", "here", "error"),
+    "layers": lambda s: layers.draw(
+        layers.Errors(
+            "eps_mu", {m: [p, p] for m, p in PLACES.items()}, {"Third": [2.0, None]}, 0.5),
+        ["conv", "act"], s, "x", "here"),
+    "learning": lambda s: learning.draw(GAINS, s, "x", "here", "accuracy", True),
+    "sizes": lambda s: sizes.draw(CURVES, np.arange(2.0), s, "x", "here", ("size", "NLL"), False),
+    "steps": lambda s: steps.draw(
+        {m: [(10.0 * p, p)] for m, p in PLACES.items() if m != "AdamW"}, {"AdamW": [5.0]},
+        s, "x", "here", "NLL", False),
+    "trials": lambda s: trials.draw(
+        {m: ([1, 2], values) for m, values in GAINS.items()}, s, "x", "h", ("n", "score"), True),
+    "truth ranks": lambda s: truths.ranks(Agreement(AT, AT, AT["Second"]), s, "x", "here"),
+    "bias": lambda s: truths.bias_and_width({m: (p, p) for m, p in PLACES.items()}, s, "x", "here"),
+    "density": lambda s: truths.density(TRUTH, ROWS, 0, s, "x", "here"),
+    "cloud": lambda s: truths.cloud(TRUTH, ROWS, (0, 1), s, "x", "here"),
+}  # fmt: skip
