@@ -192,15 +192,15 @@ def _cell(printed: Printed, texts: list[list[str]], runs: RunPages, with_reason:
 
 def _computed(printed: Printed) -> list[str]:
     """Return heading, method, no page of runs, and sentences on a number in closed form."""
-    found, published = printed.closed_form, printed.published
-    assert found
+    ours, published = printed.closed_form, printed.published
+    assert ours
     heading = f"{labels.sentence(labels.in_text(published.metric))}, {published.method}"
-    same = "They agree" if found.agrees(published) else "They differ"
+    same = "They agree" if ours.agrees(published) else "They differ"
     sentences = [
         f"Printed in table {published.table}: {number(published, published.value)}.",
-        f"Ours: {number(published, found.value, 2)}, {found.how}; no run.",
+        f"Ours: {number(published, ours.value, 2)}, {ours.how}; no run.",
         f"{same}: compared to the last printed place.",
-        *([f"{labels.sentence(found.cause)}."] if found.cause else []),
+        *([f"{labels.sentence(ours.cause)}."] if ours.cause else []),
     ]
     return [heading, published.method, "", *sentences]
 
