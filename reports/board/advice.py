@@ -70,7 +70,9 @@ def advice(ranking: Ranking) -> Advice:
             f"{_capital(_named(equal))} {verb} practically equal, within {_margin(ranking)}."
         )
     if open_:
-        runs = counted(ranking.replicates, _noun(ranking))
+        least, most = ranking.replicates, ranking.standings.decision.most_replicates
+        span = f"{least} to " if least < most else ""
+        runs = span + counted(most, _noun(ranking))
         each = " of each data set" if len({c.fits for c in ranking.columns}) > 1 else ""
         sentences.append(
             f"{_capital(_named(open_))} cannot be told from the best with {runs}{each}."

@@ -20,6 +20,11 @@ const shareOf = (part, whole, noun) =>
 // A number with so many significant digits, without trailing zeros.
 const digits = (value, count) => String(Number(value.toPrecision(count)));
 
+function runsOf(found, noun) {
+  const span = found.replicates < found.mostReplicates ? `${found.replicates} to ` : "";
+  return `${span}${found.mostReplicates} ${plural(noun, found.mostReplicates)}`;
+}
+
 function duration(seconds) {
   for (const [size, unit] of [[86400, "days"], [3600, "h"], [60, "min"]])
     if (seconds >= 2 * size) return `${digits(seconds / size, 3)} ${unit}`;
@@ -51,7 +56,7 @@ function adviceOn(ranking) {
   const place = placeOf(ranking);
   const best = `the best mean ${scale.title} on ${place}`;
   const noun = ranking.columns[0].byFold ? "split" : "seed";
-  const runs = `${found.replicates} ${plural(noun, found.replicates)}`;
+  const runs = runsOf(found, noun);
   if (!others)
     return { headline: `${first} alone was compared.`, text: `It has the only ${scale.title} on ${place}.` };
   if (found.untested) {

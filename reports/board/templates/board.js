@@ -111,7 +111,7 @@ function toggle(column, view) {
 function rankingNote(ranking) {
   const { found, scale, compared, columns } = ranking;
   if (compared.length < 2 || found.untested) return el("p", { class: "note" });
-  const runs = `${found.replicates} ${plural(columns[0].byFold ? "split" : "seed", found.replicates)}`;
+  const runs = runsOf(found, columns[0].byFold ? "split" : "seed");
   const level = `${100 * found.level} %`;
   const equal = scale.margin ? ` Practically equal: within ${marginOf(scale)} of whatever may be best.` : "";
   return el("p", { class: "note" },

@@ -127,6 +127,7 @@ function decideOver(sets, barred, margin, moments) {
   found.leader = leading[0];
   found.leaders = leading.flatMap((k) => found.groups[k]);
   found.replicates = Math.min(...scores.map((of) => of[0].length));
+  found.mostReplicates = Math.max(...scores.map((of) => of[0].length));
   found.standings = found.names.map(() => ({ state: "" }));
   if (found.names.length === 1) return found;
   found.untested = found.replicates < FEWEST;

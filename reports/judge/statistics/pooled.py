@@ -86,6 +86,7 @@ def decide_over(
         "candidates": groups,
         "runs": min(len(of.common) for of in chosen),
         "replicates": min(counts),
+        "most_replicates": max(counts),
     }
     firsts = tuple(group[0] for group in groups)
     by_name = {name: float(mean) for name, mean in zip(names, means, strict=True)}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import bnnbench
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.ranking import no_better_than_constants, ranked
 from bnnbench.reports.board.site import tasks_of
@@ -178,3 +179,11 @@ def test_names_in_the_answer_are_in_the_states_that_it_says(troubled):
     (open_,) = [part for part in text.split(". ") if "cannot be told" in part]
     assert all(method in open_ for method in found.of("undecided"))
     assert "with 3 seeds" in open_
+
+
+def test_splits_that_differ_between_data_sets_are_told_as_a_span():
+    words = [advice(ranked(task, task.scales[0].name)).text for task in finished_runs.tasks()]
+    folds = bnnbench.results(finished_runs.BUNDLE / "uci_league").fold.nunique()
+    fewer = bnnbench.results(finished_runs.BUNDLE / "uci_tuned_energy").fold.nunique()
+    assert fewer < folds
+    assert any(f"with {fewer} to {folds} splits of each data set." in text for text in words)
