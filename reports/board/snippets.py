@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from bnnbench.suites.engine.command.methods.labels import default_of
 from bnnbench.suites.engine.declare.description import describe, implied_by
-from bnnbench.suites.engine.declare.names import kind_of
+from bnnbench.suites.engine.declare.names import kind_of, path_of
 
 WIDTH = 84
 """Columns of a line of code; longer calls continue in lines of their own."""
@@ -16,6 +16,8 @@ NUMBERS = ("inf", "-inf", "nan")
 
 def snippet(description: object) -> str:
     """Return the lines that construct, fit and ask a method; "" where its classes are not here.
+
+    Classes that are not of this project are not imported.
 
     Settings that are the defaults of their classes are left out. `problem`, `rng` and `inputs` are
     the reader's.
@@ -42,7 +44,7 @@ def snippet(description: object) -> str:
 def _written(value: object, imports: dict[str, set[str]], before: int, indent: str) -> str:
     """Return the expression of described settings; `before` is the column at which it begins."""
     if isinstance(value, Mapping) and "type" in value:
-        kind = kind_of(str(value["type"]))
+        kind = _of_this_project(str(value["type"]))
         imports.setdefault(kind.__module__, set()).add(kind.__name__)
         items = _arguments(kind, value)
         opening, closing = f"{kind.__name__}(", ")"
@@ -63,6 +65,13 @@ def _written(value: object, imports: dict[str, set[str]], before: int, indent: s
         return line
     lines = [opening, *(f"{inner}{part}," for part in parts), f"{indent}{closing[-1]}"]
     return "\n".join(lines)
+
+
+def _of_this_project(name: str) -> type:
+    """Return the class of a registered name; ImportError for one that a record would import."""
+    if path_of(name) == name:
+        raise ImportError(f"{name} is not a class of this project")
+    return kind_of(name)
 
 
 def _arguments(kind: type, described: Mapping[str, object]) -> list[tuple[str, object]]:

@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox, BboxBase
 
+from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.reports.figures.canvas import OWN
 
 SIZE = 7
@@ -35,7 +36,8 @@ EARLY = 6.0
 
 
 def cut(name: str) -> str:
-    """Return a name, or its beginning if it is long."""
+    """Return a name as it can be drawn, or its beginning if it is long."""
+    name = legible(name)
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 

@@ -55,7 +55,9 @@ class Experience:
         self._costs: dict[str, list[_PastCost]] = defaultdict(list)
         for record in records:
             rows = record.facts.get("train_rows")
-            if record.cost is None or record.status == "failed" or not isinstance(rows, int):
+            if record.cost is None or record.status == "failed" or "method" not in record.run:
+                continue
+            if not isinstance(rows, int):
                 continue
             cost = record.cost
             seconds = cost.fit_seconds + cost.predict_seconds

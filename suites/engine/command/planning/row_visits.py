@@ -23,4 +23,5 @@ def row_visits(run: Mapping[str, object], rows: int) -> float | None:
     epochs = epochs_in(run["method"])
     rule = run.get("acquisition")
     rounds = rule.get("rounds", 0) if isinstance(rule, Mapping) else 0
-    return None if epochs is None else max(rows, 1) * epochs * (1 + float(rounds))
+    rounds = rounds if isinstance(rounds, int | float) else 0
+    return None if epochs is None else max(rows, 1) * epochs * (1 + rounds)
