@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bnnbench.reports.board.failures import Verdicts
+from bnnbench.reports.board.of_methods.failures import Verdicts
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.judge.measures import Judged

@@ -8,8 +8,8 @@ from bnnbench.reports.board.compare_pages import compare_page
 from bnnbench.reports.board.data import board_data
 from bnnbench.reports.board.data_pages import data_index, data_page
 from bnnbench.reports.board.examples.pages import Setting, example_pages
-from bnnbench.reports.board.failures import verdicts_of
-from bnnbench.reports.board.method_pages import Site, by_family, method_page, methods_index
+from bnnbench.reports.board.of_methods.failures import verdicts_of
+from bnnbench.reports.board.of_methods.pages import Site, by_family, method_page, methods_index
 from bnnbench.reports.board.pages import page, slugs
 from bnnbench.reports.board.paper_pages import paper_page, papers_index
 from bnnbench.reports.board.questions import QUESTIONS

@@ -107,9 +107,14 @@ def rivals(bundle: Path, suite: str, profile: str = "") -> list[Record]:
 
 
 def usual_profile(records: Sequence[Record]) -> str:
-    """Return the profile of most runs; of those with searched settings, if there are any."""
+    """Return the profile with most methods on most data sets, or of these the one of most runs.
+
+    Of profiles with searched settings, if there are any.
+    """
     searched = [record for record in records if record.search] or records
-    return Counter(record.profile for record in searched).most_common(1)[0][0]
+    runs = Counter(record.profile for record in searched)
+    places = Counter(p for p, *_ in {(r.profile, r.dataset, r.method) for r in searched})
+    return max(runs, key=lambda profile: (places[profile], runs[profile]))
 
 
 def _carry_out(suite: str, arguments: Sequence[str]) -> int:

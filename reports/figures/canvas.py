@@ -65,7 +65,7 @@ class Drawing:
     methods: tuple[str, ...] = ()
     """The methods that share it, in the order of the palette; empty for a figure of one."""
     coloured: tuple[str, ...] = ()
-    """Those drawn in their colour; the rest is grey until a reader points at it."""
+    """The methods in colour; all others are grey until a reader points at one."""
 
     def under(self, heading: str, caption: str = "") -> "Drawing":
         """Return the drawing with a heading and a caption."""

@@ -66,7 +66,7 @@ class Decision:
     """The number of common runs."""
     replicates: int = 0
     most_replicates: int = 0
-    """Of several data sets, that of the one with most; 0 for one data set."""
+    """The number for the data set that has most, where several are compared; otherwise 0."""
     """The number of folds, or of seeds of the only fold, of the common runs."""
     points: int = 0
     """The number of test points, where the question is about them."""

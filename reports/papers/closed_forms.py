@@ -5,7 +5,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import torch
+
 from bnnbench.methods.ciber.method import NEAREST
+from bnnbench.methods.integration.integrals import with_noise
+from bnnbench.methods.integration.region import Affine, Box, Rectified
 from bnnbench.reports.papers.published import Published, table_number
 
 
@@ -54,15 +58,14 @@ def gate_of_means(published: Published) -> ClosedForm:
 
 def warm_up(published: Published) -> ClosedForm:
     """Return density or mean of y at x = 1, of a ReLU of a weight that is uniform on ±3."""
+    (one,) = ones = torch.ones(1, dtype=torch.float64)
+    unit = Rectified(0 * one, ones, Affine(0 * ones, ones[None]))
+    noisy = with_noise(unit, Box(-3 * ones, 3 * ones), NEAREST * one)
     if published.metric == "expectation":
-        return ClosedForm(
-            0.75, "half of 3/2, the mean of a positive weight: the noise is symmetric"
-        )
-    r, y, reach = NEAREST, 1.0, 3.0
-    # v = y - f: half of the weights have f = 0, the others v between y - 3 and y.
-    density = _triangle(y, r) / 2 + (_below(y, r) - _below(y - reach, r)) / (2 * reach)
+        return ClosedForm(float(noisy.mean), "the mean of the unit over the weight")
     cause = "the printed one is near that of a linear unit, without the ReLU"
-    return ClosedForm(density, "the integral of the triangle over the weight", cause)
+    how = "the integral of the triangle over the weight"
+    return ClosedForm(float(noisy.density(one)), how, cause)
 
 
 Compute = Callable[[Published], ClosedForm]
@@ -81,14 +84,3 @@ def _inputs(published: Published) -> tuple[float, float]:
 
 def _unit(total: float) -> float:
     return 1 / (1 + math.exp(-SLOPE * (total - 1.5)))
-
-
-def _triangle(v: float, r: float) -> float:
-    return max(0.0, 1 / r - abs(v) / r**2)
-
-
-def _below(v: float, r: float) -> float:
-    """Return the probability of the triangular distribution below v."""
-    v = min(max(v, -r), r)
-    half = (r - abs(v)) ** 2 / (2 * r**2)
-    return half if v < 0 else 1 - half

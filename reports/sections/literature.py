@@ -14,6 +14,8 @@ from bnnbench.suites.engine.store.record import Record
 
 HEADINGS = ("Method", "Metric", "Ours", "Theirs", "Ours less theirs", "Folds", "Ours is")
 SUITE = "uci"
+SCORES = ("log_likelihood", "rmse")
+"""The scores that publications have of every fold."""
 FEWEST_FOLDS = 2
 
 
@@ -47,13 +49,16 @@ def note(used: Sequence[Source]) -> str:
 
 
 def comparison(
-    benchmark: Benchmark, source: Source, methods: Sequence[str]
+    benchmark: Benchmark,
+    source: Source,
+    methods: Sequence[str],
+    metrics: Sequence[str] = SCORES,
 ) -> list[tuple[str, ...]]:
     """Return a row for each method and metric, the greatest lead over the source first."""
     if benchmark.origin not in source.origins or not _is_ours(benchmark):
         return []
     rows: list[tuple[float, tuple[str, ...]]] = []
-    for metric in ("log_likelihood", "rmse"):
+    for metric in metrics:
         theirs = source.scores.get((benchmark.dataset, metric), {})
         sign = 1 if METRICS[metric].higher_is_better else -1
         by_lead = []

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from bnnbench.metrics import METRICS
 from bnnbench.reports.papers.literature import SOURCES
 from bnnbench.reports.sections.literature import comparison
-from bnnbench.reports.style import labels
 from tests.documents.finished_runs import suites
 
 Options = Mapping[str, str]
@@ -18,15 +16,12 @@ def literature_table(options: Options) -> Iterator[tuple[str, ...]]:
     By one metric. Differences are paired by fold, with 95 % intervals that allow for the overlap
     of training sets.
     """
-    metric = labels.metric(METRICS[options["metric"]].name)
+    methods, metrics = options["methods"].split(","), [options["metric"]]
     yield HEADINGS
     yield ("---", "---", *("---:" for _ in HEADINGS[2:-1]), "---")
     for benchmark in suites()["uci"]:
         if benchmark.profile == options["profile"]:
             for source in SOURCES:
-                for method, of, *cells in comparison(
-                    benchmark, source, options["methods"].split(",")
-                ):
-                    if of == metric:
-                        name = benchmark.dataset.replace("_", " ")
-                        yield name, method, *(cell.replace("-", "−") for cell in cells)
+                for method, _, *cells in comparison(benchmark, source, methods, metrics):
+                    name = benchmark.dataset.replace("_", " ")
+                    yield name, method, *(cell.replace("-", "−") for cell in cells)

@@ -4,10 +4,10 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from bnnbench.methods import METHODS, coverage, method_type
-from bnnbench.reports.board.about import about
-from bnnbench.reports.board.failures import Entry, Verdicts, failures_of, verdicts_of
+from bnnbench.reports.board.of_methods.about import about
+from bnnbench.reports.board.of_methods.failures import Entry, Verdicts, failures_of, verdicts_of
+from bnnbench.reports.board.of_methods.search_spaces import searched
 from bnnbench.reports.board.ranking import Ranking, Row, ranked
-from bnnbench.reports.board.search_spaces import searched
 from bnnbench.reports.board.tasks import Task
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, WRAPPERS

@@ -125,7 +125,7 @@ class Tuning:
 
     @property
     def from_held_out_rows(self) -> str:
-        """What the held-out rows gave besides settings: "noise", "temperature" or ""."""
+        """The name of what else was chosen on held-out rows: "noise", "temperature" or ""."""
         search = self.choices[0].search
         if np.isfinite(search.noise_variance).any():
             return "noise"

@@ -1,5 +1,6 @@
 """Progress of a suite, as bars on a terminal or as plain lines."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -13,6 +14,7 @@ from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run.execute import Outcome, Task
 
 SECONDS_BETWEEN_LINES = 10.0
+SECONDS_BETWEEN_FORECASTS = 1.0
 
 
 class Live:
@@ -29,7 +31,7 @@ class Live:
         )
         self._all = self._progress.add_task("[bold]all runs", total=runs, state="")
         self._bars: dict[int, TaskID] = {}
-        self._console, self._forecast = console, forecast
+        self._console, self._forecast, self._latest = console, forecast, -math.inf
 
     def __enter__(self) -> "Live":
         self._progress.start()
@@ -76,7 +78,10 @@ class Live:
         self._console.print(legible(_ending(task, outcomes)), markup=False, highlight=False)
 
     def _say_time(self) -> None:
-        self._progress.update(self._all, state=self._forecast.in_words)
+        """Show the time that is left; progress comes far more often than it changes."""
+        if time.monotonic() - self._latest >= SECONDS_BETWEEN_FORECASTS:
+            self._latest = time.monotonic()
+            self._progress.update(self._all, state=self._forecast.in_words)
 
 
 class Lines:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bnnbench.methods import METHODS
-from bnnbench.reports.board.about import about
+from bnnbench.reports.board.of_methods.about import about
 
 ROOT = Path(__file__).parents[3] / "methods"
 NUMBERS = r"((?:\d+(?:, | and | to )?)+)"

@@ -3,8 +3,8 @@
 import pytest
 
 from bnnbench.reports.board.compare_pages import compare_page
-from bnnbench.reports.board.failures import verdicts_of
-from bnnbench.reports.board.method_pages import Site, by_family, method_page
+from bnnbench.reports.board.of_methods.failures import verdicts_of
+from bnnbench.reports.board.of_methods.pages import Site, by_family, method_page
 from bnnbench.reports.board.pages import slugs
 from bnnbench.reports.board.run_pages import run_addresses
 from bnnbench.reports.style.families import family_of

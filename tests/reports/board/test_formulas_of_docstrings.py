@@ -1,7 +1,7 @@
 """Docstrings become markup: formulas and code do, and nothing else is obeyed."""
 
 from bnnbench.methods import METHODS
-from bnnbench.reports.board.about import about
+from bnnbench.reports.board.of_methods.about import about
 from bnnbench.reports.style.formulas import inline, paragraph
 
 

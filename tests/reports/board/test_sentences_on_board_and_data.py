@@ -6,7 +6,7 @@ import pytest
 
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.data_pages import data_page
-from bnnbench.reports.board.failures import verdicts_of
+from bnnbench.reports.board.of_methods.failures import verdicts_of
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.run_pages import run_addresses
 from tests.documents import finished_runs

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnnbench.reports.board.failures import failures_of, verdicts_of
-from bnnbench.reports.board.method_pages import Site, entries_of, method_page
-from bnnbench.reports.board.method_printed import printed_and_ours
-from bnnbench.reports.board.method_strips import chapter_of, place_text
+from bnnbench.reports.board.of_methods.failures import failures_of, verdicts_of
+from bnnbench.reports.board.of_methods.pages import Site, entries_of, method_page
+from bnnbench.reports.board.of_methods.printed import printed_and_ours
+from bnnbench.reports.board.of_methods.strips import chapter_of, place_text
 from bnnbench.reports.board.run_pages import run_addresses
 from bnnbench.reports.papers.verdicts import KINDS
 from bnnbench.reports.style import labels

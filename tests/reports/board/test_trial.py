@@ -46,6 +46,8 @@ def test_the_usual_profile_is_that_of_searched_settings_else_of_most_runs(bundle
     tuned = replace(record, profile="tuned", search={"trials": []})
     assert trial.usual_profile([small, large, large]) == "large"
     assert trial.usual_profile([small, large, large, tuned]) == "tuned"
+    wide = [replace(record, profile="wide", method=m, search=None) for m in ("A", "B")]
+    assert trial.usual_profile([large, large, large, *wide]) == "wide"
 
 
 def test_a_suite_or_profile_without_runs_is_named(bundle, tmp_path, capsys):

@@ -19,6 +19,14 @@ def triangle(v):
     return max(0.0, (1 - abs(v) / NEAREST) / NEAREST)
 
 
+def relu(w):
+    return max(w, 0.0)
+
+
+def unit(total):
+    return 1 / (1 + np.exp(-2 * math.log(19) * (total - 1.5)))
+
+
 def test_the_triangle_is_the_nearest_to_a_normal_density():
     def distance(r):
         inside = integrate.quad(
@@ -30,13 +38,11 @@ def test_the_triangle_is_the_nearest_to_a_normal_density():
 
 
 def test_the_warm_up_of_paper_002_is_an_integral_over_the_weight():
-    density, mean = (closed_form(p) for p in table("002", "sec 3"))
-    if density.value == 0.75:
-        density, mean = mean, density
-    f = lambda w: max(w, 0.0)  # noqa: E731
-    truth = integrate.quad(lambda w: triangle(1 - f(w)) / 6, -3, 3, points=[0, 1], limit=400)[0]
+    found = {p.metric: closed_form(p) for p in table("002", "sec 3")}
+    density, mean = found["density"], found["expectation"]
+    truth = integrate.quad(lambda w: triangle(1 - relu(w)) / 6, -3, 3, points=[0, 1], limit=400)[0]
     assert density.value == pytest.approx(truth, abs=1e-9)
-    assert mean.value == pytest.approx(integrate.quad(lambda w: f(w) / 6, -3, 3, points=[0])[0])
+    assert mean.value == pytest.approx(integrate.quad(lambda w: relu(w) / 6, -3, 3, points=[0])[0])
     linear = integrate.quad(lambda w: triangle(1 - w) / 6, -3, 3, points=[1 - NEAREST, 1])[0]
     (printed,) = (p for p in table("002", "sec 3") if p.metric == "density")
     assert abs(linear - printed.value) < 0.002 < abs(truth - printed.value), density.cause
@@ -48,7 +54,6 @@ def test_the_gate_of_paper_001_is_a_mean_over_draws():
     for printed in table("001", "1"):
         p, q = float(printed.protocol["p1"]), float(printed.protocol["p2"])
         a, b = drawn[0] < p, drawn[1] < q
-        unit = lambda total: 1 / (1 + np.exp(-2 * math.log(19) * (total - 1.5)))  # noqa: E731
         truth = {
             "e[x1 and x2] (exact)": (a & b).mean(),
             "logistic model (exact expectation)": unit(a.astype(float) + b).mean(),

@@ -60,7 +60,7 @@ class Forecast:
         if (running := self._running.pop(id(task), None)) is None:
             return
         taken = self._clock() - running.start
-        estimated, without = self._estimated_seconds(task.runs)
+        estimated, without = self._estimated_seconds(run.key for run in task.runs)
         if without:
             self._runs_without += len(task.runs)
             self._taken_without += taken
@@ -101,17 +101,17 @@ class Forecast:
         return elapsed * (1 / task.share - 1) if task.share else None
 
     def _expected(self, keys: Iterable[str]) -> float | None:
-        seconds = [self._estimates.get(key) for key in keys]
-        known = [one for one in seconds if one is not None]
-        expected = sum(known) * self._taken / self._estimated
-        if without := len(seconds) - len(known):
+        estimated, without = self._estimated_seconds(keys)
+        expected = estimated * self._taken / self._estimated
+        if without:
             if not self._runs_without:
                 return None
             expected += without * self._taken_without / self._runs_without
         return expected
 
-    def _estimated_seconds(self, runs: Iterable[Run]) -> tuple[float, int]:
-        seconds = [self._estimates.get(run.key) for run in runs]
+    def _estimated_seconds(self, keys: Iterable[str]) -> tuple[float, int]:
+        """Return the sum of the estimates, and the number of runs without one."""
+        seconds = [self._estimates.get(key) for key in keys]
         known = [one for one in seconds if one is not None]
         return sum(known), len(seconds) - len(known)
 

@@ -67,7 +67,7 @@ def plan(
     repeated = records.keys() & runs.keys() - finished.keys()
     before = {key: records[key].provenance.get("finished") for key in repeated}
     lines = changed.sentences(refit)
-    experience = Experience(records.values())
+    experience = Experience(records.values() if tasks else ())
     return Plan(tuple(runs.values()), tuple(tasks), before, lines, experience)
 
 

@@ -1,4 +1,4 @@
-"""Whether predictions are too sure, or worse than a constant one, by the scores of records."""
+"""Tests, by the scores of records, of whether predictions are too sure or below a constant one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ COVERAGE, SHARE = "picp_90", 0.9
 
 @dataclass(frozen=True)
 class Told:
-    """What the runs of a method tell on a data set."""
+    """Observed and predicted coverage, or loss, of the runs of a method on a data set."""
 
     gap: float
     """Less than 0 where the method is too sure, or worse than the constant."""

@@ -6,14 +6,14 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bnnbench.methods import coverage
-from bnnbench.reports.board.about import About, about
-from bnnbench.reports.board.failures import Entry, Verdicts, failures_of
-from bnnbench.reports.board.method_printed import printed_and_ours
-from bnnbench.reports.board.method_strips import WIDTH, chapter_of, place_text
+from bnnbench.reports.board.of_methods.about import About, about
+from bnnbench.reports.board.of_methods.failures import Entry, Verdicts, failures_of
+from bnnbench.reports.board.of_methods.printed import printed_and_ours
+from bnnbench.reports.board.of_methods.search_spaces import searched
+from bnnbench.reports.board.of_methods.snippets import snippet
+from bnnbench.reports.board.of_methods.strips import WIDTH, chapter_of, place_text
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.run_pages import RunPages
-from bnnbench.reports.board.search_spaces import searched
-from bnnbench.reports.board.snippets import snippet
 from bnnbench.reports.board.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -26,7 +26,7 @@ from bnnbench.reports.style.words import joined
 
 @dataclass(frozen=True)
 class Site:
-    """What the pages of all methods draw on."""
+    """The runs, verdicts and printed numbers that the pages of all methods share."""
 
     suites: Mapping[str, Sequence[Benchmark]]
     tasks: Sequence[Task]

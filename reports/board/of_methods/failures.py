@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.reports.board.confidence import below_constant, confidence
+from bnnbench.reports.board.of_methods.confidence import below_constant, confidence
 from bnnbench.reports.board.run_pages import Place
 from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.read.benchmarks import Benchmark

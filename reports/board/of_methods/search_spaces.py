@@ -1,4 +1,4 @@
-"""What tuned profiles search of a method, as its class declares it."""
+"""The settings of a method that tuned profiles search, as its class declares them."""
 
 from collections.abc import Sequence
 

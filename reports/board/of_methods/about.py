@@ -33,7 +33,7 @@ class About:
 
     @property
     def sentences(self) -> Sequence[str]:
-        """What it is, and how it is set up: the first paragraph of each docstring."""
+        """The first paragraph of each docstring: one on the method, one on its settings here."""
         return [of[0] for of in (self.of_module, self.of_class) if of]
 
     @property
