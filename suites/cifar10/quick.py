@@ -16,6 +16,7 @@ from bnnbench.methods.laplace.structures import Full
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.mfvi import Mfvi
+from bnnbench.methods.post_hoc.tempered import Tempered
 from bnnbench.methods.sgd import Sgd
 from bnnbench.methods.trajectory.sgld import Sgld
 from bnnbench.methods.trajectory.swa import Swa
@@ -33,6 +34,7 @@ from bnnbench.suites.cifar10.settings import (
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 
+ENSEMBLE = Ensemble(size=5, member=ADAMW)
 # Settings of the same search as those in settings.py. MFVI is the best of those with the whole KL
 # term. SGLD is the best at temperature 1; a colder one is 0.03 nats better.
 QUICK = Suite(
@@ -43,13 +45,15 @@ QUICK = Suite(
     methods={
         "Class frequency": Marginal(),
         "AdamW": ADAMW,
+        "AdamW (tempered)": Tempered(ADAMW),
         "SGD": Sgd(learning_rate=0.03, weight_decay=5e-4, epochs=6, batch_size=50),
         "MC dropout": McDropout(
             rate=0.1,
             draws=16,
             training=AdamW(learning_rate=1e-2, weight_decay=1e-2, epochs=6, batch_size=50),
         ),
-        "Ensemble": Ensemble(size=5, member=ADAMW),
+        "Ensemble": ENSEMBLE,
+        "Ensemble (tempered)": Tempered(ENSEMBLE),
         "MFVI": Mfvi(learning_rate=6e-3, prior_std=1.0, epochs=6, batch_size=50, draws=16),
         "IVON@mean": replace(IVON, draws=0),
         "IVON": IVON,

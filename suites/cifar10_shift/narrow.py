@@ -41,7 +41,7 @@ RATE, DRAWS = 0.1, 8
 QUICK = replace(
     PAPER,
     profile="quick",
-    cases=(Case(Limited(Cifar10(), train=3000, test=125), cifar10.NARROW),),
+    cases=(Case(Limited(Cifar10(), train=3000, test=2000), cifar10.NARROW),),
     methods={
         "Class frequency": Marginal(),
         "MAP": cifar10.ADAMW,

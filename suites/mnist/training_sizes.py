@@ -14,6 +14,7 @@ from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.catalogue import lenet_000
+from bnnbench.methods.post_hoc.tempered import Tempered
 from bnnbench.methods.sgd import Sgd
 from bnnbench.metrics import CLASSIFICATION, DIGIT_COSTS, JOINT, OUT_OF_DISTRIBUTION
 from bnnbench.suites.engine.declare.case import Case
@@ -25,11 +26,13 @@ TITLE = "MNIST: a perceptron and a LeNet learn from few and from many images"
 # Networks and numbers of images: the scripts behind paper 000, which prints no table of them.
 SIZES = (640, 2560, 10240, 60000)
 LENET = lenet_000()
+ENSEMBLE = Ensemble(size=5, member=ADAMW)
 # Settings of the same search as those in settings.py.
 IVON = Ivon(learning_rate=0.3, initial_hessian=0.5, epochs=20, batch_size=64, draws=32)
 METHODS = {
     "Class frequency": Marginal(),
     "AdamW": ADAMW,
+    "AdamW (tempered)": Tempered(ADAMW),
     "SGD": Sgd(learning_rate=0.01, weight_decay=5e-4, epochs=20, batch_size=64),
     "MC dropout": McDropout(
         rate=0.2,
@@ -37,7 +40,8 @@ METHODS = {
         training=AdamW(learning_rate=3e-3, epochs=20, batch_size=64),
         where="every",
     ),
-    "Ensemble": Ensemble(size=5, member=ADAMW),
+    "Ensemble": ENSEMBLE,
+    "Ensemble (tempered)": Tempered(ENSEMBLE),
     "MFVI": Mfvi(learning_rate=3e-3, prior_std=0.3, epochs=20, batch_size=64, draws=32),
     "IVON@mean": replace(IVON, draws=0),
     "IVON": IVON,
