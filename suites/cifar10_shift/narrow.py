@@ -73,7 +73,7 @@ CNN_100 = cnn_000(channels=(8, 8, 16, 16), hidden=64, classes=100)
 CIFAR_100 = replace(
     QUICK,
     profile="cifar100",
-    cases=(Case(Limited(Cifar100(), train=10_000, test=125), CNN_100),),
+    cases=(Case(Limited(Cifar100(), train=10_000, test=2000), CNN_100),),
     evaluations=(
         *FEWER,
         *(
