@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.metrics.base import NO_MARGINS
 from bnnbench.parser import Parser
 from bnnbench.reports.judge.columns import samples_of, score_under
 from bnnbench.reports.judge.comparisons import contest_of
@@ -24,8 +25,7 @@ from bnnbench.reports.read.bundles import holds_bundle, read_bundle
 from bnnbench.reports.read.load import Results
 from bnnbench.reports.style.numbers import amount
 from bnnbench.reports.style.words import joined
-from bnnbench.reports.write import cli
-from bnnbench.reports.write.content import content
+from bnnbench.reports.write.of_suite import Order, written_reports
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Damaged, Store
 
@@ -67,8 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     datasets = {record.dataset for record in new_runs}
     records = [r for r in others if r.dataset in datasets]
     everyone = Results(store, (*records, *new_runs), (), ())
-    report = content(everyone)
-    cli.write(report, store.folder)
+    for written in written_reports([Order(everyone, NO_MARGINS)]):
+        for line in written.lines:
+            print(line)
     mine = dict.fromkeys(record.method for record in new_runs)
     for line in lines(benchmarks(everyone.records), list(mine)):
         print(legible(line))

@@ -64,26 +64,25 @@ def shared(
     `order` has the best method first. Coloured ones are drawn above the rest and labelled, unless
     the names of the figure's rows are labels already.
     """
-    artists = {method: _artists(figure, gid(method)) for method in styles}
-    methods = tuple(method for method, drawn in artists.items() if drawn)
+    groups: dict[str, list[Artist]] = {}
+    for artist in figure.findobj(lambda artist: artist.get_gid() is not None):
+        groups.setdefault(str(artist.get_gid()), []).append(artist)
+    artists = {method: groups[gid(method)] for method in styles if gid(method) in groups}
+    methods = tuple(artists)
     coloured = chosen(methods, order)
     for method in coloured:
         for artist in artists[method]:
             artist.set_zorder(artist.get_zorder() + 0.5)
-    if not any(_artists(figure, gid(method, "row")) for method in methods):
+    if not any(gid(method, "row") in groups for method in methods):
         keep_in_reach(figure)
         places = {method: gid(method, "label") for method in coloured}
-        label(figure.axes[0], {m: artists[m] for m in methods}, places)
-    groups = {
+        label(figure.axes[0], artists, places)
+    attributes = {
         gid(method, kind): _attributes(method, kind, styles[method], method not in coloured)
         for method in methods
         for kind in KINDS
     }
-    return Drawing(svg(figure, identifier, description, groups), "", "", methods, coloured)
-
-
-def _artists(figure: Figure, name: str) -> list[Artist]:
-    return figure.findobj(lambda artist: artist.get_gid() == name)
+    return Drawing(svg(figure, identifier, description, attributes), "", "", methods, coloured)
 
 
 def _attributes(method: str, kind: str, style: Style, is_rest: bool) -> str:

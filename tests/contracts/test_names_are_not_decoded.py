@@ -14,7 +14,7 @@ EXCEPTIONS = {
     "figures/canvas.py": "mends the SVG text of matplotlib",
     "papers/published.py": "reads the printed tables, whose format has parts",
     "style/formulas.py": "reads docstrings",
-    "write/cli.py": "looks at the endings of files",
+    "write/of_suite.py": "looks at the endings of files",
     "write/margins.py": "reads an option of the command line",
 }
 

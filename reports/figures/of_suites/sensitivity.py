@@ -29,11 +29,10 @@ def draw(
     lowest = min(float(np.quantile(finite, DEEPEST)), -1e-3)
     columns = max(PANELS, len(settings))
     with drawing(HEIGHT, LEFT, LEFT + PANEL * columns, top=0.24) as figure:
-        row = figure.subplots(1, columns, sharey=True, squeeze=False)[0]
-        figure.subplots_adjust(wspace=0.16)
-        for axes in row[len(settings) :]:
-            axes.remove()
-        for axes, one in zip(row, settings, strict=False):
+        grid = figure.add_gridspec(1, columns, wspace=0.16)
+        row = [figure.add_subplot(grid[0])]
+        row += [figure.add_subplot(grid[k], sharey=row[0]) for k in range(1, len(settings))]
+        for axes, one in zip(row, settings, strict=True):
             shown = np.isfinite(one.deficits) & (one.deficits >= lowest)
             dots(axes, one.places[shown], one.deficits[shown], 1.6, alpha=0.5, zorder=1)
             x, y = line(one)
@@ -45,6 +44,7 @@ def draw(
             right.set_horizontalalignment("right")
             axes.set_title(one.setting.replace("_", " "), fontsize=8, color=INK)
             axes.locator_params(axis="y", nbins=4)
+            axes.label_outer()
         row[0].set_ylabel("nats less than best")
         listed = "; ".join(f"{one.setting.replace('_', ' ')} {_trend(one)}" for one in settings)
         description = f"{method} on {where}, held-out scores over each setting: {listed}."

@@ -8,7 +8,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-_CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 """On Linux workers are forked, in milliseconds, from a process that has imported what they need."""
 
 _LOOKED_UP = "bnnbench.suites.engine.executors.forked"
@@ -25,8 +25,8 @@ def started(target: Callable[..., None], *arguments: object, daemon: bool = Fals
     A daemon ends with the driver, and can start no process.
     """
     if sys.platform == "linux":
-        _CONTEXT.set_forkserver_preload(_preloaded(target))
-    process = _CONTEXT.Process(target=target, args=arguments, daemon=daemon)
+        CONTEXT.set_forkserver_preload(_preloaded(target))
+    process = CONTEXT.Process(target=target, args=arguments, daemon=daemon)
     resource_tracker.ensure_running()  # starting it with the first worker unblocks signals
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _DRIVERS_OWN)
     try:

@@ -1,0 +1,45 @@
+"""The reports of many suites are written on several cores, and come out alike."""
+
+from pathlib import Path
+
+import pytest
+
+from bnnbench.reports.write import of_suite
+from bnnbench.reports.write.cli import main
+from tests.reports.browsing import keep_suites
+from tests.reports.synthetic import keep, runs_of
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def on_two_cores(monkeypatch):
+    monkeypatch.setattr(of_suite, "MANY", 1)
+    monkeypatch.setattr(of_suite, "cores", lambda: 2)
+
+
+def test_a_site_is_the_same_on_one_core_and_on_two(tmp_path, monkeypatch, capsys, on_two_cores):
+    keep_suites(tmp_path / "results")
+    two = main([str(tmp_path / "results"), "--out", str(tmp_path / "site")]), capsys.readouterr()
+    written = contents(tmp_path / "site")
+    for path in sorted((tmp_path / "site").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    monkeypatch.setattr(of_suite, "cores", lambda: 1)
+    one = main([str(tmp_path / "results"), "--out", str(tmp_path / "site")]), capsys.readouterr()
+    assert sum(Path(name).name == "report.html" for name in written) > 1
+    assert two == one
+    assert written == contents(tmp_path / "site")
+
+
+def test_a_suite_that_cannot_be_written_does_not_hold_up_the_others(tmp_path, capsys, on_two_cores):
+    for suite in ("cifar10", "mnist"):
+        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "cifar10").write_text("a file where a folder should be")
+    assert main([str(tmp_path / "results"), "--out", str(tmp_path / "site")]) == of_suite.DAMAGED
+    told = capsys.readouterr()
+    assert "cannot write the report" in told.err
+    assert "index.html: 1 suite\n" in told.out
+    assert (tmp_path / "site" / "mnist" / "report.html").is_file()
