@@ -25,22 +25,31 @@ from bnnbench.suites.moment_accuracy.settings import (
 )
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
 
-NORMED = partial(lenet_001, norm=BatchNorm())
 # Noise is in the units of the inputs.
-LENETS = tuple(
-    Case(Intensities(Mnist()), network, f"mnist-{name}", f"LeNet, {title}")
-    for name, title, network in (
-        ("lrelu0.01-noise0.0001", "LReLU, noise 0.0001", (GaussianNoise(1e-4), *NORMED())),
-        ("lrelu0.01-noise0.01", "LReLU, noise 0.01", (GaussianNoise(0.01), *NORMED())),
-        ("lrelu0.01-noise0.1", "LReLU, noise 0.1", (GaussianNoise(0.1), *NORMED())),
-        ("lrelu0.01-dropout0.2", "LReLU, dropout 0.2", NORMED(dropout=0.2)),
-        ("logistic_bernoulli", "Bernoulli", NORMED(activation=LogisticBernoulli())),
-        (
-            "logistic_transform-noise0.1",
-            "transform, noise 0.1",
-            (GaussianNoise(0.1), *NORMED(activation=Sigmoid())),
-        ),
+NETWORKS = (
+    ("lrelu0.01-noise0.0001", "LReLU, noise 0.0001", (GaussianNoise(1e-4),), lenet_001),
+    ("lrelu0.01-noise0.01", "LReLU, noise 0.01", (GaussianNoise(0.01),), lenet_001),
+    ("lrelu0.01-noise0.1", "LReLU, noise 0.1", (GaussianNoise(0.1),), lenet_001),
+    ("lrelu0.01-dropout0.2", "LReLU, dropout 0.2", (), partial(lenet_001, dropout=0.2)),
+    ("logistic_bernoulli", "Bernoulli", (), partial(lenet_001, activation=LogisticBernoulli())),
+    (
+        "logistic_transform-noise0.1",
+        "transform, noise 0.1",
+        (GaussianNoise(0.1),),
+        partial(lenet_001, activation=Sigmoid()),
+    ),
+)
+LENETS, NORMLESS = (
+    tuple(
+        Case(
+            Intensities(Mnist()),
+            (*noise, *network(norm=norm)),
+            f"mnist-{name}",
+            f"LeNet, {title}",
+        )
+        for name, title, noise, network in NETWORKS
     )
+    for norm in (BatchNorm(), None)
 )
 # Five epochs and these samples take a core some eight minutes a seed.
 FIVE_EPOCHS = replace(TRAINING, epochs=5)
@@ -66,4 +75,18 @@ PAPER = replace(
     # As many samples as the paper has: their own error in a mean is 0.025 deviations.
     probes=(MomentAccuracy(images=50, samples=1000),),
     reproduces=(Reproduces("001", "2", DEPARTURES),),
+)
+
+# The ablation: the same networks without norms, three of each.
+WITHOUT_NORMS = replace(
+    QUICK,
+    title="Moments propagated through trained networks without norms, beside samples",
+    profile="without_norms",
+    cases=tuple(
+        replace(case, network=normless.network)
+        for case, normless in zip(QUICK.cases, NORMLESS, strict=True)
+    ),
+    methods={"AP2 paper": QUICK.methods["AP2 paper"]},
+    seeds=3,
+    reproduces=(),
 )
