@@ -25,6 +25,7 @@ TUNED_QUICK = replace(
     title="CIFAR-10 with equal tuning: accuracy, calibration and out-of-distribution detection",
     methods={label: replace(HALVED, method=QUICK.methods[label]) for label in LABELS}
     | {
+        "Ensemble": replace(HALVED, method=QUICK.methods["Ensemble"], trials=2),
         "Label smoothing": replace(HALVED, method=LabelSmoothing(training=ADAMW)),
         "AdamW (tempered)": replace(HALVED, method=ADAMW, noise="held_out"),
         "SGD (tempered)": replace(HALVED, method=QUICK.methods["SGD"], noise="held_out"),

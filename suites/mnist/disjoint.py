@@ -62,6 +62,7 @@ DISJOINT = Suite(
         "MC dropout x4": replace(HALVED, method=Ensemble(4, METHODS["MC dropout"])),
         "IVON": replace(HALVED, method=IVON),
         "MFVI": replace(HALVED, method=METHODS["MFVI"]),
+        "SWAG": replace(HALVED, method=METHODS["SWAG"]),
         "KFAC": replace(HALVED, method=Laplace(ADAMW, Kfac(), (300.0,), "mc", draws=32)),
         "Laplace last layer": replace(HALVED, method=Laplace(ADAMW, Full("last"))),
     },

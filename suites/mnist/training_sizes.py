@@ -16,10 +16,12 @@ from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.catalogue import lenet_000
 from bnnbench.methods.post_hoc.tempered import Tempered
 from bnnbench.methods.sgd import Sgd
+from bnnbench.methods.trajectory.swa import Swa
+from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.metrics import CLASSIFICATION, DIGIT_COSTS, JOINT, OUT_OF_DISTRIBUTION
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
-from bnnbench.suites.mnist.settings import ADAMW, MLP, MP
+from bnnbench.suites.mnist.settings import ADAMW, MLP, MP, TRAJECTORY
 
 TITLE = "MNIST: a perceptron and a LeNet learn from few and from many images"
 
@@ -45,6 +47,8 @@ METHODS = {
     "MFVI": Mfvi(learning_rate=3e-3, prior_std=0.3, epochs=20, batch_size=64, draws=32),
     "IVON@mean": replace(IVON, draws=0),
     "IVON": IVON,
+    "SWA": Swa(TRAJECTORY),
+    "SWAG": Swag(TRAJECTORY, draws=32),
     "MP": MP,
 }
 
