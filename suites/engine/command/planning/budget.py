@@ -4,7 +4,7 @@ import functools
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
@@ -141,5 +141,13 @@ def _categories(run: Mapping[str, object]) -> tuple[str, str, str]:
     """Return the keys that runs of like cost share: settings and data, settings, kind of method."""
     settings = {name: value for name, value in run.items() if name not in NO_PART_OF_COST}
     method = run["method"]
-    method_type = method.get("type") if isinstance(method, Mapping) else method
-    return canonical_json(settings), canonical_json([method]), canonical_json(method_type)
+    kinds = list(_kinds(method)) if isinstance(method, Mapping) else method
+    return canonical_json(settings), canonical_json([method]), canonical_json({"kinds": kinds})
+
+
+def _kinds(settings: Mapping[str, object]) -> Iterator[object]:
+    """Yield the type of a method, and those of the methods and rules inside it."""
+    yield settings.get("type")
+    for value in settings.values():
+        if isinstance(value, Mapping):
+            yield from _kinds(value)

@@ -7,6 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.ensemble import Ensemble
+from bnnbench.methods.mfvi import Mfvi
 from bnnbench.suites.engine.command.planning import budget as module
 from bnnbench.suites.engine.command.planning import calibration, shipped_costs
 from bnnbench.suites.engine.command.planning.budget import Cost, Experience, budget
@@ -50,6 +53,14 @@ def test_on_other_data_time_grows_with_the_rows():
 def test_in_other_settings_time_grows_with_the_epochs():
     found = Experience([record()]).cost(replace(RUN, method=Slow(0.0, epochs=30)), 16)
     assert found == Cost(6.0, 100.0, "scaled")
+
+
+def test_a_wrapper_tells_nothing_of_another_method_inside():
+    wrapped = replace(RUN, method=Ensemble(2, AdamW(epochs=10)))
+    experience = Experience([replace(record(), run=wrapped.description)])
+    longer = replace(RUN, method=Ensemble(2, AdamW(epochs=30)))
+    assert experience.cost(longer, 16) == Cost(6.0, 100.0, "scaled")
+    assert experience.cost(replace(RUN, method=Ensemble(2, Mfvi(epochs=30))), 16) is None
 
 
 def test_the_same_settings_tell_more_than_others():
