@@ -1,6 +1,7 @@
 """`bnnbench`: one command for suites, reports, data and stores."""
 
 import importlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
@@ -66,6 +67,14 @@ ALIASES: Mapping[str, str] = {
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Carry out the command line, and exit with the command's code."""
+    try:
+        _carry_out(arguments)
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
     typed = sys.argv[1:] if arguments is None else arguments
     name, *remaining = typed or ["--help"]
     if name in COMMANDS:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bnnbench.reports.read.load import MENDED, Results
+from bnnbench.reports.read.load import MENDED, Results, read, suite_folders
 from bnnbench.suites.engine.store import bundles
 from bnnbench.suites.engine.store.record import Cost, Record
 from bnnbench.suites.engine.store.store import Damaged, Store
@@ -65,6 +65,16 @@ def read_bundle(path: Path) -> dict[str, Results]:
         suite: Results(Store(path / suite), tuple(records), (), ())
         for suite, records in sorted(by_suite.items())
     }
+
+
+def results_of(path: Path) -> dict[str, Results]:
+    """Return suite → its runs, in a folder of results or in a bundle.
+
+    Raises ValueError where there is none, and `Damaged` where a file of a bundle is altered.
+    """
+    if holds_bundle(path):
+        return read_bundle(path)
+    return {folder.resolve().name: read(folder) for folder in suite_folders(path)}
 
 
 def records_of(folder: Path) -> tuple[Record, ...]:

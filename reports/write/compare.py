@@ -8,7 +8,8 @@ from bnnbench.datasets.names import title_of
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.parser import Parser
-from bnnbench.reports.read.load import Damage, read, store_names, suite_folders
+from bnnbench.reports.read.bundles import results_of
+from bnnbench.reports.read.load import Damage, store_names
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.words import counted
 from bnnbench.reports.write.captions import p_text
@@ -28,8 +29,8 @@ EQUAL, CHANGED, MISUSED = 0, 1, 2
 def main(arguments: Sequence[str]) -> int:
     """Print the changes, also write them with --out, and return the exit code."""
     parser = Parser("bnnbench report compare", description=__doc__)
-    parser.add_argument("before", type=Path, help="the earlier folder of results")
-    parser.add_argument("after", type=Path, help="the later folder of results")
+    parser.add_argument("before", type=Path, help="the earlier folder of results, or a bundle")
+    parser.add_argument("after", type=Path, help="the later folder of results, or a bundle")
     parser.add_argument("--out", type=Path, help="also write all changes to this .html or .md file")
     add_margins(parser)
     options = parser.parse_args(arguments)
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _records(results: Path) -> tuple[list[Record], list[Damage]]:
-    suites = [read(folder) for folder in suite_folders(results)]
+    suites = results_of(results).values()
     return [r for suite in suites for r in suite.records], [
         d for suite in suites for d in suite.damage
     ]

@@ -15,7 +15,8 @@ import pandas as pd
 from bnnbench.datasets.reading.foreign_text import cell, legible
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.parser import Parser
-from bnnbench.reports.read.load import Results, read, store_names, suite_folders
+from bnnbench.reports.read.bundles import results_of
+from bnnbench.reports.read.load import Results, store_names
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.style.words import counted
 from bnnbench.reports.write.content import content
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     """Write the file, and return the exit code."""
     parser = Parser("bnnbench report export", description=__doc__)
     parser.add_argument(
-        "results", nargs="+", type=Path, help="folders of results; several are merged"
+        "results", nargs="+", type=Path, help="folders of results, or bundles; several are merged"
     )
     parser.add_argument("--format", choices=FORMATS, default="csv")
     parser.add_argument("--out", type=Path, help="the file (default: results.<ending>)")
@@ -120,6 +121,6 @@ def _results(paths: Sequence[Path]) -> dict[str, Results]:
     """Return suite → its results, those of several stores merged."""
     by_suite: dict[str, dict[str, Results]] = {}
     for name, path in zip(store_names(paths), paths, strict=True):
-        for folder in suite_folders(path):
-            by_suite.setdefault(folder.resolve().name, {})[name] = read(folder)
+        for suite, results in results_of(path).items():
+            by_suite.setdefault(suite, {})[name] = results
     return {suite: merged(stores) for suite, stores in sorted(by_suite.items())}

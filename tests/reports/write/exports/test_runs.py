@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from bnnbench.reports.read.load import read
 from bnnbench.reports.write.cli import main
+from bnnbench.suites.engine.store import bundles
 from tests.reports.judge.summaries.test_tuning import a_run
 from tests.reports.synthetic import keep, record, runs_of
 
@@ -27,6 +29,18 @@ def stores(tmp_path):
         ],
     )
     return tmp_path / "r"
+
+
+@pytest.mark.parametrize("kind", ["csv", "latex", "pairs"])
+def test_a_bundle_is_exported_as_the_store_that_it_was_made_of(kind, tmp_path):
+    results = stores(tmp_path)
+    records = read(results / "cifar10").records
+    bundles.write(tmp_path / "bundle" / "cifar10", list(records))
+    outs = [tmp_path / "of_store", tmp_path / "of_bundle"]
+    for source, out in zip((results / "cifar10", tmp_path / "bundle"), outs, strict=True):
+        assert main(["export", str(source), "--format", kind, "--out", str(out)]) == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    assert main(["compare", str(results / "cifar10"), str(tmp_path / "bundle")]) == 0
 
 
 def test_csv_holds_every_score_once_and_runs_without_any(tmp_path):
