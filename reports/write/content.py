@@ -42,6 +42,18 @@ class Content:
     origins: Sequence[Origin]
     results: Results
 
+    def only(self, part: Part) -> "Content":
+        """Return the content of one profile, without what concerns the whole store."""
+        return replace(
+            self,
+            parts=(part,),
+            damage=(),
+            superseded=0,
+            failures=failures(part.records),
+            origins=origins(part.records),
+            results=replace(self.results, records=part.records, older=(), disagreeing=()),
+        )
+
     @cached_property
     def stores(self) -> Mapping[str, int]:
         """Store → the number of runs taken from it, where several were merged."""

@@ -30,7 +30,10 @@ from bnnbench.suites.engine.store.tables import (
 UNPACKED_BYTES = 200_000
 """Larger files of a site, other than its pages, are compressed by gzip."""
 
-OCCASIONAL = ("details.html", "figures*.html", "damage.csv*", "*.csv.gz", "tables.*.gz")
+OCCASIONAL = (
+    *("details.html", "figures*.html", "profile-*.html"),
+    *("damage.csv*", "*.csv.gz", "tables.*.gz"),
+)
 """Files that only some reports have."""
 
 DAMAGED = 3

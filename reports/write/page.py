@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bnnbench.datasets.names import title_of
+from bnnbench.reports.board.pages import slugs
 from bnnbench.reports.board.run_pages import NO_PAGES, RunPages
 from bnnbench.reports.judge.participants import LEGEND
 from bnnbench.reports.sections.base import Gallery
@@ -33,6 +34,9 @@ from bnnbench.reports.write.exports.tables import printed
 from bnnbench.reports.write.part import Part
 
 TEMPLATES = Path(__file__).parent / "templates"
+
+FIRST = "report.html"
+"""The page of a suite that others link to."""
 
 SCRIPTS = ("start", "sort", "filter", "switch", "copy", "runs", "curves", "lift")
 """The parts of a page's script, in the order in which they run."""
@@ -62,36 +66,60 @@ Links = list[tuple[str, str]]
 def pages(content: Content, home: str = "", runs: RunPages = NO_PAGES) -> dict[str, str]:
     """Return name → page of a suite: report.html, and further pages if it would be too large.
 
-    Tables of single corruptions and sizes move to another file first, then the figures. `home`
-    is the address of the front page, if there is one; `runs` has those of the pages of runs.
+    Then each of several profiles has a page of its own, to which report.html links. Tables of
+    single corruptions and sizes move to another file first, then the figures. `home` is the
+    address of the front page, if there is one; `runs` has those of the pages of runs.
+    """
+    files = _with_overflow(content, content.title, FIRST, "", (home, "All suites"), runs)
+    if len(files) == 1 or len(content.parts) == 1:
+        return files
+    files = {}
+    of_profiles = slugs([part.profile for part in content.parts])
+    addresses = {profile: f"profile-{slug}.html" for profile, slug in of_profiles.items()}
+    for part in content.parts:
+        title = f"{content.title}: {labels.profile(part.profile)} profile"
+        name, stem = addresses[part.profile], f"profile-{of_profiles[part.profile]}-"
+        up = FIRST, content.title
+        files |= _with_overflow(content.only(part), title, name, stem, up, runs)
+    suite = _page("profiles.html", content=content, home=home, addresses=addresses)
+    return {FIRST: suite.replace(DRILLDOWN, "null")} | files
+
+
+def _with_overflow(
+    content: Content, title: str, name: str, stem: str, up: tuple[str, str], runs: RunPages
+) -> dict[str, str]:
+    """Return name → page of some content, and of what has no room on its first page.
+
+    Names of further pages begin with `stem`; `up` is the address and title of the page above.
     """
     apart: dict[str, Links] = {"details": [], "figures": []}
     chunks = _chunks(content)
 
     def first() -> str:
-        return _page("page.html", content=content, home=home, apart=apart)
+        return _page("page.html", content=content, heading=title, up=up, apart=apart)
 
     page = first()
     if _is_large(page) and content.has_details:
-        apart["details"] = [("details.html", "Details")]
+        apart["details"] = [(f"{stem}details.html", "Details")]
         page = first()
     if _is_large(page) and chunks:
-        names = ["figures.html", *(f"figures-{i}.html" for i in range(2, len(chunks) + 1))]
-        titles = ["Figures", *(f"Figures, page {i}" for i in range(2, len(chunks) + 1))]
+        numbers = range(2, len(chunks) + 1)
+        names = [f"{stem}figures.html", *(f"{stem}figures-{i}.html" for i in numbers)]
+        titles = ["Figures", *(f"Figures, page {i}" for i in numbers)]
         apart["figures"] = list(zip(names, titles, strict=True))
         page = first()
-    files = {"report.html": page}
-    for name, _ in apart["details"]:
-        files[name] = _page("details.html", content=content, page="report.html")
-    for (name, title), chunk in zip(apart["figures"], chunks, strict=False):
-        values = {"content": content, "page": "report.html", "title": title, "chunk": chunk}
-        files[name] = _page("figures.html", **values)
+    files = {name: page}
+    values: dict[str, object] = {"content": content, "heading": title, "page": name}
+    for other, _ in apart["details"]:
+        files[other] = _page("details.html", **values)
+    for (other, shown), chunk in zip(apart["figures"], chunks, strict=False):
+        files[other] = _page("figures.html", title=shown, chunk=chunk, **values)
     return {name: _filled(text, content, runs) for name, text in files.items()}
 
 
 def render(content: Content) -> str:
     """Return the first page of a suite."""
-    return pages(content)["report.html"]
+    return pages(content)[FIRST]
 
 
 def compared(comparison: object, **functions: object) -> str:

@@ -90,7 +90,9 @@ const open = (cell) => {
     make("p", {}, summary),
     ...(DRILLDOWN.whole ? [] : [make("p", { class: "note" },
       "This page has no room for every number of these runs; the files beside it hold them all.")]),
-    table ?? make("p", {}, "The runs are listed in runs.csv beside this page."), detail);
+    table ?? make("p", {}, entry.place.page
+      ? make("a", { href: entry.place.page }, "Every run on a page of its own")
+      : "The runs are listed in runs.csv beside this page."), detail);
   panel.showModal();
   table?.querySelector("button").click();
 };

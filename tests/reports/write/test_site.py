@@ -215,6 +215,24 @@ def test_a_page_that_is_too_large_gives_parts_to_others(tmp_path, rng, monkeypat
     )
 
 
+def test_profiles_that_are_too_large_for_one_page_have_one_each(tmp_path, monkeypatch):
+    profiles = ("quick", "tuned quick", 'tuned "quick"')
+    runs = [record(m, profile=p, seed=s) for p in profiles for m in ("A", "B") for s in range(3)]
+    keep(tmp_path / "s", runs)
+    found = content(read(tmp_path / "s"))
+    assert set(pages_of.pages(found)) == {"report.html"}
+    monkeypatch.setattr(pages_of, "MOST_BYTES", 10_000)
+    files = pages_of.pages(found, "../suites.html")
+    firsts = {name for name in files if "figures" not in name}
+    assert len(firsts) == 4
+    assert all(f'href="{name}"' in files["report.html"] for name in firsts - {"report.html"})
+    assert 'href="../suites.html"' in files["report.html"]
+    for name in firsts - {"report.html"}:
+        assert 'href="report.html"' in files[name]
+        assert "6 runs" in files[name]
+    assert "18 runs" in files["report.html"]
+
+
 def test_success_is_a_column_even_where_all_went_well(tmp_path):
     keep(tmp_path / "s", [record(seed=0), record(seed=1), record("SGD")])
     page = pages_of.render(content(read(tmp_path / "s")))
