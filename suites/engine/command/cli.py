@@ -5,7 +5,8 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from bnnbench.suites import Entry
 from bnnbench.suites.engine.command.arguments import Options, parse
 from bnnbench.suites.engine.command.carrying_out import carry_out
 from bnnbench.suites.engine.command.counts import counted
-from bnnbench.suites.engine.command.display import display
+from bnnbench.suites.engine.command.display import SECONDS_BETWEEN_LINES, display
 from bnnbench.suites.engine.command.interrupts import Terminated, ending_cleanly
 from bnnbench.suites.engine.command.misuse import UsageError
 from bnnbench.suites.engine.command.planning.dry_run import dry_run
@@ -151,7 +152,7 @@ def _carry_out(
         elif _submit(planned, store, claims, options, console):
             return COMPLETED
         with upkeep():
-            for line in add_distances(suite, store):
+            for line in add_distances(suite, store, _now_and_then(console)):
                 _say(console, line)
             keep_curves(suite, store)
             keep_planes(suite, store)
@@ -287,6 +288,19 @@ def write_report(out: Path) -> bool:
             file=sys.stderr,
         )
     return written
+
+
+def _now_and_then(console: Console) -> Callable[[str], None]:
+    """Return what prints a line unless the one before is too recent."""
+    told = time.monotonic()
+
+    def tell(line: str) -> None:
+        nonlocal told
+        if time.monotonic() - told > SECONDS_BETWEEN_LINES:
+            _say(console, line)
+            told = time.monotonic()
+
+    return tell
 
 
 def _say(console: Console, line: str) -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bnnbench.datasets.reading.whole_files import read_regular
@@ -19,8 +19,11 @@ from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.rescoring.certified import add_certified, certified_scores
 from bnnbench.suites.engine.store.store import Damaged, Store
 
+Tell = Callable[[str], None]
+"""What is called with a line on the progress."""
 
-def add_distances(suite: Suite, store: Store) -> list[str]:
+
+def add_distances(suite: Suite, store: Store, tell: Tell = lambda line: None) -> list[str]:
     """Give each record its distances to the reference, and return doubts about them.
 
     Doubts are about folds without a reference and folds whose reference did not converge.
@@ -39,7 +42,7 @@ def add_distances(suite: Suite, store: Store) -> list[str]:
         reference = _reference(suite.reference, together)
         compared = [record for record in together if record is not reference]
         if reference and reference.status == "completed":
-            _compare(compared, reference, store)
+            _compare(compared, reference, store, tell)
         else:
             _drop(compared, store)
         if compared and (doubt := _doubt(reference)):
@@ -79,7 +82,7 @@ def _doubt(reference: Record | None) -> str | None:
     )
 
 
-def _compare(records: Iterable[Record], reference: Record, store: Store) -> None:
+def _compare(records: Iterable[Record], reference: Record, store: Store, tell: Tell) -> None:
     """Update the records' distances to the reference's present predictions."""
     identity = {"key": reference.key, "sha256": _sha256(reference, store)}
     outdated = [
@@ -91,7 +94,10 @@ def _compare(records: Iterable[Record], reference: Record, store: Store) -> None
     if not outdated:
         return
     truth, doubts = _tabulated(reference, store)
-    for record in outdated:
+    for number, record in enumerate(outdated, 1):
+        place = f"{record.dataset}, fold {record.fold}"
+        progress = f"[{number}/{len(outdated)}] {record.method}, seed {record.seed}"
+        tell(f"Distances to {reference.method} on {place}: {progress}")
         scores = {
             condition: dict(of_condition) for condition, of_condition in record.scores.items()
         }

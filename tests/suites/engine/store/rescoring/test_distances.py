@@ -106,6 +106,21 @@ def test_methods_chosen_without_the_reference_are_compared_with_its_kept_run(tmp
     assert of(store, "One").scores["clean"].keys() == {"rmse", *DISTANCES}
 
 
+def test_every_run_that_gets_distances_is_told(tmp_path):
+    store, lines = Store(tmp_path), []
+    for task in plan(SUITE, store, "cpu", "missing").tasks:
+        for outcome in execute(task):
+            store.write(outcome.record, outcome.predictions)
+    add_distances(SUITE, store, lines.append)
+    assert lines == [
+        f"Distances to Truth on line, fold {fold}: [{k}/2] {method}, seed 0"
+        for fold in range(2)
+        for k, method in ((1, "One"), (2, "Other"))
+    ]
+    add_distances(SUITE, store, lines.append)
+    assert len(lines) == 4
+
+
 def test_what_has_its_distances_is_left_alone(tmp_path, monkeypatch):
     store = Store(tmp_path)
     carried_out(SUITE, store)
