@@ -87,7 +87,7 @@ def _compare(records: Iterable[Record], reference: Record, store: Store, tell: T
     identity = {"key": reference.key, "sha256": _sha256(reference, store)}
     outdated = [
         record
-        for record in records
+        for record in sorted(records, key=lambda record: (record.method, record.seed))
         if record.status == "completed"
         and not (record.reference == identity and any(map(_has_all, record.scores.values())))
     ]
