@@ -177,12 +177,12 @@ function ranked(task, criterion, off = [], budget = 0) {
     if (lacks.length) missing.set(method, lacks.map((column) => column.title));
   }
   const rows = [];
-  const others = found.names.length - 1;
+  const pairs = found.names.length * (found.names.length - 1);
   found.groups.forEach((group, k) => {
     let half = null;
     if (found.errors && k !== found.leader) {
       const freedom = found.errors.freedom[k][found.leader];
-      half = quantileOfT(found.level / others, freedom) * Math.sqrt(found.errors.error[k][found.leader]);
+      half = quantileOfT(found.level / pairs, freedom) * Math.sqrt(found.errors.error[k][found.leader]);
     }
     const lead = found.means.get(found.names[found.leader]);
     for (const method of group) {

@@ -92,7 +92,7 @@ def test_calibration_alone_recommends_nobody_who_is_worse_by_likelihood(tasks):
     task = tasks["classification-640-to-10-240-digits-3-000-photographs-as-declared"]
     found = ranked(task, "calibration")
     assert found.rows[0].method == "SGD"
-    assert advice(found).headline == "Use Ensemble first."
+    assert advice(found).headline == "Use Ensemble (tempered) first."
     assert "SGD, IVON and MC dropout have a lower calibration error" in advice(found).text
 
 
@@ -186,3 +186,13 @@ def test_splits_that_differ_between_data_sets_are_told_as_a_span():
     for kept, words in ((records, "5 splits"), (fewer, "3 to 5 splits")):
         (task,) = tasks_of({"uci": benchmarks(kept)})
         assert f"with {words} of each data set." in advice(ranked(task, "likelihood")).text
+
+
+@pytest.mark.parametrize("criterion", ["likelihood", "error"])
+def test_an_interval_that_does_not_reach_zero_is_of_a_worse_method(tasks, criterion):
+    for task in tasks.values():
+        if criterion not in {scale.name for scale in task.scales}:
+            continue
+        for row in ranked(task, criterion).compared:
+            if row.half_width is not None and row.margin > row.half_width:
+                assert row.standing.worse, (task.name, row.method)
