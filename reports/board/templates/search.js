@@ -7,9 +7,16 @@ function startSearch(entries) {
   const hits = () => {
     const text = input.value.trim().toLowerCase();
     if (!text) return null;
-    const starts = entries.filter(([, name]) => name.toLowerCase().startsWith(text));
-    const holds = entries.filter(([, name]) => name.toLowerCase().indexOf(text) > 0);
-    return [...starts, ...holds].slice(0, 8);
+    const shortest = (a, b) => a[1].length - b[1].length;
+    const named = (part) => [
+      ...entries.filter(([, name]) => name.toLowerCase().startsWith(part)).sort(shortest),
+      ...entries.filter(([, name]) => name.toLowerCase().indexOf(part) > 0).sort(shortest),
+    ];
+    const whole = named(text);
+    const words = text.split(/\s+/);
+    // Of several names that are typed together, such as "pbp yacht", the first hits of each.
+    const found = whole.length ? whole : words.flatMap((word) => named(word).slice(0, 8 / words.length));
+    return found.slice(0, 8);
   };
   const show = () => {
     const found = hits();

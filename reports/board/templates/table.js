@@ -75,6 +75,9 @@ function bar(row, extent, family) {
   if (row.half) {
     const [low, high] = [inside(x(row.margin - row.half)), inside(x(row.margin + row.half))];
     drawn.append(svg("line", { class: "line", x1: low, x2: high, y1: 8, y2: 8 }));
+    // A head where the interval goes on beyond the edge.
+    if (x(row.margin - row.half) < low) drawn.append(svg("path", { class: "line", d: `M${low + 4} 4.5L${low} 8L${low + 4} 11.5` }));
+    if (x(row.margin + row.half) > high) drawn.append(svg("path", { class: "line", d: `M${high - 4} 4.5L${high} 8L${high - 4} 11.5` }));
   }
   const centre = x(row.margin);
   if (centre <= WIDTH - 4) drawn.append(shape(family, centre, 8, 4.2, { class: "shape" }));
