@@ -9,7 +9,7 @@ from bnnbench.reports.judge.participants import FEWEST
 from bnnbench.reports.judge.summaries.planning import MOST_RUNS, Plan
 from bnnbench.reports.judge.table import Cell, Column
 from bnnbench.reports.style import labels
-from bnnbench.reports.style.numbers import amount, number
+from bnnbench.reports.style.numbers import amount, number, typographic
 from bnnbench.reports.style.words import counted_in_words, joined, plural, quoted, spelled
 
 MOST_NAMES = 4
@@ -211,7 +211,7 @@ class _Telling:
         if self.column.digits:
             value = f"{self.cells[method].mean * self.column.scale:.{self.column.digits}g}"
         space = "\u00a0" if self.column.unit == "%" else " "
-        return f"{value}{space}{self.column.unit}".strip()
+        return f"{typographic(value)}{space}{self.column.unit}".strip()
 
     @property
     def _evidence(self) -> str:

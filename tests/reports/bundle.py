@@ -4,16 +4,9 @@ import sys
 from pathlib import Path
 
 from bnnbench.reports.read.bundles import read_bundle
-from bnnbench.suites.engine.store.record import Record
 from tests.reports.synthetic import keep
 
 BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
-
-
-def runs_of_bundle(folder: str) -> list[Record]:
-    """Return the records of a folder of the bundle."""
-    (results,) = read_bundle(BUNDLE / folder).values()
-    return list(results.records)
 
 
 def main() -> None:

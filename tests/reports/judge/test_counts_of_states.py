@@ -1,24 +1,29 @@
-"""The runs in docs/bundle, decided from their scores alone: the counts of the specification."""
+"""Runs of November 2026, decided from their scores alone: the counts of the specification."""
 
 import functools
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.read.bundles import records_of
 from bnnbench.reports.sections.condition_tables import condition_table
-from tests.reports.bundle import runs_of_bundle
 
 STATES = ("best", "leads", "equal", "undecided", "worse", "not eligible")
 REAL = ("rmse", "log_likelihood", "crps")
 CLASSES = ("accuracy", "nll", "brier", "ece")
 
 
+SPECIFICATION = Path(__file__).parent / "specification"
+"""Tables of the runs that the specification counted."""
+
+
 @functools.cache
 def records(suite):
-    return runs_of_bundle(suite)
+    return records_of(SPECIFICATION / suite)
 
 
 def tables(suite, profile, without=()):
