@@ -276,8 +276,20 @@ def test_search_finds_methods_and_data_by_keyboard(visit):
     assert page.locator("#hits li").first.inner_text() == "boston data set"
     page.keyboard.press("Enter")
     page.wait_for_url("**/data/boston.html")
-    page.locator("#search").fill("nothing like it")
+    page.locator("#search").fill("nowhere unheard")
     assert "Nothing is called" in page.locator("#hits").inner_text()
+
+
+def test_search_puts_exact_and_short_names_first_and_takes_several_names(visit):
+    page = visit("index.html")
+    page.locator("#search").fill("ensemble")
+    assert page.locator("#hits li").first.inner_text() == "Ensemble method"
+    lengths = [len(text) for text in page.locator("#hits a").all_inner_texts()]
+    assert lengths == sorted(lengths)
+    page.locator("#search").fill("pbp boston")
+    hits = page.locator("#hits li").all_inner_texts()
+    assert hits[0] == "PBP method"
+    assert "boston data set" in hits
 
 
 def test_two_methods_are_compared_in_pairs(visit):
