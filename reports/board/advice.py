@@ -83,7 +83,7 @@ def advice(ranking: Ranking) -> Advice:
     cheapest = _cheapest(ranking, open_, use)
     if cheapest:
         sentences.append(
-            f"The cheapest of these is {cheapest}: {_seconds(ranking, cheapest)} a fit; "
+            f"The cheapest that may be best is {cheapest}: {_seconds(ranking, cheapest)} a fit; "
             f"{use} takes {_seconds(ranking, use)}."
         )
     headline = f"Use {use} first." if open_ else f"Use {use}."

@@ -103,7 +103,7 @@ function adviceOn(ranking) {
   const cheapest = cheapestOf(ranking, open, use);
   if (cheapest)
     sentences.push(
-      `The cheapest of these is ${cheapest}: ${time(cheapest)} a fit; ${use} takes ${time(use)}.`
+      `The cheapest that may be best is ${cheapest}: ${time(cheapest)} a fit; ${use} takes ${time(use)}.`
     );
   return { headline: open.length ? `Use ${use} first.` : `Use ${use}.`, text: sentences.join(" ") };
 }
