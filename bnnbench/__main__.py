@@ -68,7 +68,10 @@ ALIASES: Mapping[str, str] = {
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Carry out the command line, and exit with the command's code."""
     try:
-        _carry_out(arguments)
+        try:
+            _carry_out(arguments)
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -67,7 +67,8 @@ def main(arguments: Sequence[str]) -> int:
     was_read = {suite: _read(sources) for suite, sources in suites.items()}
     of_suites = {suite: results for suite, (_, results) in was_read.items() if results}
     judged_by = margins(options.margin)
-    judged = {suite: judged_benchmarks(one, judged_by) for suite, one in of_suites.items()}
+    in_site = of_suites if options.out else {}
+    judged = {suite: judged_benchmarks(one, judged_by) for suite, one in in_site.items()}
     runs = run_addresses(judged) if options.out else None
     orders = [Order(results, judged_by, options.out, runs) for results in of_suites.values()]
     codes, entries = {suite: code for suite, (code, _) in was_read.items()}, {}
@@ -76,12 +77,15 @@ def main(arguments: Sequence[str]) -> int:
         codes[suite] = 2 if written.code == 2 else (codes[suite] or written.code) and DAMAGED
         if written.entry:
             entries[suite] = written.entry
+    damaged: Sequence[str] = ()
     if options.out and entries:
         names = store_names(options.results)
         timed = timing_page.site_pages(
             dict(zip(names, options.results, strict=True)), "suites.html"
         )
-        codes |= {reason: _damaged(reason) for reason in timed.damage}
+        damaged = timed.damage
+        for reason in damaged:
+            print(f"damaged: {legible(reason)}", file=sys.stderr)
         front = site.Front(tuple(entries.values()), tuple(timed.links))
         stores = {suite: of_suites[suite].store for suite in entries}
         try:
@@ -94,7 +98,9 @@ def main(arguments: Sequence[str]) -> int:
         except OSError as error:
             return _error(f"cannot write the front page: {error}; choose another folder by --out")
         print(f"{options.out / 'index.html'}: {counted(len(entries), 'suite')}")
-    return 2 if set(codes.values()) == {2} else max(codes.values()) and DAMAGED
+    if set(codes.values()) == {2}:
+        return 2
+    return DAMAGED if damaged or any(codes.values()) else 0
 
 
 Sources = Mapping[str, Path | Results]
@@ -142,11 +148,6 @@ def _tell(written: Written) -> None:
         print(line, file=sys.stderr)
     for line in written.lines:
         print(line)
-
-
-def _damaged(reason: str) -> int:
-    print(f"damaged: {legible(reason)}", file=sys.stderr)
-    return DAMAGED
 
 
 def _error(text: str) -> int:

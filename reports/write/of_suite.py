@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,12 @@ MANY = 2_000
 """From so many runs on, a process for each core saves more time than its start takes."""
 
 
+LOST = (
+    "its pages were not written: a process ended before its time, perhaps for lack of memory; "
+    "try again with fewer folders of results at once"
+)
+
+
 @dataclass(frozen=True)
 class Order:
     """A report to write: into a site at `out`, which has pages of `runs`, or beside its runs."""
@@ -55,7 +62,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Written:
-    """What there is to say of a report: an exit code, lines of output, and the suite in short."""
+    """The outcome of writing a report: an exit code, lines to print, and the suite in short."""
 
     code: int
     lines: tuple[str, ...] = ()
@@ -64,16 +71,20 @@ class Written:
 
 
 def written_reports(orders: Sequence[Order]) -> Iterator[Written]:
-    """Write reports, many of them on all cores, and yield what there is to say of each in turn."""
+    """Write reports, those of many runs on all cores, and yield the outcome of each in turn."""
     runs = sum(len(order.results.records) for order in orders)
     workers = min(cores(), len(orders)) if runs >= MANY else 1
     if workers < 2:
         yield from map(_written, orders)
         return
+    largest_first = sorted(range(len(orders)), key=lambda k: -len(orders[k].results.records))
     with ProcessPoolExecutor(workers, CONTEXT) as pool:
-        largest_first = sorted(orders, key=lambda order: -len(order.results.records))
-        futures = {id(order): pool.submit(_written, order) for order in largest_first}
-        yield from (futures[id(order)].result() for order in orders)
+        futures = {k: pool.submit(_written, orders[k]) for k in largest_first}
+        for k in range(len(orders)):
+            try:
+                yield futures[k].result()
+            except BrokenProcessPool:
+                yield Written(2, complaints=(f"error: {orders[k].results.suite}: {LOST}",))
 
 
 def _written(order: Order) -> Written:

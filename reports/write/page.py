@@ -3,8 +3,9 @@
 import base64
 import hashlib
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -62,6 +63,16 @@ MOST_DAMAGE = 20
 Links = list[tuple[str, str]]
 """Address and title of other pages of a suite."""
 
+NOT_APART: Mapping[str, Links] = {"details": [], "figures": []}
+"""Nothing has moved to a page of its own."""
+
+
+class Above(NamedTuple):
+    """The page above another: its address, "" where there is none, and its title."""
+
+    address: str
+    title: str
+
 
 def pages(content: Content, home: str = "", runs: RunPages = NO_PAGES) -> dict[str, str]:
     """Return name → page of a suite: report.html, and further pages if it would be too large.
@@ -70,44 +81,51 @@ def pages(content: Content, home: str = "", runs: RunPages = NO_PAGES) -> dict[s
     single corruptions and sizes move to another file first, then the figures. `home` is the
     address of the front page, if there is one; `runs` has those of the pages of runs.
     """
-    files = _with_overflow(content, content.title, FIRST, "", (home, "All suites"), runs)
-    if len(files) == 1 or len(content.parts) == 1:
-        return files
-    files = {}
+    site = bool(home)
+    front = Above(home, "All suites")
+    if len(content.parts) == 1:
+        return _with_overflow(content, content.title, FIRST, "", front, site, runs)
+    whole = _first_page(content, content.title, front, site)
+    if not _is_large(whole):
+        return {FIRST: _filled(whole, content, runs)}
+    files: dict[str, str] = {}
     of_profiles = slugs([part.profile for part in content.parts])
     addresses = {profile: f"profile-{slug}.html" for profile, slug in of_profiles.items()}
+    above = Above(FIRST, content.title)
     for part in content.parts:
         title = f"{content.title}: {labels.profile(part.profile)} profile"
         name, stem = addresses[part.profile], f"profile-{of_profiles[part.profile]}-"
-        up = FIRST, content.title
-        files |= _with_overflow(content.only(part), title, name, stem, up, runs)
+        files |= _with_overflow(content.only(part), title, name, stem, above, site, runs)
     suite = _page("profiles.html", content=content, home=home, addresses=addresses)
     return {FIRST: suite.replace(DRILLDOWN, "null")} | files
 
 
+def _first_page(
+    content: Content, title: str, above: Above, site: bool, apart: Mapping[str, Links] = NOT_APART
+) -> str:
+    values = {"content": content, "heading": title, "above": above, "apart": apart}
+    return _page("page.html", in_site=site, **values)
+
+
 def _with_overflow(
-    content: Content, title: str, name: str, stem: str, up: tuple[str, str], runs: RunPages
+    content: Content, title: str, name: str, stem: str, above: Above, site: bool, runs: RunPages
 ) -> dict[str, str]:
     """Return name → page of some content, and of what has no room on its first page.
 
-    Names of further pages begin with `stem`; `up` is the address and title of the page above.
+    Names of further pages begin with `stem`; `above` is the page to which the first one leads back.
     """
-    apart: dict[str, Links] = {"details": [], "figures": []}
+    apart: dict[str, Links] = dict(NOT_APART)
     chunks = _chunks(content)
-
-    def first() -> str:
-        return _page("page.html", content=content, heading=title, up=up, apart=apart)
-
-    page = first()
+    page = _first_page(content, title, above, site)
     if _is_large(page) and content.has_details:
         apart["details"] = [(f"{stem}details.html", "Details")]
-        page = first()
+        page = _first_page(content, title, above, site, apart)
     if _is_large(page) and chunks:
         numbers = range(2, len(chunks) + 1)
         names = [f"{stem}figures.html", *(f"{stem}figures-{i}.html" for i in numbers)]
         titles = ["Figures", *(f"Figures, page {i}" for i in numbers)]
         apart["figures"] = list(zip(names, titles, strict=True))
-        page = first()
+        page = _first_page(content, title, above, site, apart)
     files = {name: page}
     values: dict[str, object] = {"content": content, "heading": title, "page": name}
     for other, _ in apart["details"]:

@@ -64,3 +64,11 @@ def test_every_metric_is_in_the_formulary_once_and_with_a_formula():
 def test_every_method_has_a_card():
     headings = re.findall(r"^### (\w+)$", (ROOT / "docs" / "methods.md").read_text("utf-8"), re.M)
     assert sorted(headings) == sorted(METHODS)
+
+
+def test_the_example_of_reading_a_table_has_every_word_that_a_column_with_open_questions_has():
+    text = (ROOT / "docs/reading_a_table.md").read_text(encoding="utf-8")
+    states = {line.split("|")[4].strip() for line in text[: text.index("<!-- end -->")].splitlines()
+              if line.startswith("| ")}  # fmt: skip
+    words = {"leads", "practically equal", "undecided", "worse", "not compared: a constant"}
+    assert words <= states

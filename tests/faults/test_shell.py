@@ -4,6 +4,8 @@ import csv
 import io
 import math
 import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -11,7 +13,7 @@ from rich.console import Console
 
 from bnnbench.datasets.reading.foreign_text import FORMULA, cell, legible
 from bnnbench.reports.write.cli import main
-from bnnbench.suites.engine.command.cli import _say
+from bnnbench.suites.engine.command.cli import _now_and_then, _say
 from bnnbench.suites.engine.command.display import Lines, Live
 from bnnbench.suites.engine.command.planning.forecast import Forecast
 from bnnbench.suites.engine.command.stored_runs import stores
@@ -119,3 +121,24 @@ def test_commands_about_stores_steer_nothing(tmp_path, capsys):
     assert captured.out.count(r"\x1b[2J") >= 2
     assert captured.err.count(r"\x1b[2J") == 2
     told(captured.out + captured.err)
+
+
+@pytest.mark.parametrize("arguments", [["methods"], ["store", "list", "{store}"]])
+def test_a_reader_that_has_seen_enough_gets_no_traceback(arguments, tmp_path):
+    keep(tmp_path / "uci", [record(suite="uci", seed=seed) for seed in range(3)])
+    command = [sys.executable, "-m", "bnnbench", *(a.format(store=tmp_path) for a in arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        complaints = process.stderr.read()
+    assert complaints == b""
+    assert process.returncode == 1
+
+
+def test_lines_on_the_progress_of_distances_are_told_now_and_then(monkeypatch):
+    clock = iter((0.0, 3.0, 11.0, 11.0, 12.0))
+    monkeypatch.setattr("bnnbench.suites.engine.command.cli.time.monotonic", lambda: next(clock))
+    out = io.StringIO()
+    tell = _now_and_then(Console(file=out))
+    for line in ("early", "late", "again"):
+        tell(line)
+    assert out.getvalue() == "late\n"

@@ -117,7 +117,7 @@ function rankingNote(ranking) {
   return el("p", { class: "note" },
     `Mean margins over what is counted, ${runs} in pairs; new ${columns[0].byFold ? "splits" : "seeds"} are the question, the data sets are given. `,
     `Worse: some other method is shown to be better; at most ${level} of such tables call a best method worse.${equal} `,
-    el("span", { class: "with-bars" }, `Lines: intervals of all margins at once, at ${digits(100 * (1 - found.level), 3)} %, which pay for the choice of the first as well: one that does not reach 0 is of a method that is worse.`));
+    el("span", { class: "with-bars" }, `Lines: intervals of all margins at once, at ${digits(100 * (1 - found.level), 3)} %, which pay for the choice of the first as well. A method whose line does not reach 0 is worse, though perhaps by a practically equal amount.`));
 }
 
 function heatNote(ranking) {

@@ -15,8 +15,8 @@ function startSearch(entries) {
     const whole = named(text);
     const words = text.split(/\s+/);
     // Of several names that are typed together, such as "pbp yacht", the first hits of each.
-    const found = whole.length ? whole : words.flatMap((word) => named(word).slice(0, 8 / words.length));
-    return found.slice(0, 8);
+    const entriesOfWords = () => words.flatMap((word) => named(word).slice(0, 8 / words.length));
+    return (whole.length ? whole : entriesOfWords()).slice(0, 8);
   };
   const show = () => {
     const found = hits();

@@ -70,6 +70,9 @@ def test_five_methods_have_the_margins_and_errors_of_the_specification():
         (SMALL, "error"),
         (SMALL, "calibration"),
         ("regression-3-000-to-57-000-rows-as-declared", "likelihood"),
+        ("regression-3-000-to-57-000-rows-as-declared", "error"),
+        ("classification-under-shift-3-000-photographs-corrupted-as-declared", "calibration"),
+        ("active-learning-20-rows-9-more-acquired-as-declared", "likelihood"),
         ("active-learning-20-rows-9-more-acquired-as-declared", "error"),
     ],
 )

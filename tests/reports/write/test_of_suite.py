@@ -1,5 +1,6 @@
 """The reports of many suites are written on several cores, and come out alike."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,11 @@ from tests.reports.synthetic import keep, runs_of
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def lose(order: of_suite.Order) -> of_suite.Written:
+    """End the process, as a lack of memory does."""
+    os._exit(1)
 
 
 @pytest.fixture
@@ -43,3 +49,15 @@ def test_a_suite_that_cannot_be_written_does_not_hold_up_the_others(tmp_path, ca
     assert "cannot write the report" in told.err
     assert "index.html: 1 suite\n" in told.out
     assert (tmp_path / "site" / "mnist" / "report.html").is_file()
+
+
+def test_a_process_that_is_lost_is_an_error_that_names_its_suites(
+    tmp_path, monkeypatch, capsys, on_two_cores
+):
+    for suite in ("cifar10", "mnist"):
+        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}))
+    monkeypatch.setattr(of_suite, "_written", lose)
+    assert main([str(tmp_path / "results"), "--out", str(tmp_path / "site")]) == 2
+    told = capsys.readouterr().err
+    assert "error: cifar10: its pages were not written" in told
+    assert "error: mnist: its pages were not written" in told

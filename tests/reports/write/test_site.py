@@ -230,6 +230,8 @@ def test_profiles_that_are_too_large_for_one_page_have_one_each(tmp_path, monkey
     for name in firsts - {"report.html"}:
         assert 'href="report.html"' in files[name]
         assert "6 runs" in files[name]
+        assert "compressed (.gz)" in files[name]
+        assert "compressed (.gz)" not in pages_of.pages(found)[name]
     assert "18 runs" in files["report.html"]
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -43,9 +42,8 @@ def command(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.act(options)
-    except BrokenPipeError:  # `| head` has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return SOUND
+    except BrokenPipeError:
+        raise  # the command line ends quietly
     except (ValueError, OSError, Busy) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED

@@ -20,7 +20,7 @@ from bnnbench.suites.engine.store.rescoring.certified import add_certified, cert
 from bnnbench.suites.engine.store.store import Damaged, Store
 
 Tell = Callable[[str], None]
-"""What is called with a line on the progress."""
+"""A function that takes a line on the progress."""
 
 
 def add_distances(suite: Suite, store: Store, tell: Tell = lambda line: None) -> list[str]:
