@@ -57,14 +57,14 @@ def sbatch(folder: Path, file: str) -> None:
         (folder / f"{name}.state").write_text("PENDING")
         command = [sys.executable, "-P", __file__, str(folder), "job", name]
         null = subprocess.DEVNULL
-        subprocess.Popen(command, start_new_session=True, stdout=null, stderr=null)
+        started = subprocess.Popen(command, start_new_session=True, stdout=null, stderr=null)
+        (folder / f"{name}.pid").write_text(str(started.pid))
     print(f"Submitted batch job {number}")
 
 
 def job(folder: Path, name: str) -> None:
     """Wait in the queue, then carry out a job; what it started ends with it."""
     state = folder / f"{name}.state"
-    (folder / f"{name}.pid").write_text(str(os.getpid()))
     while (folder / "hold").exists():
         time.sleep(0.1)
     state.write_text("RUNNING")
