@@ -138,6 +138,7 @@ UNITS = {
     "nats_per_point_target_units": "nats",
     "nats_per_batch": "nats per batch",
     "cost": "",
+    "$1000": "thousand dollars",
 }
 
 MINOR = frozenset({

@@ -35,10 +35,11 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """Data set, suite and profile in running text."""
+        """Data set, suite and profile in running text, and whether settings were searched."""
         b = self.benchmark
         setting = f", {b.setting}" if b.setting else ""
-        return f"{b.title}{setting} ({self.suite}, {b.profile})"
+        searched = ", settings searched" if any(run.search for run in b.records) else ""
+        return f"{b.title}{setting} ({self.suite}, {b.profile}{searched})"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import duration, number, slug, typographic
 from bnnbench.reports.style.words import counted, joined
 
+MOST_PLACES = 4
+"""Most data sets of a question whose places are named one by one in a sentence."""
 EDGE = 0.06
 """The share of methods at the worse end whose ticks stand at the edge of a strip."""
 WIDTH = 300
@@ -56,13 +58,15 @@ def place_of(task: Task, scale: Scale, column: Column, method: str) -> tuple[int
 
 
 def place_text(task: Task, method: str) -> str:
-    """Return its places by mean on a question, in words."""
+    """Return its places by mean on a question, in words; of many data sets, best and worst."""
     parts = []
     for scale in task.scales:
-        places = [(c, p) for c in task.columns if (p := place_of(task, scale, c, method))]
-        if places:
-            listed = joined([f"{place} on {c.title}" for c, (place, _) in places])
-            parts.append(f"by {scale.title} {listed}")
+        places = {c.title: p[0] for c in task.columns if (p := place_of(task, scale, c, method))}
+        named = [f"{places[title]} on {title}" for title in sorted(places, key=places.__getitem__)]
+        if len(named) > MOST_PLACES:
+            parts.append(f"by {scale.title} from {named[0]} to {named[-1]}")
+        elif named:
+            parts.append(f"by {scale.title} {joined(named)}")
     question = task.question
     others = max((len(means(task, s, c)) for s in task.scales for c in task.columns), default=0)
     name = f"{labels.sentence(question.kind)}, {question.data}, settings {question.settings}"

@@ -85,20 +85,23 @@ function toExamples(column, first, second) {
 }
 
 function comparedTable(first, second, lines) {
-  const heads = ["Question", "Data", "Score", `${first} ahead by`, "State", "Runs", "Times the fit"];
-  const body = lines.map(({ task, scale, column, gap, half, state, runs }) => {
+  const heads = ["Data", "Score", `${first} ahead by`, "State", "Runs", "Times the fit"];
+  const row = ({ task, scale, column, gap, half, state, runs }) => {
     const places = scale.scale === 1 ? 3 : 2;
     const error = half === null ? "" : ` ± ${fixed(half, places)}`;
     const seconds = entriesOf(task.seconds[column.id]);
     const ratio = seconds.get(first) / seconds.get(second);
     return el("tr", { class: state },
-      el("td", {}, `${task.kind}, settings ${task.settings}`), el("td", {}, column.title, ...toExamples(column, first, second)),
-      el("td", {}, scale.title), el("td", { class: "number" }, `${fixed(gap, places)}${error} ${scale.unit}`),
+      el("td", {}, column.title, ...toExamples(column, first, second)),
+      el("td", {}, scale.title), el("td", { class: "number" }, `${fixed(gap, places)}${error} `, el("small", {}, scale.unit)),
       el("td", {}, state), el("td", { class: "number" }, String(runs)),
       el("td", { class: "number" }, Number.isFinite(ratio) ? digits(ratio, 2) : ""));
-  });
-  const numbers = [3, 5, 6];
+  };
+  const groups = [...new Set(lines.map((line) => line.task))].map((task) => el("tbody", {},
+    el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: heads.length }, el("span", {}, capital(titleOf(task))))),
+    lines.filter((line) => line.task === task).map(row)));
+  const numbers = [2, 4, 5];
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Differences" },
-    el("table", {}, el("thead", {}, el("tr", {}, heads.map((text, k) =>
-      el("th", { class: numbers.includes(k) ? "number" : null }, text)))), el("tbody", {}, body)));
+    el("table", { class: "narrowing" }, el("thead", {}, el("tr", {}, heads.map((text, k) =>
+      el("th", { class: numbers.includes(k) ? "number" : null }, text)))), groups));
 }

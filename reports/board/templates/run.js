@@ -41,7 +41,7 @@ function drawRuns(data) {
     return;
   }
   byId("question").replaceChildren(methodSelect(data, method));
-  byId("list").replaceChildren(runList(data, method, i), ...moreRuns(data, method));
+  byId("list").replaceChildren(runList(data, method, i), ...sharedTimes(method), ...moreRuns(data, method));
   byId("run").replaceChildren(...(i < 0 ? noRun(state, method) : oneRun(data, method, i)));
 }
 
@@ -83,6 +83,12 @@ function chooseRun(key) {
   const chosen = [...document.querySelectorAll(".key-of-run")].find((one) => one.textContent === short);
   chosen?.focus();
   byId("run").scrollIntoView({ block: "nearest" });
+}
+
+// Fits side by side take no time of their own: each is charged an equal share.
+function sharedTimes({ runs }) {
+  const shared = runs.key.some((_, i) => cellAt(runs.fitted_together, i) > 1);
+  return shared ? [el("p", { class: "note" }, "Runs with equal times were fitted together; each is charged an equal share.")] : [];
 }
 
 // A method with very many runs continues on other pages.
@@ -155,7 +161,9 @@ function settingsOf(method, heading = "h3") {
     [path, differs ? el("b", {}, value) : value]);
   const known = method.settings.some(([, , differs]) => differs !== null);
   const note = !entries.length ? "The settings were not kept."
-    : known ? "In bold: differs from the default of its class, or has none." : "The defaults of this class are not known here.";
+    : !known ? "The defaults of this class are not known here."
+    : method.settings.some(([, , differs]) => differs) ? "In bold: differs from the default of its class, or has none."
+    : "All are the defaults of their classes.";
   return [el(heading, {}, "Settings"), el("p", { class: "note" }, note), facts(entries) ?? "",
     method.network ? el("p", { class: "note" }, `Network: ${method.network}`) : ""].filter((part) => part !== "");
 }

@@ -6,6 +6,7 @@ from bnnbench.reports.board.compare_pages import compare_page
 from bnnbench.reports.board.of_methods.failures import verdicts_of
 from bnnbench.reports.board.of_methods.pages import Site, by_family, method_page
 from bnnbench.reports.board.pages import slugs
+from bnnbench.reports.board.paper_pages import paper_page
 from bnnbench.reports.board.run_pages import run_addresses
 from bnnbench.reports.style.families import family_of
 from tests.documents import finished_runs
@@ -33,6 +34,10 @@ def folder(tmp_path_factory):
                 address = f"methods/{slug}.html"
                 (folder / address).write_text(method_page(method, address, site, common, listed))
     (folder / "compare.html").write_text(compare_page("compare.html", tasks, common, {}, suites))
+    (folder / "papers").mkdir()
+    printed = [table for table in finished_runs.printed_tables() if table.paper == "004"]
+    page = paper_page("004", "papers/004.html", printed, site.run_pages, common)
+    (folder / "papers/004.html").write_text(page)
     return folder
 
 
@@ -114,20 +119,20 @@ def test_formulas_are_drawn_without_a_script(opened):
 
 def test_a_question_and_a_score_of_a_comparison_are_in_the_address(opened):
     page = opened("compare.html#a=adamw&b=pbp")
-    every = page.locator("#differences tbody tr").count()
+    every = page.locator("#differences tbody tr:not(.group)").count()
     page.locator("select[data-name=task]").select_option(TASK)
     page.locator("select[data-name=by]").select_option("error")
     assert f"task={TASK}" in page.url
     assert page.url.endswith("by=error")
-    rows = page.locator("#differences tbody tr")
+    rows = page.locator("#differences tbody tr:not(.group)")
     assert 0 < rows.count() < every
-    assert set(rows.locator("td:nth-child(3)").all_inner_texts()) == {"RMSE"}
+    assert set(rows.locator("td:nth-child(2)").all_inner_texts()) == {"RMSE"}
     headline = page.locator("#headline").inner_text()
     page.reload()
     assert settled(page).locator("#headline").inner_text() == headline
     assert f"of {rows.count()} comparisons" in headline
     assert opened("compare.html#a=adamw&b=pbp&task=zzz&by=yyy").locator(
-        "#differences tbody tr"
+        "#differences tbody tr:not(.group)"
     ).count() == every  # fmt: skip
 
 
@@ -160,3 +165,16 @@ def test_only_settings_that_differ_are_side_by_side(opened):
     assert ["method.structure", "Diagonal", "Kfac"] in [[a, b, c] for a, b, c in texts]
     assert all(ours != theirs for _, ours, theirs in texts)
     assert "equal and not shown" in page.locator("#settings").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("address", "part"),
+    [
+        ("compare.html#a=adamw&b=laplace-kfac", "#differences thead th:nth-child(4)"),
+        ("papers/004.html", "#table-1 + p + .scroll thead th:last-child"),
+    ],
+)
+def test_what_a_table_is_read_for_is_in_view_on_a_phone(opened, address, part):
+    """The state of a difference, and the method that the paper is about."""
+    box = opened(address, 390).locator(part).bounding_box()
+    assert box["x"] + box["width"] <= 390
