@@ -1,6 +1,7 @@
 """The files of one suite's report, and of many suites on all cores."""
 
 import gzip
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -78,7 +79,8 @@ def written_reports(orders: Sequence[Order]) -> Iterator[Written]:
         yield from map(_written, orders)
         return
     largest_first = sorted(range(len(orders)), key=lambda k: -len(orders[k].results.records))
-    with ProcessPoolExecutor(workers, CONTEXT) as pool:
+    end_by_ctrl_c = (signal.SIGINT, signal.SIG_DFL)  # in silence: this process says what happened
+    with ProcessPoolExecutor(workers, CONTEXT, signal.signal, end_by_ctrl_c) as pool:
         futures = {k: pool.submit(_written, orders[k]) for k in largest_first}
         for k in range(len(orders)):
             try:

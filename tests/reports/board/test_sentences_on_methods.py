@@ -142,7 +142,8 @@ def test_places_and_strips_are_ranks_of_means(method):
                     ascending=not scale.up, method="min"
                 )
         for title in dict.fromkeys(title for title, _ in ranks) if text else ():
-            places = {c: int(r[method]) for (t, c), r in ranks.items() if t == title and method in r}
+            of_title = {c: ranked for (t, c), ranked in ranks.items() if t == title}
+            places = {c: int(ranked[method]) for c, ranked in of_title.items() if method in ranked}
             if len(places) > 4:
                 _, best, on, worst, last = re.search(
                     rf"(by {title} from) (\d+) on (.*?) to (\d+) on (.*?)[;.]", text
