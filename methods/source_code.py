@@ -23,11 +23,16 @@ PROJECT = "bnnbench"
 KERNELS = (".c", ".h", ".cu", ".cuh")
 """File name endings of sources in other languages; they count with the modules beside them."""
 
-TABLES = frozenset({
-    PROJECT,
-    *(f"{PROJECT}.{package}" for package in ("methods", "datasets")),
-    *(f"{PROJECT}.{module}" for module in ("methods.names", "methods.predictions", "datasets.names")),
-})
+TABLES = frozenset(
+    {
+        PROJECT,
+        f"{PROJECT}.methods",
+        f"{PROJECT}.methods.names",
+        f"{PROJECT}.methods.predictions",
+        f"{PROJECT}.datasets",
+        f"{PROJECT}.datasets.names",
+    }
+)
 """Lists of names, which compute nothing; what they list counts where it is imported by itself."""
 
 _MODULE_IN_TEXT = re.compile(rf"{PROJECT}(\.\w+)+")

@@ -152,8 +152,9 @@ def _carry_out(
         elif _submit(planned, store, claims, options, console):
             return COMPLETED
         with upkeep():
-            for line in add_distances(suite, store, _now_and_then(console)):
-                _say(console, line)
+            say = functools.partial(_say, console)
+            for line in add_distances(suite, store, now_and_then(say)):
+                say(line)
             keep_curves(suite, store)
             keep_planes(suite, store)
             write_tables(store)
@@ -290,14 +291,14 @@ def write_report(out: Path) -> bool:
     return written
 
 
-def _now_and_then(console: Console) -> Callable[[str], None]:
-    """Return what prints a line unless the one before is too recent."""
+def now_and_then(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return what says a line unless the one before is too recent."""
     told = time.monotonic()
 
     def tell(line: str) -> None:
         nonlocal told
         if time.monotonic() - told > SECONDS_BETWEEN_LINES:
-            _say(console, line)
+            say(line)
             told = time.monotonic()
 
     return tell

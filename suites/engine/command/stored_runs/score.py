@@ -254,7 +254,7 @@ def _keep(
     records: "Sequence[tuple[Record, bytes]]", suite: "Suite", case: "Case", store: "Store"
 ) -> None:
     """Write the records, and what tables and figures need beside them."""
-    from bnnbench.suites.engine.command.cli import CLAIMS
+    from bnnbench.suites.engine.command.cli import CLAIMS, now_and_then
     from bnnbench.suites.engine.store.claims import Claims
     from bnnbench.suites.engine.store.curves import keep_curves
     from bnnbench.suites.engine.store.rescoring.distances import add_distances
@@ -263,7 +263,7 @@ def _keep(
     of_case = replace(suite, cases=(case,), optional=())
     with Claims(store.folder / CLAIMS) as claims, claims.held("upkeep", lambda: None):
         store.write_all(records)
-        for line in add_distances(of_case, store):
+        for line in add_distances(of_case, store, now_and_then(print)):
             print(legible(line))
         keep_curves(of_case, store)
         write_tables(store)
