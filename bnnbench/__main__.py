@@ -65,6 +65,10 @@ ALIASES: Mapping[str, str] = {
 """Module that `python -m` runs in a checkout → command; any other `suites.NAME` is a suite."""
 
 
+INTERRUPTED = 130
+"""Exit code: ended by Ctrl-C, as shells report it."""
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Carry out the command line, and exit with the command's code."""
     try:
@@ -75,6 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except KeyboardInterrupt:  # by Ctrl-C, in a command that has nothing to keep
+        print("interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
 
 
 def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
