@@ -132,9 +132,14 @@ def _brought_up_to_date(record: Record | None) -> Record:
     """Return the record as the present version writes it; raises ValueError where there is none."""
     if record is None:
         raise ValueError("its folder has no record.json")
+    return _with_short_messages(up_to_date(record))
+
+
+def up_to_date(record: Record) -> Record:
+    """Return an earlier record with what the present version adds to it."""
     for mended in MENDED:
         record = mended(record)
-    return _with_short_messages(record)
+    return record
 
 
 def _with_short_messages(record: Record) -> Record:

@@ -9,8 +9,8 @@ import pytest
 
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import benchmarks
-from bnnbench.reports.read.bundles import records_of
 from bnnbench.reports.sections.condition_tables import condition_table
+from tests.reports.judge.tables import records_of_tables
 
 STATES = ("best", "leads", "equal", "undecided", "worse", "not eligible")
 REAL = ("rmse", "log_likelihood", "crps")
@@ -23,7 +23,7 @@ SPECIFICATION = Path(__file__).parent / "specification"
 
 @functools.cache
 def records(suite):
-    return records_of(SPECIFICATION / suite)
+    return records_of_tables(SPECIFICATION / suite)
 
 
 def tables(suite, profile, without=()):
