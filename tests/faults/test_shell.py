@@ -6,14 +6,17 @@ import math
 import re
 import subprocess
 import sys
+import types
 from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from bnnbench.__main__ import COMMANDS
+from bnnbench.__main__ import main as one_command
 from bnnbench.datasets.reading.foreign_text import FORMULA, cell, legible
 from bnnbench.reports.write.cli import main
-from bnnbench.suites.engine.command.cli import _now_and_then, _say
+from bnnbench.suites.engine.command.cli import _say, now_and_then
 from bnnbench.suites.engine.command.display import Lines, Live
 from bnnbench.suites.engine.command.planning.forecast import Forecast
 from bnnbench.suites.engine.command.stored_runs import stores
@@ -134,11 +137,23 @@ def test_a_reader_that_has_seen_enough_gets_no_traceback(arguments, tmp_path):
     assert process.returncode == 1
 
 
+def test_ctrl_c_is_one_word_and_the_exit_code_of_shells(monkeypatch, capsys):
+    def carry_out(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "interrupted_command", types.SimpleNamespace(main=carry_out))
+    monkeypatch.setitem(COMMANDS, "long", ("interrupted_command", "takes long"))
+    with pytest.raises(SystemExit) as ending:
+        one_command(["long"])
+    assert ending.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
 def test_lines_on_the_progress_of_distances_are_told_now_and_then(monkeypatch):
     clock = iter((0.0, 3.0, 11.0, 11.0, 12.0))
     monkeypatch.setattr("bnnbench.suites.engine.command.cli.time.monotonic", lambda: next(clock))
-    out = io.StringIO()
-    tell = _now_and_then(Console(file=out))
+    told = []
+    tell = now_and_then(told.append)
     for line in ("early", "late", "again"):
         tell(line)
-    assert out.getvalue() == "late\n"
+    assert told == ["late"]
