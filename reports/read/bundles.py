@@ -19,7 +19,7 @@ def bundle_folders(path: Path) -> list[Path]:
     """
     if not (folders := bundles.folders(path)):
         raise ValueError(
-            f"{path} holds no bundle, a file {bundles.NAME}; "
+            f"{path} holds no bundle: neither it nor a folder in it has {bundles.NAME}; "
             "`bnnbench bundle RESULTS --out FOLDER` makes one"
         )
     return folders

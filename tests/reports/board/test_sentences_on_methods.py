@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnnbench.reports.board.of_methods.failures import failures_of, verdicts_of
+from bnnbench.reports.board.of_methods.failures import Entry, failures_of, verdicts_of
 from bnnbench.reports.board.of_methods.pages import Site, entries_of, method_page
 from bnnbench.reports.board.of_methods.printed import printed_and_ours
 from bnnbench.reports.board.of_methods.strips import chapter_of, place_text
@@ -127,6 +127,18 @@ def test_runs_that_did_not_end_well_and_constants_are_counted(verdicts):
     assert told > 20
 
 
+def test_a_title_says_settings_searched_where_methods_are_tuned():
+    said = set()
+    for suite, benchmarks in finished_runs.suites().items():
+        for b in benchmarks:
+            tuned = any(r.run["method"]["type"] == "tuned" for r in b.records)
+            for method in b.runs:
+                title = Entry(suite, b, method).title
+                assert title.endswith("settings searched)") == tuned, title
+            said.add(tuned)
+    assert said == {True, False}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_places_and_strips_are_ranks_of_means(method):
     for task in finished_runs.tasks():
@@ -145,8 +157,8 @@ def test_places_and_strips_are_ranks_of_means(method):
             of_title = {c: ranked for (t, c), ranked in ranks.items() if t == title}
             places = {c: int(ranked[method]) for c, ranked in of_title.items() if method in ranked}
             if len(places) > 4:
-                _, best, on, worst, last = re.search(
-                    rf"(by {title} from) (\d+) on (.*?) to (\d+) on (.*?)[;.]", text
+                best, on, worst, last = re.search(
+                    rf"by {title} from (\d+) on (.*?) to (\d+) on (.*?)[;.]", text
                 ).groups()
                 assert (int(best), int(worst)) == (min(places.values()), max(places.values()))
                 assert (places[on], places[last]) == (int(best), int(worst))
