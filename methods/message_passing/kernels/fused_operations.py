@@ -1,5 +1,7 @@
 """The work in Python of the fused kernels (fused.py), which only a GPU has."""
 
+from math import prod
+
 import torch
 from torch import Tensor
 
@@ -15,6 +17,10 @@ from bnnbench.methods.message_passing.kernels.unit_operations import Argument
 from bnnbench.methods.message_passing.stacks import LaterWeightSums
 
 Pair = tuple[Tensor | None, Tensor | None]
+PARTS = 4
+"""Parts of an example's positions, where there are many."""
+SPLIT_FROM = 256
+"""The fewest positions that are split."""
 
 
 class FusedOperations(Operations):
@@ -37,8 +43,8 @@ class FusedOperations(Operations):
         u: Tensor,
     ) -> Tensor:
         """Fill the starting values of conjugate gradients; return the sums of `scaled`."""
-        total, inputs = _sums(g), (g, h, old, by_weights, by_inputs, bias)
-        self._run("coupled_begin_all", inputs, (diagonal, scale, scaled, u, total))
+        total, inputs = _sums_of_parts(g), (g, h, old, by_weights, by_inputs, bias)
+        self._run_parts("coupled_begin_all", inputs, (diagonal, scale, scaled, u, total))
         return total
 
     def coupled_residual(
@@ -53,9 +59,9 @@ class FusedOperations(Operations):
         direction: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """Fill `residual`, `direction` and `scaled`; return sums of residual² and of `scaled`."""
-        square, after = _sums(moved), _sums(moved)
+        square, after = (_sums_of_parts(moved) for _ in range(2))
         outputs = (scaled, residual, direction, square, after)
-        self._run("coupled_residual_all", (moved, total, bias, diagonal, scale), outputs)
+        self._run_parts("coupled_residual_all", (moved, total, bias, diagonal, scale), outputs)
         return square, after
 
     def coupled_image(
@@ -69,8 +75,11 @@ class FusedOperations(Operations):
         image: Tensor,
     ) -> Tensor:
         """Fill `image`; return the sums of direction image."""
-        curvature, inputs = _sums(direction), (direction, moved, total, bias, diagonal, scale)
-        self._run("coupled_image_all", inputs, (image, curvature))
+        curvature, inputs = (
+            _sums_of_parts(direction),
+            (direction, moved, total, bias, diagonal, scale),
+        )
+        self._run_parts("coupled_image_all", inputs, (image, curvature))
         return curvature
 
     def coupled_step(
@@ -83,9 +92,9 @@ class FusedOperations(Operations):
         residual: Tensor,
     ) -> Tensor:
         """Move `u` and `residual` along the direction; return the sums of residual²."""
-        after = _sums(direction)
+        after = _sums_of_parts(direction)
         inputs = (direction, image, square, curvature)
-        self._run("coupled_step_all", inputs, (u, residual, after))
+        self._run_parts("coupled_step_all", inputs, (u, residual, after))
         return after
 
     def coupled_turn(
@@ -98,9 +107,9 @@ class FusedOperations(Operations):
         scaled: Tensor,
     ) -> Tensor:
         """Turn `direction`, and fill `scaled`; return its sums."""
-        total = _sums(residual)
+        total = _sums_of_parts(residual)
         inputs = (residual, square, before, scale)
-        self._run("coupled_turn_all", inputs, (direction, scaled, total))
+        self._run_parts("coupled_turn_all", inputs, (direction, scaled, total))
         return total
 
     def coupled_finish(
@@ -190,6 +199,17 @@ class FusedOperations(Operations):
         self.call("argmax_loss_all", z.rho.dtype, *numbers, *inputs, labels, loss)
         return loss
 
+    def _run_parts(
+        self,
+        name: str,
+        inputs: tuple[Tensor | None, ...],
+        outputs: tuple[Tensor | None, ...],
+    ) -> None:
+        """Run a kernel whose sums over positions are those of an example's parts."""
+        first = inputs[0]
+        assert first is not None
+        self._run(name, inputs, outputs, parts=parts_of(first))
+
     def _counted(
         self, name: str, z: Gaussian, a: Gaussian, slope: float, counts: Tensor
     ) -> Gaussian:
@@ -198,6 +218,21 @@ class FusedOperations(Operations):
         arguments: tuple[Argument, ...] = (z.shape[0], each, float(slope), *inputs)
         self.call(name, z.rho.dtype, *arguments, out.tau, out.rho, counts)
         return out
+
+
+def parts_of(values: Tensor) -> int:
+    """Return into how many parts the positions of an example are split.
+
+    They are worked at side by side: many positions of few examples leave a GPU idle.
+    """
+    count = prod(values.shape[3:])
+    return PARTS if count >= SPLIT_FROM and count % PARTS == 0 else 1
+
+
+def _sums_of_parts(values: Tensor) -> Tensor:
+    """Return room for the sums over positions of every example's parts."""
+    members, examples, features = values.shape[:3]
+    return values.new_empty(members, examples * parts_of(values), features)
 
 
 def _sums(values: Tensor) -> Tensor:

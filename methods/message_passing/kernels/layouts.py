@@ -56,13 +56,18 @@ def contiguous(
 
 
 def by_rows(
-    pattern: Tensor, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor | None]
+    pattern: Tensor,
+    inputs: Sequence[Tensor | None],
+    outputs: Sequence[Tensor | None],
+    parts: int = 1,
 ) -> tuple[tuple[int, ...], list[Tensor | None]]:
     """Return lengths and strides of tensors of units as rows of features, and the tensors.
 
     Shapes are `members examples features *positions`, that of `pattern`. A tensor without
-    positions, or with one example, is read again at each. Inputs are copied where features do not
-    follow one another; outputs (`features_last`) do not need that.
+    positions, or with one example, is read again at each. Each example may count as several, its
+    `parts`, which have as many positions each; then a tensor without positions has the parts as
+    its examples. Inputs are copied where features do not follow one another, or parts do not;
+    outputs (`features_last`) do not need that.
     """
     tensors: list[Tensor | None] = [*inputs, *outputs]
     layouts = []
@@ -73,24 +78,25 @@ def by_rows(
         if t.dtype != pattern.dtype or t.device != pattern.device:
             _check(pattern, t.shape, t)
         layouts.append((t.shape, t.stride()))
-    numbers, scattered = _row_numbers(pattern.shape, tuple(layouts))
+    numbers, scattered = _row_numbers(pattern.shape, tuple(layouts), parts)
     if not scattered:
         return numbers, tensors
     assert max(scattered) < len(inputs), "room for results has its features last"
     for k in scattered:
         t = tensors[k]
         tensors[k] = t if t is None else features_last(t).copy_(t)
-    return by_rows(pattern, tensors[: len(inputs)], outputs)
+    return by_rows(pattern, tensors[: len(inputs)], outputs, parts)
 
 
 @cache
 def _row_numbers(
-    whole: torch.Size, layouts: tuple[tuple[torch.Size, tuple[int, ...]] | None, ...]
+    whole: torch.Size, layouts: tuple[tuple[torch.Size, tuple[int, ...]] | None, ...], parts: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return lengths and strides, and the places of tensors without strides of rows."""
-    numbers, scattered = [*whole[:2], prod(whole[3:]), whole[2]], []
+    positions = prod(whole[3:])
+    numbers, scattered = [whole[0], whole[1] * parts, positions // parts, whole[2]], []
     for k, layout in enumerate(layouts):
-        strides = (0, 0, 0) if layout is None else _row_strides(whole, *layout)
+        strides = (0, 0, 0) if layout is None else _row_strides(whole, *layout, parts)
         if strides is None:
             scattered.append(k)
         numbers += strides or (0, 0, 0)
@@ -111,14 +117,14 @@ def _features_last(shape: torch.Size) -> tuple[int, ...]:
 
 
 def _row_strides(
-    whole: torch.Size, shape: torch.Size, strides: tuple[int, ...]
+    whole: torch.Size, shape: torch.Size, strides: tuple[int, ...], parts: int
 ) -> tuple[int, int, int] | None:
-    """Return how far apart members, examples and positions stand.
+    """Return how far apart members, examples, or their parts, and positions stand.
 
     None where features do not follow one another, or positions are not evenly spaced.
     """
-    members, _, features = whole[:3]
-    if shape not in (whole, whole[:3], (members, 1, features)):
+    members, examples, features = whole[:3]
+    if shape not in (whole, (members, examples * parts, features), (members, 1, features)):
         raise ValueError(f"needed tensors of shape {tuple(whole)}; got {tuple(shape)}")
     member, example, feature, *sides = strides
     example = example if shape[1] > 1 else 0
@@ -128,9 +134,13 @@ def _row_strides(
         return member, example, 0
     row, column = sides
     height, width = shape[3:]
-    if width == 1:
-        return member, example, row
-    return (member, example, column) if height == 1 or row == width * column else None
+    position = row if width == 1 else column
+    if width > 1 and height > 1 and row != width * column:
+        return None
+    if parts == 1:
+        return member, example, position
+    part = position * (height * width // parts)
+    return (member, part, position) if examples == 1 or example == parts * part else None
 
 
 def _check(

@@ -152,10 +152,11 @@ class UnitOperations(ABC):
         inputs: tuple[Tensor | None, ...],
         outputs: tuple[Tensor | None, ...],
         *numbers: float,
+        parts: int = 1,
     ) -> None:
         first = inputs[0]
         assert first is not None
-        sizes, tensors = by_rows(first, inputs, outputs)
+        sizes, tensors = by_rows(first, inputs, outputs, parts)
         self.call(name, first.dtype, sizes, *numbers, *tensors)
 
 

@@ -159,8 +159,11 @@ class CountedFusedKernels(FusedOperations, CountedKernels):
 
 
 def _fill(room: Any, values: Any) -> None:
-    """Fill all tensors of a result."""
+    """Fill all tensors of a result; sums by example take the place of those by its parts."""
     if isinstance(values, Tensor):
+        if room.shape != values.shape:
+            room.zero_()
+            room = room[:, : values.shape[1]]
         room.copy_(values)
     elif isinstance(values, Gaussian):
         _fill((room.tau, room.rho), (values.tau, values.rho))

@@ -22,7 +22,7 @@ extern "C" __global__ void biased_outputs_all(
     AT(rho) = out.rho;
 }
 
-extern "C" __global__ void bias_kept_all(
+OVER_POSITIONS bias_kept_all(
     LENGTHS, STRIDES(g), STRIDES(h), STRIDES(bias_tau), STRIDES(bias_rho), STRIDES(old_tau),
     STRIDES(old_rho), STRIDES(tau), STRIDES(rho), double damping, const REAL *g, const REAL *h,
     const REAL *bias_tau, const REAL *bias_rho, const REAL *old_tau, const REAL *old_rho,

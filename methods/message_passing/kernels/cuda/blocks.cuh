@@ -4,7 +4,14 @@
 #include "real.cuh"
 
 #define WIDTH 32  // features of a block
-#define LANES 8   // threads of a block that share one feature's positions
+#define LANES blockDim.y  // threads of a block that share one feature's positions
+#define MOST_LANES 32
+
+// A kernel with sums over positions; its blocks have at most this many threads.
+#define OVER_POSITIONS extern "C" __global__ __launch_bounds__(WIDTH *MOST_LANES) void
+// Tensors of which no two share memory, so that many positions are on their way at once.
+#define IN const REAL *__restrict__
+#define OUT REAL *__restrict__
 
 #define LENGTHS long long members, long long examples, long long positions, long long features
 // How far apart members, examples and positions of a tensor stand.
@@ -35,7 +42,7 @@
 // Put the sum of what all threads of a feature have found, in their order.
 #define PUT_TOTAL(sums, own)                                                \
     do {                                                                    \
-        __shared__ REAL found[LANES][WIDTH];                                \
+        __shared__ REAL found[MOST_LANES][WIDTH];                           \
         const long long p = 0;                                              \
         found[threadIdx.y][threadIdx.x] = own;                              \
         __syncthreads();                                                    \

@@ -13,18 +13,18 @@ __device__ static REAL quotient(REAL above, REAL below) { return below > 0 ? abo
 #define SHIFT(total) \
     (bias ? TOTAL(total) * (i < features ? 1 / bias[m * bias_m + i] : 0) : 0)
 
-extern "C" __global__ void coupled_begin_all(
+OVER_POSITIONS coupled_begin_all(
     LENGTHS, STRIDES(g), STRIDES(h), STRIDES(old), STRIDES(own), STRIDES(lower), STRIDES(bias),
-    STRIDES(diagonal), STRIDES(scale), STRIDES(scaled), STRIDES(u), STRIDES(sum), const REAL *g,
-    const REAL *h, const REAL *old, const REAL *own, const REAL *lower, const REAL *bias,
-    REAL *diagonal, REAL *scale, REAL *scaled, REAL *u, REAL *sum) {
+    STRIDES(diagonal), STRIDES(scale), STRIDES(scaled), STRIDES(u), STRIDES(sum), IN g, IN h,
+    IN old, IN own, IN lower, IN bias, OUT diagonal, OUT scale, OUT scaled, OUT u, OUT sum) {
     REAL total = 0;
     ALL_POSITIONS {
+        REAL gain = AT(g), change = AT(h) - (old ? AT(old) : 0);
         REAL local = AT(own) + (bias ? 1 / AT(bias) : 0);
         REAL e = lower ? root(1 + AT(lower) / local) : 1;
-        REAL step = e * (AT(h) - (old ? AT(old) : 0));
+        REAL step = e * change;
         AT(diagonal) = local;
-        AT(scale) = root(AT(g)) * e;
+        AT(scale) = root(gain) * e;
         AT(scaled) = step;
         AT(u) = 0;
         total += step;
@@ -32,17 +32,18 @@ extern "C" __global__ void coupled_begin_all(
     PUT_TOTAL(sum, total);
 }
 
-extern "C" __global__ void coupled_residual_all(
+OVER_POSITIONS coupled_residual_all(
     LENGTHS, STRIDES(moved), STRIDES(total), STRIDES(bias), STRIDES(diagonal), STRIDES(scale),
     STRIDES(scaled), STRIDES(residual), STRIDES(direction), STRIDES(square), STRIDES(sum),
-    const REAL *moved, const REAL *total, const REAL *bias, const REAL *diagonal,
-    const REAL *scale, REAL *scaled, REAL *residual, REAL *direction, REAL *square, REAL *sum) {
+    IN moved, IN total, IN bias, IN diagonal, IN scale, OUT scaled, OUT residual, OUT direction,
+    OUT square, OUT sum) {
     BLOCK
     const REAL shift = SHIFT(total);
     REAL squares = 0, steps = 0;
     POSITIONS {
+        REAL q = AT(scale);
         REAL others = multiply_add(-AT(diagonal), AT(scaled), AT(moved) + shift);
-        REAL rest = -AT(scale) * others, step = AT(scale) * rest;
+        REAL rest = -q * others, step = q * rest;
         AT(residual) = rest;
         AT(direction) = rest;
         AT(scaled) = step;
@@ -53,50 +54,49 @@ extern "C" __global__ void coupled_residual_all(
     PUT_TOTAL(sum, steps);
 }
 
-extern "C" __global__ void coupled_image_all(
-    LENGTHS, STRIDES(direction), STRIDES(moved), STRIDES(total), STRIDES(bias), STRIDES(diagonal),
-    STRIDES(scale), STRIDES(image), STRIDES(sum), const REAL *direction, const REAL *moved,
-    const REAL *total, const REAL *bias, const REAL *diagonal, const REAL *scale, REAL *image,
-    REAL *sum) {
+OVER_POSITIONS coupled_image_all(
+    LENGTHS, STRIDES(direction), STRIDES(moved), STRIDES(total), STRIDES(bias),
+    STRIDES(diagonal), STRIDES(scale), STRIDES(image), STRIDES(sum), IN direction, IN moved,
+    IN total, IN bias, IN diagonal, IN scale, OUT image, OUT sum) {
     BLOCK
     const REAL shift = SHIFT(total);
     REAL curvature = 0;
     POSITIONS {
-        REAL along = AT(direction), scaled = AT(scale) * along;
-        REAL others = multiply_add(-AT(diagonal), scaled, AT(moved) + shift);
-        REAL own = multiply_add(AT(scale), others, along);
+        REAL along = AT(direction), q = AT(scale);
+        REAL others = multiply_add(-AT(diagonal), q * along, AT(moved) + shift);
+        REAL own = multiply_add(q, others, along);
         AT(image) = own;
         curvature = multiply_add(along, own, curvature);
     }
     PUT_TOTAL(sum, curvature);
 }
 
-extern "C" __global__ void coupled_step_all(
-    LENGTHS, STRIDES(direction), STRIDES(image), STRIDES(square), STRIDES(curvature), STRIDES(u),
-    STRIDES(residual), STRIDES(sum), const REAL *direction, const REAL *image, const REAL *square,
-    const REAL *curvature, REAL *u, REAL *residual, REAL *sum) {
+OVER_POSITIONS coupled_step_all(
+    LENGTHS, STRIDES(direction), STRIDES(image), STRIDES(square), STRIDES(curvature),
+    STRIDES(u), STRIDES(residual), STRIDES(sum), IN direction, IN image, IN square,
+    IN curvature, OUT u, OUT residual, OUT sum) {
     BLOCK
     const REAL above = TOTAL(square), length = quotient(above, TOTAL(curvature));
     REAL squares = 0;
     POSITIONS {
-        AT(u) = multiply_add(length, AT(direction), AT(u));
         REAL rest = multiply_add(-length, AT(image), AT(residual));
+        REAL moved = multiply_add(length, AT(direction), AT(u));
         AT(residual) = rest;
+        AT(u) = moved;
         squares = multiply_add(rest, rest, squares);
     }
     PUT_TOTAL(sum, squares);
 }
 
-extern "C" __global__ void coupled_turn_all(
+OVER_POSITIONS coupled_turn_all(
     LENGTHS, STRIDES(residual), STRIDES(square), STRIDES(before), STRIDES(scale),
-    STRIDES(direction), STRIDES(scaled), STRIDES(sum), const REAL *residual, const REAL *square,
-    const REAL *before, const REAL *scale, REAL *direction, REAL *scaled, REAL *sum) {
+    STRIDES(direction), STRIDES(scaled), STRIDES(sum), IN residual, IN square, IN before,
+    IN scale, OUT direction, OUT scaled, OUT sum) {
     BLOCK
     const REAL above = TOTAL(square), ratio = quotient(above, TOTAL(before));
     REAL steps = 0;
     POSITIONS {
-        REAL along = multiply_add(ratio, AT(direction), AT(residual));
-        REAL step = AT(scale) * along;
+        REAL along = multiply_add(ratio, AT(direction), AT(residual)), step = AT(scale) * along;
         AT(direction) = along;
         AT(scaled) = step;
         steps += step;
@@ -105,10 +105,9 @@ extern "C" __global__ void coupled_turn_all(
 }
 
 // `kept`, if it is to be stored for the next round, moves `damping` of the way from the old forces.
-extern "C" __global__ void coupled_finish_all(LENGTHS, STRIDES(g), STRIDES(u), STRIDES(old),
-                                              STRIDES(h), STRIDES(kept), double damping,
-                                              const REAL *g, const REAL *u, const REAL *old,
-                                              REAL *h, REAL *kept) {
+extern "C" __global__ void coupled_finish_all(
+    LENGTHS, STRIDES(g), STRIDES(u), STRIDES(old), STRIDES(h), STRIDES(kept), double damping,
+    IN g, IN u, IN old, REAL *h, OUT kept) {
     EVERY_UNIT
     REAL force = multiply_add(root(AT(g)), AT(u), AT(h));
     AT(h) = force;

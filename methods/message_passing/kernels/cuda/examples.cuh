@@ -6,7 +6,7 @@
 // block come here; `inside` says whether there is such a feature.
 __device__ static REAL over_examples(const REAL *values, long long apart, long long examples,
                                      int inside) {
-    __shared__ REAL parts[LANES][WIDTH];
+    __shared__ REAL parts[MOST_LANES][WIDTH];
     REAL own = 0, total = 0;
     if (inside)
         for (long long n = threadIdx.y; n < examples; n += LANES) own += values[n * apart];

@@ -82,8 +82,8 @@ OVER_POSITIONS = (
 OF_UNITS = ("units.cu", "coupled.cu", "biases.cu", "fused.cu")
 """Files of kernels of units, but for those `OF_WEIGHTS`."""
 OF_WEIGHTS = ("fill_weight_moments_all", "exchange_all", "exchange_sums_all")
-WIDTH, LANES = 32, 8
-"""The sides of a block of threads in such kernels: features, and threads for each."""
+WIDTH, LANES, MOST_LANES = 32, 8, 32
+"""The sides of a block of threads in such kernels: features, and threads for each, few or many."""
 
 
 class Launch(NamedTuple):
@@ -107,7 +107,8 @@ def launch(name: str, *lengths: int) -> Launch | None:
         grid, block = (ceil(windows / THREADS), 1, 1), (THREADS, 1, 1)
     elif FILES[name] in OF_UNITS:
         members, examples, positions, features = lengths[:4]
-        grid, block = (members * examples * ceil(features / WIDTH), 1, 1), (WIDTH, LANES, 1)
+        lanes = LANES if positions < MOST_LANES else MOST_LANES
+        grid, block = (members * examples * ceil(features / WIDTH), 1, 1), (WIDTH, lanes, 1)
         if name == "bias_exchange_all":  # a sum over examples, too
             grid = (members * ceil(features / WIDTH), 1, 1)
         elif name not in OVER_POSITIONS:

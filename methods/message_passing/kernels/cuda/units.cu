@@ -60,7 +60,7 @@ extern "C" __global__ void input_messages_all(LENGTHS, STRIDES(mean), STRIDES(fo
     AT(rho) = out.rho;
 }
 
-extern "C" __global__ void bias_messages_all(LENGTHS, STRIDES(g), STRIDES(h), STRIDES(mean),
+OVER_POSITIONS bias_messages_all(LENGTHS, STRIDES(g), STRIDES(h), STRIDES(mean),
                                              STRIDES(variance), STRIDES(tau), STRIDES(rho),
                                              const REAL *g, const REAL *h, const REAL *mean,
                                              const REAL *variance, REAL *tau, REAL *rho) {
@@ -74,7 +74,7 @@ extern "C" __global__ void bias_messages_all(LENGTHS, STRIDES(g), STRIDES(h), ST
     PUT_TOTAL(rho, sum.rho);
 }
 
-extern "C" __global__ void begin_all(
+OVER_POSITIONS begin_all(
     LENGTHS, STRIDES(g), STRIDES(h), STRIDES(old), STRIDES(own), STRIDES(lower),
     STRIDES(bias_variance), STRIDES(diagonal), STRIDES(scale), STRIDES(scaled), STRIDES(sum),
     const REAL *g, const REAL *h, const REAL *old, const REAL *own, const REAL *lower,
@@ -92,7 +92,7 @@ extern "C" __global__ void begin_all(
     PUT_TOTAL(sum, total);
 }
 
-extern "C" __global__ void fill_residual_all(
+OVER_POSITIONS fill_residual_all(
     LENGTHS, STRIDES(moved), STRIDES(shift), STRIDES(diagonal), STRIDES(scale), STRIDES(scaled),
     STRIDES(residual), STRIDES(direction), STRIDES(square), STRIDES(sum), const REAL *moved,
     const REAL *shift, const REAL *diagonal, const REAL *scale, REAL *scaled, REAL *residual,
@@ -111,7 +111,7 @@ extern "C" __global__ void fill_residual_all(
     PUT_TOTAL(sum, total);
 }
 
-extern "C" __global__ void fill_image_all(LENGTHS, STRIDES(direction), STRIDES(moved),
+OVER_POSITIONS fill_image_all(LENGTHS, STRIDES(direction), STRIDES(moved),
                                           STRIDES(shift), STRIDES(diagonal), STRIDES(scale),
                                           STRIDES(image), STRIDES(sum), const REAL *direction,
                                           const REAL *moved, const REAL *shift,
@@ -128,7 +128,7 @@ extern "C" __global__ void fill_image_all(LENGTHS, STRIDES(direction), STRIDES(m
     PUT_TOTAL(sum, total);
 }
 
-extern "C" __global__ void step_all(LENGTHS, STRIDES(direction), STRIDES(length), STRIDES(image),
+OVER_POSITIONS step_all(LENGTHS, STRIDES(direction), STRIDES(length), STRIDES(image),
                                     STRIDES(u), STRIDES(residual), STRIDES(sum),
                                     const REAL *direction, const REAL *length, const REAL *image,
                                     REAL *u, REAL *residual, REAL *sum) {
@@ -142,7 +142,7 @@ extern "C" __global__ void step_all(LENGTHS, STRIDES(direction), STRIDES(length)
     PUT_TOTAL(sum, total);
 }
 
-extern "C" __global__ void turn_all(LENGTHS, STRIDES(residual), STRIDES(ratio), STRIDES(scale),
+OVER_POSITIONS turn_all(LENGTHS, STRIDES(residual), STRIDES(ratio), STRIDES(scale),
                                     STRIDES(direction), STRIDES(scaled), STRIDES(sum),
                                     const REAL *residual, const REAL *ratio, const REAL *scale,
                                     REAL *direction, REAL *scaled, REAL *sum) {

@@ -17,6 +17,7 @@ static int lanes[1024];
 
 #define __global__
 #define __device__
+#define __launch_bounds__(threads)
 #define __shared__ static
 #define __syncthreads() all_threads->arrive_and_wait()
 

@@ -119,7 +119,8 @@ def test_grids_cover_every_element_and_stay_within_the_limits_of_cuda():
     assert launches.launch("exact_first_forward_all", 2, 33, 99, 17) == ((3, 2, 2), (16, 16, 1))
     assert launches.launch("exact_input_sums_all", 2, 0, 17, 100) is None
     assert launches.launch("fill_pulls_all", 2, 3, 50, 7, 0) == ((9, 1, 1), (256, 1, 1))
-    assert launches.launch("turn_all", 2, 3, 50, 33, 0) == ((12, 1, 1), (32, 8, 1))
+    assert launches.launch("turn_all", 2, 3, 50, 33, 0) == ((12, 1, 1), (32, 32, 1))
+    assert launches.launch("turn_all", 2, 3, 1, 33, 0) == ((12, 1, 1), (32, 8, 1))
     with pytest.raises(ValueError, match="at most 65535 blocks"):
         launches.launch("exact_input_sums_all", 70_000, 1, 1, 1)
 
@@ -174,7 +175,15 @@ def test_elementwise_kernels_on_a_gpu_agree_with_the_reference(name, dtype):
     others = [other[covered] for other in others]
     tolerance = 1e-11 if dtype is torch.float64 else 2e-5
     assert difference(found[covered], expected[covered], *others) < tolerance
-    assert is_bitwise_equal(found, elementwise(dtype)[name](compiled))
+    in_c = elementwise(dtype)[name](compiled)
+    assert is_bitwise_equal(flushed(found), flushed(in_c))
+
+
+def flushed(message: Gaussian) -> Gaussian:
+    """Return a message without the smallest numbers of float32: CuPy has them computed as 0."""
+    if message.rho.dtype is torch.float64:
+        return message
+    return Gaussian(*(torch.where(t.abs() < 1e-36, 0, t) for t in (message.tau, message.rho)))
 
 
 @pytest.mark.gpu

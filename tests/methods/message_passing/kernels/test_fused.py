@@ -13,12 +13,19 @@ from bnnbench.methods.message_passing.factors import argmax
 from bnnbench.methods.message_passing.gaussian import Gaussian
 from bnnbench.methods.message_passing.kernels import compiled, fused
 from bnnbench.methods.message_passing.kernels.cuda import launches
+from bnnbench.methods.message_passing.kernels.fused_operations import PARTS, parts_of
 from bnnbench.methods.message_passing.stacks import LaterWeightSums
 from tests.methods.message_passing.factors.messages import DTYPES, random_messages
 from tests.methods.message_passing.kernels.test_units import Arguments
 
 both_types = pytest.mark.parametrize("dtype", DTYPES)
-SHAPES = {"vectors": (2, 3, 35), "images": (1, 4, 35, 5, 3), "narrow images": (1, 2, 1, 4, 1)}
+SHAPES = {
+    "vectors": (2, 3, 35),
+    "images": (1, 4, 35, 5, 3),
+    "narrow images": (1, 2, 1, 4, 1),
+    "large images": (2, 3, 5, 16, 18),
+    "a tall image": (1, 1, 3, 256, 1),
+}
 FILES = ("coupled.cu", "biases.cu", "fused.cu")
 LAUNCHES_OF = {"exchange_bias": 2}
 """All others are one launch each."""
@@ -27,8 +34,12 @@ LAUNCHES_OF = {"exchange_bias": 2}
 def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Tensor]]:
     """Return all that every function returns or fills."""
     a = Arguments(shape, dtype, layout)
-    members, _, features = shape[:3]
+    members, examples, features = shape[:3]
     found: dict[str, list[Tensor]] = {}
+    of_parts = members, examples * parts_of(a.out()), features
+
+    def by_example(sums: Tensor) -> Tensor:
+        return sums.unflatten(1, (examples, -1)).sum(2)
 
     def bias() -> Gaussian:
         return Gaussian(a.normal(members, features), a.positive(members, features) + 1)
@@ -46,19 +57,22 @@ def results(kernels, shape, dtype, layout="features last") -> dict[str, list[Ten
         total = kernels.coupled_begin(
             g, h, held, a.positive(), lower, rho, diagonal, scale, scaled, u
         )
-        found[f"begin, {name}"] = [t.clone() for t in (diagonal, scale, scaled, u, total)]
+        found[f"begin, {name}"] = [
+            t.clone() for t in (diagonal, scale, scaled, u, by_example(total))
+        ]
         room = diagonal, scale, scaled, residual, direction
         square, total = kernels.coupled_residual(a.normal(), total, rho, *room)
-        found[f"residual, {name}"] = [t.clone() for t in (*room[2:], square, total)]
+        sums = by_example(square), by_example(total)
+        found[f"residual, {name}"] = [t.clone() for t in (*room[2:], *sums)]
         # Exact sums from here on: quotients of nearly nothing would amplify their rounding.
-        square, total = a.positive(*shape[:3]), a.normal(*shape[:3])
+        square, total = a.positive(*of_parts), a.normal(*of_parts)
         curvature = kernels.coupled_image(direction, a.normal(), total, rho, diagonal, scale, image)
-        found[f"image, {name}"] = [image.clone(), curvature]
-        curvature = a.positive(*shape[:3])
+        found[f"image, {name}"] = [image.clone(), by_example(curvature)]
+        curvature = a.positive(*of_parts)
         after = kernels.coupled_step(direction, image, square, curvature, u, residual)
-        found[f"step, {name}"] = [t.clone() for t in (u, residual, after)]
+        found[f"step, {name}"] = [t.clone() for t in (u, residual, by_example(after))]
         total = kernels.coupled_turn(residual, curvature, square, scale, direction, scaled)
-        found[f"turn, {name}"] = [t.clone() for t in (direction, scaled, total)]
+        found[f"turn, {name}"] = [t.clone() for t in (direction, scaled, by_example(total))]
         forces, stored = a.out().copy_(h), a.out()
         kernels.coupled_finish(g, u, held, forces, stored, 0.5)
         found[f"finish, {name}"] = [forces, stored]
@@ -104,7 +118,14 @@ def close(value: Tensor, truth: Tensor, name: str) -> None:
 @both_types
 @pytest.mark.parametrize(
     ("shape", "layout"),
-    [("vectors", "features last"), ("narrow images", "contiguous"), ("images", "interleaved")],
+    [
+        ("vectors", "features last"),
+        ("narrow images", "contiguous"),
+        ("images", "interleaved"),
+        ("large images", "features last"),
+        ("large images", "contiguous"),
+        ("a tall image", "interleaved"),
+    ],
 )
 def test_emulated_kernels_agree_with_plain_torch(shape, layout, dtype, emulated):
     emulated.launched.clear()
@@ -115,6 +136,12 @@ def test_emulated_kernels_agree_with_plain_torch(shape, layout, dtype, emulated)
     exchanges(emulated, dtype)
     launched = {name for name, _ in emulated.launched}
     assert launched == {name for name, file in launches.FILES.items() if file in FILES}
+
+
+def test_examples_of_many_positions_are_split_and_no_others():
+    parts = {name: parts_of(torch.empty(shape)) for name, shape in SHAPES.items()}
+    assert parts == dict.fromkeys(SHAPES, 1) | {"large images": PARTS, "a tall image": PARTS}
+    assert parts_of(torch.empty(1, 1, 3, 257, 1)) == 1
 
 
 @both_types
