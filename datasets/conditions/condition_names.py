@@ -22,9 +22,13 @@ def mean_over_corruptions(severity: int | str, only_test: bool = False) -> str:
     return f"corrupted_test15_{severity}" if only_test else f"corrupted_{severity}"
 
 
+UNNORMALISED = "_unnormalised"
+"""The end of a name where inputs are not normalised as those of training are."""
+
+
 def out_of_distribution(source: str, normalised: bool = True) -> str:
     """Return a name such as "ood_svhn"."""
-    return f"ood_{source}" if normalised else f"ood_{source}_unnormalised"
+    return f"ood_{source}" if normalised else f"ood_{source}{UNNORMALISED}"
 
 
 def transfer(source: str) -> str:

@@ -1,7 +1,7 @@
 """The scores, costs and keys behind a question, as plain data for Python and for the page alike."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from bnnbench.reports.judge.comparisons import exclusion
 from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.participants import Exclusion, Run
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.devices import has_processor_seconds, timed_elsewhere
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import slug
@@ -117,8 +118,9 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
         return None
     scales = [scale for c in question.criteria if (scale := _scale(c, entries))]
     methods = {m: runs for _, b, _ in entries for m, runs in b.runs.items()}
-    fits = [r.cost for _, b, _ in entries for r in b.records if r.cost and r.status == "completed"]
-    of_processors = all(cost.fit_cpu_seconds is not None for cost in fits)
+    records = [r for _, b, _ in entries for r in b.records]
+    apart = timed_elsewhere(records)
+    of_processors = has_processor_seconds(r for r in records if r.key not in apart)
     columns = tuple(column for column, _, _ in entries)
     scores = {
         scale.name: {
@@ -137,7 +139,7 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
         columns,
         {m: family_of(runs[0].run.get("method")) for m, runs in methods.items()},
         scores,
-        {column.name: _seconds(b, of_processors) for column, b, _ in entries},
+        {column.name: _seconds(b, of_processors, apart) for column, b, _ in entries},
         of_processors,
         {column.name: {m: _keys(runs) for m, runs in b.runs.items()} for column, b, _ in entries},
         {
@@ -222,10 +224,11 @@ def _scores(benchmark: Benchmark, conditions: Sequence[str], metric: str) -> dic
     return scores
 
 
-def _seconds(benchmark: Benchmark, of_processors: bool) -> dict[str, float]:
+def _seconds(benchmark: Benchmark, of_processors: bool, apart: Container[str]) -> dict[str, float]:
     seconds: dict[str, float] = {}
     for method, runs in benchmark.runs.items():
-        costs = [r.cost for r in runs if r.cost and r.status == "completed"]
+        here = [r for r in runs if r.key not in apart]
+        costs = [r.cost for r in here if r.cost and r.status == "completed"]
         times = [(c.fit_cpu_seconds or 0.0) if of_processors else c.fit_seconds for c in costs]
         if times and (mean := sum(times) / len(times)) > 0:
             seconds[method] = float(f"{mean:.3g}")

@@ -18,6 +18,10 @@ SIMPLEX_ECE = ("000", "ece")
 SMOOTHED = ("003", "rotated_mnist", "log_likelihood")
 """Confident models far from the data: their printed likelihoods require smoothed probabilities."""
 
+NOT_NORMALISED = ("000", "mp", "auroc_ood")
+"""A number that is marked as doubtful because the script does not normalise the images from
+elsewhere for this method; we have such a condition."""
+
 PROTOCOL = frozenset(
     {"epochs", "batch", "test_samples", "train_frac", "strategy", "init_train", "test"}
 )
@@ -88,7 +92,9 @@ def _published(row: dict[str, str]) -> Published:
     dataset, _, outlier = row["dataset"].partition("_vs_")
     dataset, _, elsewhere = dataset.partition("_to_")
     scale = 0.01 if row["unit"] == "percent" else 1.0
-    doubtful = "UNCERTAIN" in row["note"] and (row["paper"], row["metric"]) != SIMPLEX_ECE
+    normalised = (row["paper"], row["method"].casefold(), row["metric"]) != NOT_NORMALISED
+    explained = not normalised or (row["paper"], row["metric"]) == SIMPLEX_ECE
+    doubtful = "UNCERTAIN" in row["note"] and not explained
     if row["metric"] in PROBED:
         return _measured(row)
     parts = _parts(row["condition"])
@@ -97,7 +103,7 @@ def _published(row: dict[str, str]) -> Published:
         paper=row["paper"],
         table=row["table"],
         dataset=dataset,
-        condition=condition_names.out_of_distribution(outlier)
+        condition=condition_names.out_of_distribution(outlier, normalised)
         if outlier
         else condition_names.transfer(elsewhere)
         if elsewhere

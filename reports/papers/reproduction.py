@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bnnbench.datasets.conditions import condition_names
 from bnnbench.metrics.statistics import mean, replicates, summary
 from bnnbench.reports.judge.statistics.intervals import standard_error
 from bnnbench.reports.papers.protocols import Protocol, declared, has_network, ours
@@ -192,6 +193,8 @@ def _compared(
 def _is(condition: str, printed: Published, run: Record) -> bool:
     """Return whether a condition is the printed one, or the same on a subset of its data."""
     variant_of = run.condition_traits.get(condition, {}).get("variant_of")
+    if variant_of and condition.endswith(condition_names.UNNORMALISED):
+        variant_of += condition_names.UNNORMALISED
     return printed.condition is not None and printed.condition in (condition, variant_of)
 
 

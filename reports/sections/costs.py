@@ -8,6 +8,7 @@ from bnnbench.reports.figures.cost import Point
 from bnnbench.reports.judge.summaries.costs import load_in_words
 from bnnbench.reports.judge.table import Cell, Row, Table
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.devices import elsewhere_in_words, timed_elsewhere
 from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone
 from bnnbench.reports.style import labels
@@ -36,7 +37,8 @@ def sections(material: Material) -> Iterator[Section]:
         "the methods that no other method beats in both. Methods that do not train are left out. "
         "Error bars are one standard error."
     )
-    about = " ".join(filter(None, [about, load_in_words(material.benchmarks)]))
+    elsewhere = (elsewhere_in_words(b.records) for b in material.benchmarks)
+    about = " ".join(filter(None, [about, load_in_words(material.benchmarks), *elsewhere]))
     yield from figures_alone(figures("Cost against quality", about, drawings))
 
 
@@ -49,13 +51,20 @@ def cost_drawings(
 ) -> list[Drawing]:
     """Return a figure for each known cost; `table` has the scores on clean data.
 
-    Methods that do not train are left out: they cost nothing and lie far from all others.
+    Methods that do not train are left out: they cost nothing and lie far from all others. So are
+    those of a GPU where others ran on processors.
     """
     columns = {column.name: i for i, column in enumerate(table.columns)}
     score = next((name for name in SCORES if name in columns), None)
     if score is None:
         return []
-    rows = [row for row in table.rows if not is_constant(benchmark.runs.get(row.method, ()))]
+    apart = timed_elsewhere(benchmark.records)
+    rows = [
+        row
+        for row in table.rows
+        if not is_constant(runs := benchmark.runs.get(row.method, ()))
+        and not any(run.key in apart for run in runs)
+    ]
     up = labels.metric(score)
     drawings = []
     for name, across in COSTS.items():

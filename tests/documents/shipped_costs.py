@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 from statistics import median
 
+from bnnbench.reports.read.devices import gpu
 from bnnbench.suites.engine.command.planning.row_visits import epochs_in
 from bnnbench.suites.engine.command.planning.shipped_costs import COLUMNS, TABLE
 from bnnbench.suites.engine.store.record import Record
@@ -25,7 +26,7 @@ def table() -> str:
 def _rows() -> Iterator[tuple[object, ...]]:
     runs: dict[tuple[str, ...], list[Record]] = {}
     for r in (r for found in suites().values() for benchmark in found for r in benchmark.records):
-        if r.cost and r.status == "completed" and r.elsewhere is None:
+        if r.cost and r.status == "completed" and r.elsewhere is None and not gpu(r):
             runs.setdefault(tuple(getattr(r, name) for name in KEY), []).append(r)
     for key, of in sorted(runs.items()):
         costs = [r.cost for r in of if r.cost]

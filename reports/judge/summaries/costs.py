@@ -1,10 +1,11 @@
 """The time of a fit, relative to a fit of AdamW or of the cheapest method."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.devices import has_processor_seconds, timed_elsewhere
 from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.style.numbers import duration
 
@@ -45,10 +46,14 @@ class Costs:
 
 
 def costs(benchmarks: Sequence[Benchmark]) -> Costs | None:
-    """Return the costs of fits, without constants; None where no cost was recorded."""
-    fits = [r.cost for b in benchmarks for r in b.records if r.cost and r.status == "completed"]
-    of_processors = all(cost.fit_cpu_seconds is not None for cost in fits)
-    by_set = [_fit_seconds(b, of_processors) for b in benchmarks]
+    """Return the costs of fits, without constants; None where no cost was recorded.
+
+    Fits on a GPU are left out where others ran on processors.
+    """
+    records = [r for b in benchmarks for r in b.records]
+    apart = timed_elsewhere(records)
+    of_processors = has_processor_seconds(r for r in records if r.key not in apart)
+    by_set = [_fit_seconds(b, of_processors, apart) for b in benchmarks]
     methods = list(dict.fromkeys(m for seconds in by_set for m in seconds))
     if not methods:
         return None
@@ -90,10 +95,13 @@ def load_in_words(benchmarks: Sequence[Benchmark]) -> str:
     )
 
 
-def _fit_seconds(benchmark: Benchmark, of_processors: bool) -> dict[str, float]:
+def _fit_seconds(
+    benchmark: Benchmark, of_processors: bool, apart: Container[str]
+) -> dict[str, float]:
     mean_seconds = {}
     for method, runs in benchmark.runs.items():
-        fits = [r.cost for r in runs if r.cost and r.status == "completed"]
+        here = [r for r in runs if r.key not in apart]
+        fits = [r.cost for r in here if r.cost and r.status == "completed"]
         seconds = [(c.fit_cpu_seconds or 0.0) if of_processors else c.fit_seconds for c in fits]
         if (
             seconds

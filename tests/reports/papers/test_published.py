@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from bnnbench.methods.networks.catalogue import cnn_000, mlp
+from bnnbench.reports.papers import reproduction
 from bnnbench.reports.papers.published import table
 from bnnbench.reports.papers.reproduction import comparisons, remarks, reproductions
 from bnnbench.reports.papers.verdicts import judge
@@ -111,9 +112,24 @@ def test_methods_are_matched_by_name_and_aliases_not_by_resemblance():
     assert {c.published.method for c in found} == {"mp"}
 
 
-def test_a_doubtful_value_is_not_compared():
-    found = compared(paper_run("MP", {"ood_svhn": {"auroc_ood": 0.8}}))
+def test_a_doubtful_value_is_not_compared(monkeypatch):
+    doubtful = tuple(dataclasses.replace(row, doubtful=True) for row in table("000", "1"))
+    monkeypatch.setattr(reproduction, "table", lambda paper, number: doubtful)
+    found = compared(paper_run())
+    assert found
     assert all(c.differs for c in found)
+
+
+@pytest.mark.parametrize("outside", ["svhn", "svhn_first1083"])
+def test_message_passing_sees_images_from_elsewhere_as_the_script_has_them(outside):
+    names = [f"ood_{outside}{ending}" for ending in ("", "_unnormalised")]
+    scores = {name: {"auroc_ood": 0.8} for name in names}
+    traits = {name: {"variant_of": "ood_svhn"} for name in names}
+    found = {
+        method: [c.condition for c in compared(paper_run(method, scores, condition_traits=traits))]
+        for method in ("AdamW", "MP")
+    }
+    assert found == {"AdamW": names[:1], "MP": names[1:]}
 
 
 def test_a_profile_of_one_paper_of_several_follows_it():
