@@ -126,6 +126,24 @@ def _order(place: tuple[bool, str, str, tuple[str, ...]]) -> tuple[object, ...]:
 
 def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
     """Return the printed scores of the tables that the benchmark follows, each with ours."""
+    for printed, method, departures in _printed_for(benchmark):
+        for comparison in _compared(printed, method, benchmark.runs[method], departures):
+            yield replace(comparison, benchmark=benchmark.identity)
+
+
+def diverged(benchmarks: Iterable[Benchmark]) -> set[Published]:
+    """Return the printed scores whose protocol we followed by runs that all diverged."""
+    found = set()
+    for benchmark in benchmarks:
+        for printed, method, _ in _printed_for(benchmark):
+            claimed = [r for r in benchmark.runs[method] if _follows(r, printed)]
+            if claimed and all(r.status == "diverged" for r in claimed):
+                found.add(printed)
+    return found
+
+
+def _printed_for(benchmark: Benchmark) -> Iterator[tuple[Published, str, tuple[str, ...]]]:
+    """Return the printed scores that the benchmark follows, our method, and its departures."""
     protocols: dict[tuple[str, str], tuple[str, ...]] = {}
     for record in benchmark.records:
         for entry in record.reproduces:
@@ -136,10 +154,9 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
         models = {row.model for row in cells}
         columns = {method: _columns(models, runs) for method, runs in benchmark.runs.items()}
         for printed in cells:
-            for method, runs in benchmark.runs.items():
+            for method in benchmark.runs:
                 if method.casefold() == printed.method and printed.model in columns[method]:
-                    for comparison in _compared(printed, method, runs, departures):
-                        yield replace(comparison, benchmark=benchmark.identity)
+                    yield printed, method, departures
 
 
 def _columns(models: set[str], runs: Sequence[Record]) -> set[str]:
