@@ -18,6 +18,7 @@ __all__ = [
     "DIRICHLET",
     "DIRICHLET_OUT_OF_DISTRIBUTION",
     "DISTANCES",
+    "FAR",
     "IMBALANCED",
     "INTERVALS",
     "JOINT",
@@ -503,6 +504,16 @@ Less is nearer, and 1 is exact for `std_ratio`; but methods that aim at other po
 ranked together, so that no direction is declared here.
 """
 
+_FAR = (
+    Metric("cdf_at_truth_negative", _at("far:cdf_at_truth", side=-1.0), "fraction", None, True),
+    Metric("cdf_at_truth_positive", _at("far:cdf_at_truth", side=1.0), "fraction", None, True),
+)
+FAR: Mapping[str, Metric] = {metric.name: metric for metric in _FAR}
+"""Scores against a known function far from the data, `far.KnownFunction`, not against targets.
+
+Those of many networks together give the coverage of their intervals (`credible`).
+"""
+
 _PROBED = (
     Metric("eps_mu", _at("moments:eps_mu"), "reference_std", False),
     Metric("eps_sigma", _at("moments:eps_sigma"), "ratio_to_reference_std", None),  # 1 is exact
@@ -531,7 +542,9 @@ _ATTACKED = (Metric("zero_gradient", _at("robustness:zero_gradient"), "fraction"
 ATTACKED: Mapping[str, Metric] = {metric.name: metric for metric in _ATTACKED}
 """Scores of the gradient that an attack followed."""
 
-LISTED: Mapping[str, Metric] = {**METRICS, **DISTANCES, **CERTIFIED, **PROBED, **ATTACKED}
+LISTED: Mapping[str, Metric] = {
+    **METRICS, **DISTANCES, **CERTIFIED, **FAR, **PROBED, **ATTACKED,
+}  # fmt: skip
 """All metrics that may be a column of a table."""
 
 # A terminal shows the first four of each.

@@ -15,6 +15,8 @@ MASSES = np.arange(1, 101) / 100
 """Masses of the intervals. The appendix starts at 0; the public code starts at 0.01."""
 SIGMA_LEVELS = ((0.16, 0.84), (0.025, 0.975), (0.0015, 0.9985))
 """Lower and upper cdf of the intervals called 1, 2 and 3 sigma."""
+SIGMAS = ("1sigma", "2sigma", "3sigma")
+"""Names of these intervals, in their order."""
 OUTSIDE = 10.0
 """Distance from 0 at which the sides begin, in units of the input."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bnnbench.reports.papers.closed_forms import ClosedForm, closed_form
 from bnnbench.reports.papers.published import Published, every, table_number
-from bnnbench.reports.papers.reproduction import reproductions
+from bnnbench.reports.papers.reproduction import diverged, reproductions
 from bnnbench.reports.papers.verdicts import Judgement, Kind, judge
 from bnnbench.reports.read.benchmarks import Benchmark
 
@@ -18,6 +18,7 @@ REASONS = (
     "needs data that is not here",
     "a time on another machine",
     "stands in running text, without a protocol",
+    "our runs diverged",
     "not run yet",
 )
 """Why a printed number has none of ours beside it."""
@@ -94,7 +95,9 @@ def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
     most against us.
     """
     by_published: dict[Published, list[Printed]] = {}
+    ended: set[Published] = set()
     for suite, benchmarks in suites.items():
+        ended |= diverged(benchmarks)
         for reproduction in reproductions(benchmarks):
             for comparison in reproduction.comparisons:
                 printed = Printed(comparison.published, suite, judge(comparison), "")
@@ -106,7 +109,8 @@ def coverage(suites: Mapping[str, Sequence[Benchmark]]) -> list[PrintedTable]:
         elif computed := closed_form(published):
             printed = Printed(published, "", None, "", computed)
         else:
-            printed = Printed(published, "", None, reason(published))
+            why = "our runs diverged" if published in ended else reason(published)
+            printed = Printed(published, "", None, why)
         place = published.paper, table_number(published.table)
         tables.setdefault(place, []).append(printed)
     ordered = sorted(tables, key=lambda place: (place[0], not place[1].isdigit(), _natural(place)))

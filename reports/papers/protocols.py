@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bnnbench.methods.networks.architectures import Architecture, Flatten, NormalCdf, Tanh
 from bnnbench.methods.networks.catalogue import (
+    LEAKY,
     cnn_000,
     mlp,
     preresnet164,
@@ -175,6 +176,7 @@ def _networks() -> Mapping[str, frozenset[str]]:
         "mlp_1x10_relu": (mlp([10], 1),),
         "mlp_1x10_tanh": (mlp([10], 1, Tanh()),),
         "mlp_1x10_probit": (mlp([10], 1, NormalCdf()),),
+        "mlp_3layer_width32_lrelu0.1": (mlp([32, 32], 1, LEAKY),),
         "mlp_2x50_relu": ((Flatten(), *mlp([50, 50], 10)),),
         "resnet18_cifar": (resnet18(10), resnet18(100)),
         "vgg16": (vgg16(10), vgg16(100)),
@@ -238,6 +240,18 @@ def _moments(network: str) -> Declared:
     return Declared(Protocol(split, units, training, network, "", spread), {})
 
 
+FAR = Declared(
+    Protocol(
+        "one data set of 200 rows, inputs in (−0.5, 0.5); tested from −20 to 20",
+        "shares of 100 networks; correlations",
+        "500 rounds over one batch",
+        "three layers of width 32, leaky ReLU",
+        "none",
+        "none printed; one data set",
+    ),
+    {},
+    train_rows=200,
+)
 FIVE_LAYERS = "hidden layers of 1000, 1000, 500, 50 and 2 units, ReLU"
 DECLARED: Mapping[tuple[str, str], Declared] = {
     ("000", "1"): Declared(
@@ -252,6 +266,8 @@ DECLARED: Mapping[tuple[str, str], Declared] = {
         {"": 25},
         train_rows=50_000,
     ),
+    ("000", "sec 5.1"): FAR,
+    ("000", "app c"): FAR,
     ("001", "2"): _moments("LeNet of convolutions, MNIST"),
     ("001", "3"): _moments("All-conv, CIFAR-10"),
     ("001", "4"): _moments("LeNet of convolutions, before training"),

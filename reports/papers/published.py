@@ -23,9 +23,16 @@ NOT_NORMALISED = ("000", "mp", "auroc_ood")
 elsewhere for this method; we have such a condition."""
 
 PROTOCOL = frozenset(
-    {"epochs", "batch", "test_samples", "train_frac", "strategy", "init_train", "test"}
+    {
+        *("epochs", "batch", "test_samples", "train_frac", "strategy", "init_train", "test"),
+        *("x", "interval", "networks"),
+    }
 )
-"""Parts of a printed condition that describe the training of a model, not its test data."""
+"""Parts of a printed condition that describe the training of models or what a score takes of
+their predictions, not the test data."""
+
+FAR_OUTSIDE = {"sine_coverage": "sine_far"}
+"""Suite in the published files → our data set with its test inputs, where the name is another."""
 
 
 CASE = {"activation": "", "input_noise_var": "noise", "dropout": "dropout"}
@@ -102,7 +109,7 @@ def _published(row: dict[str, str]) -> Published:
     return Published(
         paper=row["paper"],
         table=row["table"],
-        dataset=dataset,
+        dataset=FAR_OUTSIDE.get(row["suite"], dataset),
         condition=condition_names.out_of_distribution(outlier, normalised)
         if outlier
         else condition_names.transfer(elsewhere)

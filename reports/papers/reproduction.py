@@ -15,6 +15,7 @@ from bnnbench.metrics.statistics import mean, replicates, summary
 from bnnbench.reports.judge.statistics.intervals import standard_error
 from bnnbench.reports.papers.protocols import Protocol, declared, has_network, ours
 from bnnbench.reports.papers.published import Published, table, table_number
+from bnnbench.reports.papers.together import TOGETHER, together
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import class_name
@@ -126,6 +127,24 @@ def _order(place: tuple[bool, str, str, tuple[str, ...]]) -> tuple[object, ...]:
 
 def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
     """Return the printed scores of the tables that the benchmark follows, each with ours."""
+    for printed, method, departures in _printed_for(benchmark):
+        for comparison in _compared(printed, method, benchmark.runs[method], departures):
+            yield replace(comparison, benchmark=benchmark.identity)
+
+
+def diverged(benchmarks: Iterable[Benchmark]) -> set[Published]:
+    """Return the printed scores whose protocol we followed by runs that all diverged."""
+    found = set()
+    for benchmark in benchmarks:
+        for printed, method, _ in _printed_for(benchmark):
+            claimed = [r for r in benchmark.runs[method] if _follows(r, printed)]
+            if claimed and all(r.status == "diverged" for r in claimed):
+                found.add(printed)
+    return found
+
+
+def _printed_for(benchmark: Benchmark) -> Iterator[tuple[Published, str, tuple[str, ...]]]:
+    """Return the printed scores that the benchmark follows, our method, and its departures."""
     protocols: dict[tuple[str, str], tuple[str, ...]] = {}
     for record in benchmark.records:
         for entry in record.reproduces:
@@ -136,10 +155,9 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
         models = {row.model for row in cells}
         columns = {method: _columns(models, runs) for method, runs in benchmark.runs.items()}
         for printed in cells:
-            for method, runs in benchmark.runs.items():
+            for method in benchmark.runs:
                 if method.casefold() == printed.method and printed.model in columns[method]:
-                    for comparison in _compared(printed, method, runs, departures):
-                        yield replace(comparison, benchmark=benchmark.identity)
+                    yield printed, method, departures
 
 
 def _columns(models: set[str], runs: Sequence[Record]) -> set[str]:
@@ -159,11 +177,7 @@ def _compared(
     claimed = [r for r in runs if _follows(r, printed)]
     followers = [r for r in claimed if r.status == "completed"]
     for condition in sorted({name for r in followers for name in r.scores}):
-        samples = {
-            (r.fold, r.seed): value
-            for r in followers
-            if (value := _ours(r, condition, printed.metric)) is not None
-        }
+        samples, of_networks = _samples(printed, condition, followers)
         origins = {o for r in followers for o in (r.origin, r.condition_origins.get(condition))}
         if not samples or not _is(condition, printed, followers[0]) or "stand-in" in origins:
             continue
@@ -171,6 +185,7 @@ def _compared(
         differs = (
             *_differences(printed, condition, followers, origins),
             *_shortfall(printed, len(claimed), len(followers), len(values)),
+            *of_networks,
         )
         yield Comparison(
             printed,
@@ -179,7 +194,7 @@ def _compared(
             condition,
             mean(values),
             standard_error(values),
-            len(samples),
+            len(followers) if printed.metric in TOGETHER else len(samples),
             len(values),
             departures,
             differs,
@@ -188,6 +203,20 @@ def _compared(
             _title(condition, followers[0]),
             ours(followers),
         )
+
+
+def _samples(
+    printed: Published, condition: str, runs: Sequence[Record]
+) -> tuple[dict[tuple[int, int], float], tuple[str, ...]]:
+    """Return our values by fold and seed, and what sets them apart from the printed one.
+
+    Networks that give a number together have one value a fold, with the seed 0.
+    """
+    if printed.metric in TOGETHER:
+        by_fold, differs = together(printed, runs, condition)
+        return {(fold, 0): value for fold, value in by_fold.items()}, differs
+    values = {(r.fold, r.seed): _ours(r, condition, printed.metric) for r in runs}
+    return {place: value for place, value in values.items() if value is not None}, ()
 
 
 def _is(condition: str, printed: Published, run: Record) -> bool:
@@ -210,7 +239,7 @@ def _differences(
         yield f"profile {profile}, which is smaller than the paper's"
     if "subset" in origins:
         yield "a subset of the data"
-    if "generated" in origins:
+    if "generated" in origins and any(run.origin != "generated" for run in runs):
         yield "test images generated here, with the same distribution as the official ones"
     if condition != printed.condition:
         yield f"condition {condition}, not {printed.condition}"

@@ -9,6 +9,7 @@ from scipy import special
 
 from bnnbench.reports.papers.protocols import Protocol, declared
 from bnnbench.reports.papers.reproduction import Comparison, Reproduction
+from bnnbench.reports.papers.together import TOGETHER
 from bnnbench.reports.style.words import joined
 
 Kind = Literal["agrees", "differs", "differs much", "not comparable"]
@@ -28,6 +29,11 @@ ONE_RUN: Mapping[str, str] = {
     "seed; its standard error is the spread of ours"
 }
 """paper → the reason why a number that it prints without a spread is of one run."""
+
+ONE_DATA_SET = (
+    "the printed number is of networks on one data set; its standard error is the spread of ours "
+    "over data sets"
+)
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,8 @@ def _standard_errors(comparison: Comparison) -> tuple[float, float, tuple[str, .
     spread, repeats, paper = printed.spread, printed.repeats, printed.paper
     if printed.spread_kind == "none" or spread is None:
         assert comparison.std is not None
+        if printed.metric in TOGETHER:
+            return comparison.std, comparison.std, (ONE_DATA_SET,)
         if paper in ONE_RUN:
             return comparison.std, comparison.std, (ONE_RUN[paper],)
         how = "the paper prints no spread: the number may be of one run, with the spread of ours"

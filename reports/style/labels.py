@@ -54,6 +54,8 @@ METRICS = {
     "w2_relative": "W2 to the truth, relative",
     "sliced_w2": "W2 to the truth, sliced",
     "joint_kl_5": "KL of five points together",
+    "cdf_at_truth_negative": "cdf at the true function, x < −10",
+    "cdf_at_truth_positive": "cdf at the true function, x > 10",
     "std_ratio": "Ratio of standard deviations",
     "log_odds_of_errors": "Log odds of errors, mean",
     "log_odds_of_errors_median": "Log odds of errors, median",

@@ -33,7 +33,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         *metrics.QUANTILES, *metrics.INTERVALS, *metrics.SETS,
     ),
     "Several points together": metrics.JOINT_REGRESSION,
-    "Distance to a reference": (*metrics.DISTANCES, *metrics.CERTIFIED),
+    "Distance to a reference": (*metrics.DISTANCES, *metrics.CERTIFIED, *metrics.FAR),
     "Measurements on a posterior, and of attacks": (*metrics.PROBED, *metrics.ATTACKED),
 }  # fmt: skip
 """Title → metrics; one that several name stands in the first."""

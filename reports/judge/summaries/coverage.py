@@ -17,23 +17,21 @@ from bnnbench.methods.predictions.base import HasCdf
 from bnnbench.metrics.credible import (
     OUTSIDE,
     SIGMA_LEVELS,
+    SIGMAS,
     CredibleCoverage,
     credible_coverage,
     sigma_coverage,
 )
 from bnnbench.reports.papers.published import Published, table
+from bnnbench.reports.papers.together import TOGETHER
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.single_inputs import UNREADABLE, points_of
 from bnnbench.suites.engine.store.curves import Curve
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
-SIDES = ("negative", "positive")
 WHERE = {"negative": f"x < −{OUTSIDE:g}", "positive": f"x > {OUTSIDE:g}", "both": "both sides"}
 NOMINAL = tuple(high - low for low, high in SIGMA_LEVELS)
-SIGMAS = ("1sigma", "2sigma", "3sigma")
-PRINTED = ("coverage", "coverage_mass_correlation")
-"""Metrics that the paper prints."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Covered:
             for entry in record.reproduces
         }
         rows = (row for claim in sorted(claims) for row in table(*claim))
-        return tuple(row for row in rows if row.metric in PRINTED)
+        return tuple(row for row in rows if row.metric in TOGETHER)
 
     @property
     def departures(self) -> list[str]:

@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from bnnbench.metrics.credible import SIGMAS
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import coverage as figure
 from bnnbench.reports.judge.columns import cell_of
 from bnnbench.reports.judge.summaries.coverage import (
     NOMINAL,
-    SIDES,
-    SIGMAS,
     WHERE,
     Covered,
     FoldCoverage,
@@ -19,6 +18,7 @@ from bnnbench.reports.judge.summaries.coverage import (
 )
 from bnnbench.reports.judge.table import Cell, Column, Entry, Row, Table
 from bnnbench.reports.papers.published import Published
+from bnnbench.reports.papers.together import SIDES
 from bnnbench.reports.sections.base import Block, Choice, Gallery, Material, Section, where_of
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier

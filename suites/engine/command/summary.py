@@ -119,7 +119,7 @@ def _distances(suite: Suite) -> tuple[str, ...]:
     """Return the first columns of a suite that has a truth."""
     if isinstance(suite.reference, Certified):
         return tuple(CERTIFIED)[:HEADLINES]
-    return tuple(DISTANCES) if suite.reference else ()
+    return tuple(DISTANCES) if isinstance(suite.reference, str) else ()
 
 
 def _has_own_network(record: Record) -> bool:

@@ -122,6 +122,11 @@ class Certified:
     """Folder of references; "" for those of this project."""
 
 
+@dataclass(frozen=True)
+class TrueFunction:
+    """The true function as the truth, far from the data; sources of one input must know it."""
+
+
 Networks = Architecture | Mapping[str, Architecture]
 """One network for all, or networks by the name of a case, with "default" for the rest."""
 
@@ -166,9 +171,9 @@ class Suite:
     """Active learning: suffix of a method's label → rule by which rows are acquired. Every method
     takes part once with each; the sources are pools.
     """
-    reference: str | Certified | None = None
+    reference: str | Certified | TrueFunction | None = None
     """The label of a method that serves as the truth, or certified posteriors: the distances of
-    all other predictions to it are scores.
+    all other predictions to it are scores. Or the true function, with the cdf at it as a score.
     """
     probes: tuple[Probe, ...] = ()
     """Measurements of every posterior after its last fit, beside `evaluations`."""

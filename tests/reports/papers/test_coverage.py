@@ -56,6 +56,19 @@ def test_without_runs_every_number_has_a_reason():
             assert printed.closed_form or reason(printed.published) == printed.reason
 
 
+def test_numbers_whose_runs_all_diverged_say_so(tables):
+    """CIBER on keggdirected, by the bundle's records: no other runs of theirs ended so."""
+    why = {
+        (n.published.dataset, n.published.method): n.reason
+        for table in tables
+        for n in table.numbers
+        if table.paper == "002" and n.published.method.startswith("ciber") and n.kind is None
+    }
+    of_kegg = {method for (dataset, method), text in why.items() if text == "our runs diverged"}
+    assert of_kegg == {"ciber (last)", "ciber (second)"}
+    assert {d for (d, _), text in why.items() if text == "our runs diverged"} == {"keggdirected"}
+
+
 @pytest.mark.parametrize("entry", entries(), ids=lambda entry: str(entry["reason"]))
 def test_a_declared_reason_is_one_of_the_list_and_fits_some_number(entry):
     assert entry["reason"] in REASONS

@@ -11,12 +11,13 @@ from bnnbench.methods.predictions.predictive import RealPredictive
 from bnnbench.metrics import DISTANCES
 from bnnbench.metrics.distances import Tabulated
 from bnnbench.suites.engine.declare.description import canonical_json, describe
-from bnnbench.suites.engine.declare.grid import Certified, Suite
+from bnnbench.suites.engine.declare.grid import Certified, Suite, TrueFunction
 from bnnbench.suites.engine.run.attempt import message
 from bnnbench.suites.engine.run.packing import NotImported
 from bnnbench.suites.engine.run.score import rescaled, strangers_reason
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.rescoring.certified import add_certified, certified_scores
+from bnnbench.suites.engine.store.rescoring.far import add_far
 from bnnbench.suites.engine.store.store import Damaged, Store
 
 Tell = Callable[[str], None]
@@ -37,6 +38,8 @@ def add_distances(suite: Suite, store: Store, tell: Tell = lambda line: None) ->
         return []
     if isinstance(suite.reference, Certified):
         return add_certified(suite, suite.reference, store)
+    if isinstance(suite.reference, TrueFunction):
+        return add_far(suite, store)
     doubts: dict[tuple[str, str], list[int]] = {}
     for together in _folds(suite, store.current()):
         reference = _reference(suite.reference, together)

@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bnnbench.metrics import METRICS, PROBED
+from bnnbench.metrics import FAR, METRICS, PROBED
 from bnnbench.suites.engine.run.packing import NotImported, Predictions
 from bnnbench.suites.engine.run.score import score
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.rescoring.distances import distances_to_reference
+from bnnbench.suites.engine.store.rescoring.far import CONDITION, far_scores
 from bnnbench.suites.engine.store.store import Store
 
 ROUNDING = 1e-4
@@ -30,6 +31,8 @@ def false_scores(store: Store, record: Record) -> list[str]:
         computed = _computed(record, predictions)
         for condition, values in distances_to_reference(record, store).items():
             computed[condition] = {**computed.get(condition, {}), **values}
+        if record.scores.get(CONDITION, {}).keys() & FAR.keys() and CONDITION in predictions:
+            computed[CONDITION] = {**computed[CONDITION], **far_scores(record, store).values}
     except Exception as error:  # of all kinds, for predictions that do not fit their targets
         return [f"its predictions cannot be scored: {error!r}"]
     return [

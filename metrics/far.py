@@ -1,0 +1,35 @@
+"""Predictions beside a known function, far from the data: paper 000, section 5.1."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from bnnbench.methods.predictions.base import HasCdf
+from bnnbench.metrics.credible import OUTSIDE
+
+
+@dataclass(frozen=True)
+class KnownFunction:
+    """The true function at the test inputs; its values are standardised as targets are."""
+
+    position: Float64[Tensor, " points"]
+    """The only input, in its own units."""
+    truth: Float64[Tensor, " points"]
+
+
+def cdf_at_truth(prediction: HasCdf, function: KnownFunction, side: float) -> Float64[Tensor, ""]:
+    r"""Return the median of the predictive cdf at the true function, far on one side of the data.
+
+    $$ \operatorname{median}_{n:\, s x_n > 10} P(y_n \le f(x_n)), \qquad s = \pm 1 $$
+
+    The cdf has the noise in it, though the function has none. A central interval of mass p
+    contains the function where the cdf is within p / 2 of one half. Raises ValueError where no
+    position is that far out.
+    """
+    selected = side * function.position > OUTSIDE
+    if not selected.any():
+        raise ValueError(f"no position to judge: the test inputs must reach beyond ±{OUTSIDE:g}")
+    cdf = prediction.cdf(function.truth[:, None])[:, 0].double()
+    return torch.quantile(cdf[selected], 0.5)

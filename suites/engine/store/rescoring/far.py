@@ -1,0 +1,85 @@
+"""Scores of predictions against the true function, far from the data."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from bnnbench.datasets.conditions.clean import Clean
+from bnnbench.methods.predictions.base import CannotAnswer, require
+from bnnbench.metrics import FAR
+from bnnbench.metrics.far import KnownFunction
+from bnnbench.suites.engine.declare.description import describe
+from bnnbench.suites.engine.declare.grid import Suite
+from bnnbench.suites.engine.run.attempt import message
+from bnnbench.suites.engine.run.packing import NotImported
+from bnnbench.suites.engine.run.score import Scores
+from bnnbench.suites.engine.store.curves import Curve, curve, curve_of
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Store
+
+CONDITION = Clean().name
+"""The true function is known at the test rows as they are."""
+
+
+def add_far(suite: Suite, store: Store) -> list[str]:
+    """Give each record its scores against the true function, and return doubts about them.
+
+    A case of which no function of one input is known has no scores. Raises `Damaged` where
+    predictions are missing or not whole.
+    """
+    doubts = []
+    for case in suite.cases:
+        source = describe(case.source)
+        for record in store.current():
+            alike = (record.profile, record.dataset) == (suite.profile, case.name)
+            if not alike or record.run.get("source") != source or not _lacks(record):
+                continue
+            points = curve_of(case.source.load(record.fold))
+            if points is None or points.truth is None:
+                doubts.append(f"no scores against the true function of {case.name}: it is unknown")
+                break
+            _rewrite(record, _scores(record, store, points), store)
+    return doubts
+
+
+def far_scores(record: Record, store: Store) -> Scores:
+    """Return a record's scores, computed again from stored predictions and points.
+
+    They are empty where the points are not at hand. Raises `Damaged`.
+    """
+    points = curve(store, record)
+    if points is None or points.truth is None:
+        return Scores({}, {})
+    return _scores(record, store, points)
+
+
+def _lacks(record: Record) -> bool:
+    answered = {*record.scores.get(CONDITION, {}), *record.unanswered.get(CONDITION, {})}
+    return record.status == "completed" and not answered >= FAR.keys()
+
+
+def _rewrite(record: Record, added: Scores, store: Store) -> None:
+    scores = {**record.scores, CONDITION: {**record.scores[CONDITION], **added.values}}
+    unanswered = dict(record.unanswered)
+    if added.unanswered:
+        unanswered[CONDITION] = {**unanswered.get(CONDITION, {}), **added.unanswered}
+    store.rewrite(dataclasses.replace(record, scores=scores, unanswered=unanswered))
+
+
+def _scores(record: Record, store: Store, points: Curve) -> Scores:
+    try:
+        prediction: Any = store.predictions(record.key)[CONDITION][0]
+        require(prediction, "cdf")
+    except (NotImported, CannotAnswer) as reason:
+        return Scores({}, dict.fromkeys(FAR, message(reason)))
+    function = known_function(points, record.target or {"mean": 0.0, "std": 1.0})
+    return Scores({n: float(m.score(prediction, function)) for n, m in FAR.items()}, {})
+
+
+def known_function(points: Curve, target: Mapping[str, Any]) -> KnownFunction:
+    """Return the true function, standardised as the target is."""
+    assert points.truth is not None
+    truth = (torch.from_numpy(points.truth).double() - target["mean"]) / target["std"]
+    return KnownFunction(torch.from_numpy(points.test_inputs).double(), truth)

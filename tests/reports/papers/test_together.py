@@ -1,0 +1,116 @@
+"""Printed numbers of many networks together, beside records whose cdf at the truth is made up."""
+
+import numpy as np
+import pytest
+
+from bnnbench.datasets.generated.sine import SineFar
+from bnnbench.methods.networks.catalogue import LEAKY, mlp
+from bnnbench.reports.papers.coverage import coverage
+from bnnbench.reports.papers.published import table
+from bnnbench.reports.papers.reproduction import reproductions
+from bnnbench.reports.papers.together import NETWORKS, together
+from bnnbench.reports.papers.verdicts import judge
+from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.suites.engine.declare.description import describe
+from tests.reports.synthetic import record
+
+CLAIMS = tuple({"paper": "000", "table": name, "whole": True} for name in ("sec 5.1", "App C"))
+FACTS = {"train_rows": 200, "test_rows": 820}
+RUN = {"source": describe(SineFar()), "architecture": describe(mlp([32, 32], 1, LEAKY))}
+# Networks that claim what they should: of 100, as many are in an interval as its mass says.
+RIGHT = (np.arange(NETWORKS) + 0.5) / NETWORKS
+
+
+def network(seed: int, negative: float, positive: float, fold: int = 0, **changes):
+    cdf = {"cdf_at_truth_negative": negative, "cdf_at_truth_positive": positive}
+    details = {"origin": "generated", "facts": FACTS, "reproduces": CLAIMS, "run": RUN, **changes}
+    return record("MP", "sine_far", fold, seed, {"clean": cdf}, **details)
+
+
+def of_three_sets(cdf=RIGHT, **changes):
+    """Return the runs of networks of three data sets: the left sides are ever more sure."""
+    return [
+        network(seed, 0.5 + (value - 0.5) * (1 + 0.2 * fold), value, fold, **changes)
+        for fold in range(3)
+        for seed, value in enumerate(cdf)
+    ]
+
+
+def printed(name: str, **parts: str):
+    """Return the printed number with these circumstances."""
+    (found,) = [row for row in table("000", name) if parts.items() <= row.protocol.items()]
+    return found
+
+
+@pytest.mark.parametrize(("interval", "mass"), [("1sigma", 68), ("2sigma", 95), ("3sigma", 99.7)])
+def test_an_interval_covers_the_networks_that_are_in_it(interval, mass):
+    row = printed("sec 5.1", x="positive", interval=interval)
+    values, differs = together(row, of_three_sets(), "clean")
+    assert values == pytest.approx(dict.fromkeys(range(3), mass / 100), abs=0.011)
+    assert differs == ()
+
+
+def test_sides_are_told_apart_and_each_data_set_has_its_own_value():
+    row = printed("sec 5.1", x="negative", interval="1sigma")
+    values, _ = together(row, of_three_sets(), "clean")
+    # On fold k the networks are 1 + k / 5 times as far from one half as on the right.
+    assert values == pytest.approx({k: 0.68 / (1 + 0.2 * k) for k in range(3)}, abs=0.011)
+
+
+def test_correlations_are_those_of_mass_and_counted_networks():
+    masses = np.arange(1, 101) / 100
+    runs = of_three_sets()
+    counted = {
+        side: np.array([(np.abs(RIGHT - 0.5) * factor < p / 2).mean() for p in masses])
+        for side, factor in (("positive", 1.0), ("negative", 1.4))
+    }
+    for side, cover in counted.items():
+        values, _ = together(printed("App C", x=side), runs, "clean")
+        assert values[2] == pytest.approx(np.corrcoef(masses, cover)[0, 1], abs=1e-3)
+    both = np.concatenate([counted["negative"], counted["positive"]])
+    values, _ = together(printed("App C", x="both"), runs, "clean")
+    assert values[2] == pytest.approx(np.corrcoef(np.tile(masses, 2), both)[0, 1], abs=1e-3)
+
+
+def test_all_nine_printed_numbers_are_compared_with_one_value_a_data_set():
+    compared = [c for r in reproductions(benchmarks(of_three_sets())) for c in r.comparisons]
+    assert len(compared) == 9
+    for comparison in compared:
+        assert (comparison.repeats, comparison.runs, comparison.differs) == (3, 300, ())
+        assert "one data set" in judge(comparison).reasons[0]
+    tables = coverage({"toy": benchmarks(of_three_sets())})
+    kinds = [
+        n.kind for t in tables if t.paper == "000" for n in t.numbers if not t.number.isdigit()
+    ]
+    assert len(kinds) == 9
+    assert set(kinds) <= {"agrees", "differs", "differs much"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"cdf": RIGHT[::5]}, "20 networks, not 100"),
+        ({"run": {**RUN, "architecture": describe(mlp([32, 32], 1))}}, "a network other than"),
+        ({"reproduces": tuple({**c, "whole": False} for c in CLAIMS)}, "smaller than the paper's"),
+    ],
+)
+def test_fewer_networks_another_network_or_a_short_profile_do_not_compare(changes, reason):
+    compared = [
+        c for r in reproductions(benchmarks(of_three_sets(**changes))) for c in r.comparisons
+    ]
+    assert len(compared) == 9
+    for comparison in compared:
+        assert any(reason in text for text in comparison.differs)
+        assert judge(comparison).kind == "not comparable"
+
+
+def test_data_sets_without_a_correlation_are_named():
+    runs = [network(seed, 1.0, RIGHT[seed], fold) for fold in range(3) for seed in range(NETWORKS)]
+    values, differs = together(printed("App C", x="negative"), runs, "clean")
+    assert values == {}
+    assert differs == ("coverage is constant on 3 of 3 data sets",)
+
+
+def test_runs_without_the_score_have_no_number():
+    runs = [record("MP", "sine_far", 0, k, {"clean": {"rmse": 1.0}}, run=RUN) for k in range(3)]
+    assert together(printed("App C", x="both"), runs, "clean")[0] == {}
