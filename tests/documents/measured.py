@@ -107,6 +107,18 @@ def csv_table(options: Options) -> Iterator[tuple[str, ...]]:
     yield from table[columns].itertuples(index=False, name=None)
 
 
+def costs_table(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each method and device: means over fits."""
+    table = _costs_of_runs(options["bundle"])
+    yield ("method", "device", "fits", "minutes of a fit", "kJ", "GiB")
+    yield ("---", "---", *4 * ("---:",))
+    for (method, device), fits in table.groupby(["method", "device"]):
+        mean = fits[["fit_seconds", "fit_joules", "peak_bytes"]].mean()
+        scaled = mean / [60, 1000, 2**30]
+        numbers = ("" if math.isnan(value) else f"{value:.3g}" for value in scaled)
+        yield str(method), str(device), str(len(fits)), *numbers
+
+
 def costs_of(options: Options) -> pd.Series:
     """Return method → mean processor seconds of a fit, with its search; NaN if not recorded."""
     table = _costs_of_runs(options["bundle"])

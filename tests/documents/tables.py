@@ -8,7 +8,8 @@ A document asks for it in a comment, and the lines up to the end comment are rep
 `scores`: mean and standard error over folds, or over seeds where there is one fold, the best first
 by the first metric; `methods=` names some. `across`: one metric, with a column for each data set
 or condition. `differences` and `pairs`: paired differences of one method from others over folds,
-with 95 % intervals. `csv`: rows of a file. A value in a sentence stands in one line, after
+with 95 % intervals. `csv`: rows of a file. `costs`: what
+fits took, by method and device. A value in a sentence stands in one line, after
 `<!-- value bundle=... method=... metric=... -->` (`measured.py`).
 `oracles`: scores over the law behind the targets.
 `diagnostics`: what fits say of themselves, means and standard errors over runs.
@@ -52,6 +53,7 @@ from tests.documents.measured import (
     Options,
     across_table,
     costs_of,
+    costs_table,
     csv_table,
     differences_table,
     pairs_table,
@@ -183,6 +185,7 @@ def _of_runs(values: list[float]) -> str:
 
 TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "scores": scores_table,
+    "costs": costs_table,
     "across": across_table,
     "differences": differences_table,
     "pairs": pairs_table,
