@@ -10,13 +10,18 @@ from bnnbench.methods.fitting.rehearsal import Rehearsal
 
 @dataclass(frozen=True)
 class FirstPass:
-    """The scores of a short fit to all training rows, as they were on another machine."""
+    """The scores of a short fit to all training rows, as they were on another machine.
+
+    They depend on the random numbers of the device, so that the largest differences are those that
+    seeds may make.
+    """
 
     method: Method
     accuracy: float
+    accuracy_within: float
+    """The largest difference of the accuracy."""
     log_loss: float
-    within: float
-    """The largest difference of either score."""
+    log_loss_within: float
     test_rows: int
     """The first test rows, of which these scores are."""
 

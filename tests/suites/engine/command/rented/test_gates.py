@@ -5,6 +5,7 @@ import pickle
 from collections import Counter
 from dataclasses import dataclass, replace
 from math import log
+from statistics import mean, stdev
 from typing import Any
 
 import pytest
@@ -77,7 +78,8 @@ def share_of_labels() -> dict[str, Any]:
     return {
         "accuracy": test.count(likeliest) / len(test),
         "log_loss": loss,
-        "within": 1e-3,
+        "accuracy_within": 1e-3,
+        "log_loss_within": 1e-3,
         "test_rows": TEST_ROWS,
     }
 
@@ -153,14 +155,18 @@ def test_tests_on_the_device_must_be_carried_out_and_pass(text, passed, words, t
 def test_the_declared_gates_are_those_of_the_long_fit(project):
     assert (project / RENTED.tests / "test_straight.py").is_file()
     known = RENTED.first_pass
-    # The specification of the GPU run; its scores are those of the finished run.
-    assert (RENTED.minutes, known.within, known.test_rows) == (25, 0.02, 2000)
-    table = project / "docs" / "bundle" / "message_passing" / "message_passing_full_network.csv"
+    assert (RENTED.minutes, known.test_rows) == (25, 2000)
+    table = project / "docs" / "bundle" / "message_passing" / "message_passing_first_pass.csv"
     with table.open() as file:
-        rows = [row for row in csv.DictReader(file) if row["passes"] == "1.00"]
-    (pass_,) = [row for row in rows if row["method"] == "MP"]
-    assert known.accuracy == pytest.approx(float(pass_["accuracy"]), abs=6e-4)
-    assert known.log_loss == pytest.approx(float(pass_["nll"]), abs=6e-4)
+        seeds = [row for row in csv.DictReader(file) if row["device"] == "CPU"]
+    assert len(seeds) == 3
+    for name, within in (
+        ("accuracy", known.accuracy_within),
+        ("log_loss", known.log_loss_within),
+    ):
+        scores = [float(row[name]) for row in seeds]
+        assert getattr(known, name) == pytest.approx(mean(scores), abs=6e-4)
+        assert within == pytest.approx(3 * stdev(scores), abs=6e-3)
     larger = SUITES["paper"].methods["MP, larger means"]
     assert isinstance(larger, MessagePassing)
     assert known.method == replace(larger, iterations=(1,))
