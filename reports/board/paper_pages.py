@@ -14,7 +14,7 @@ from bnnbench.reports.papers.published import Published
 from bnnbench.reports.papers.verdicts import FAR, KINDS, NEAR, Kind
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import typographic
-from bnnbench.reports.style.words import counted, joined
+from bnnbench.reports.style.words import all_of, counted, joined
 from bnnbench.suites.departures import AWAITED
 
 HEADS: Mapping[Kind | None, str] = {
@@ -124,12 +124,17 @@ def coverage_sentence(tables: Sequence[PrintedTable]) -> str:
     sentences = []
     if compared:
         differing = of["differs"] + of["differs much"]
-        sentences.append(
-            f"{of['agrees']} of the {counted(compared, 'printed number')} that can be compared "
-            f"{'agrees' if of['agrees'] == 1 else 'agree'} with ours within {NEAR:.0f} standard "
-            f"errors, {differing} {'differs' if differing == 1 else 'differ'}, "
-            f"{of['differs much'] or 'none'} by more than {FAR:.0f}."
-        )
+        near = f"with ours within {NEAR:.0f} standard errors"
+        agree = "agrees" if of["agrees"] == 1 else "agree"
+        if differing:
+            sentences.append(
+                f"{of['agrees']} of the {counted(compared, 'printed number')} that can be compared "
+                f"{agree} {near}, {differing} {'differs' if differing == 1 else 'differ'}, "
+                f"{of['differs much'] or 'none'} by more than {FAR:.0f}."
+            )
+        else:
+            numbers = all_of(compared, "printed number")
+            sentences.append(f"{numbers} that can be compared {agree} {near}.")
     if computed := sum(n.closed_form is not None for table in tables for n in table.numbers):
         verb = "is" if computed == 1 else "are"
         sentences.append(

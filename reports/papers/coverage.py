@@ -12,6 +12,7 @@ from bnnbench.reports.papers.reproduction import diverged, reproductions
 from bnnbench.reports.papers.verdicts import Judgement, Kind, judge
 from bnnbench.reports.read.benchmarks import Benchmark
 
+PARTS_OF_TEXT = {"sec": "Section", "app": "Appendix"}
 REASONS = (
     "needs a GPU",
     "needs more than ten hours of a core",
@@ -65,8 +66,11 @@ class PrintedTable:
 
     @property
     def title(self) -> str:
-        """The table's name in running text."""
-        return f"Table {self.number}" if self.number.isdigit() else self.number
+        """The table's name, or that of the part of the text where the numbers stand."""
+        if self.number.isdigit():
+            return f"Table {self.number}"
+        kind, _, place = self.number.partition(" ")
+        return f"{PARTS_OF_TEXT[kind]} {place.upper()}"
 
     def count(self, kind: Kind | None) -> int:
         """Return the count of numbers with a verdict of a kind; None stands for none at all."""

@@ -131,15 +131,18 @@ class Content:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Data sets and conditions that were replaced by stand-in data."""
+        """Data sets that were replaced by stand-in data."""
+        facts = (facts for part in self.parts for facts in part.facts)
+        return list(dict.fromkeys(f.title for f in facts if f.origin == "stand-in"))
+
+    @property
+    def stand_in_conditions(self) -> list[str]:
+        """Conditions of other data sets whose test data were replaced by stand-in data."""
         titles: dict[str, None] = {}
-        for part in self.parts:
-            for facts in part.facts:
-                if facts.origin == "stand-in":
-                    titles[facts.title] = None
-                odd = [c for c, origin in facts.conditions.items() if origin == "stand-in"]
-                if facts.origin != "stand-in":
-                    titles |= dict.fromkeys(f"{facts.title}: {c}" for c in odd)
+        for facts in (facts for part in self.parts for facts in part.facts):
+            odd = [c for c, origin in facts.conditions.items() if origin == "stand-in"]
+            if facts.origin != "stand-in":
+                titles |= dict.fromkeys(f"{facts.title}: {c}" for c in odd)
         return list(titles)
 
     @property

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from bnnbench.reports.board.paper_pages import count, paper_page, papers_index
+from bnnbench.reports.board.paper_pages import count, coverage_sentence, paper_page, papers_index
 from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.papers.verdicts import FAR, NEAR
 from tests.documents.finished_runs import printed_tables
@@ -54,3 +54,26 @@ def test_numbers_of_the_sentences_on_papers_are_in_their_tables(papers):
         said = numbers(sentence)
         assert said
         assert said <= numbers(rest) | sums, said - numbers(rest)
+
+
+def test_a_paper_of_which_everything_agrees_needs_no_count_of_what_differs(papers):
+    numbers = [n for tables in papers.values() for t in tables for n in t.numbers]
+    numbers = [n for n in numbers if not n.closed_form]
+    by_kind = {kind: [n for n in numbers if n.kind == kind] for kind in ("agrees", "differs", None)}
+
+    def said(*counts):
+        pairs = zip(by_kind.values(), counts, strict=True)
+        return coverage_sentence([PrintedTable("000", "1", [n for of, c in pairs for n in of[:c]])])
+
+    assert said(3, 0, 0) == (
+        "All 3 printed numbers that can be compared agree with ours within 2 standard errors."
+    )
+    assert said(1, 0, 1).startswith(
+        "The only printed number that can be compared agrees with ours within 2 standard errors. 1 "
+    )
+    assert said(1, 1, 0).startswith("1 of the 2 printed numbers that can be compared agrees with ")
+
+
+def test_parts_of_a_text_have_their_names(papers):
+    titles = {table.title for tables in papers.values() for table in tables}
+    assert {"Table 1", "Section 5.1", "Appendix C", "Appendix D.1"} <= titles

@@ -229,6 +229,17 @@ def test_a_page_over_stand_ins_prints_no_published_number(tmp_path):
     assert "0.783" not in page
 
 
+def test_a_page_over_one_condition_of_stand_ins_says_no_more_than_that(tmp_path):
+    scores = {"clean": {"accuracy": 0.78}, "ood_photograph_crops": {"auroc_ood": 0.7}}
+    origins = {"clean": "original", "ood_photograph_crops": "stand-in"}
+    runs = [paper_run(scores=scores, condition_origins=origins, seed=s) for s in range(3)]
+    keep(tmp_path / "cifar10", runs)
+    page = render(content(read(tmp_path / "cifar10")))
+    assert "Stand-in test data</strong> under CIFAR-10: ood_photograph_crops" in page
+    assert "show that the software runs" not in page
+    assert "0.783" in page
+
+
 def test_a_page_names_the_departures_beside_the_numbers(tmp_path):
     keep(tmp_path / "cifar10", [paper_run(seed=s) for s in range(3)])
     page = render(content(read(tmp_path / "cifar10")))
