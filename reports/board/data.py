@@ -68,6 +68,7 @@ def task_data(task: Task, run_pages: RunPages, keyed: bool = True) -> dict[str, 
                 "origin": column.origin,
                 "page": run_pages.get((column.suite, column.benchmark), ""),
                 "repeatable": column.repeatable,
+                "seeds": column.seeds,
             }
             for column, slug in zip(task.columns, of_columns.values(), strict=True)
         ],

@@ -72,6 +72,8 @@ class Column:
     """The identity of the benchmark behind it."""
     repeatable: bool
     """True if its records have what `bnnbench reproduce` needs."""
+    seeds: int = 1
+    """Runs of a split whose mean is its score; the first of them stands for all."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
     columns = tuple(column for column, _, _ in entries)
     scores = {
         scale.name: {
-            column.name: _scores(benchmark, conditions, scale.metric)
+            column.name: _scores(_runs(column, benchmark), conditions, scale)
             for column, benchmark, conditions in entries
         }
         for scale in scales
@@ -141,7 +143,10 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
         scores,
         {column.name: _seconds(b, of_processors, apart) for column, b, _ in entries},
         of_processors,
-        {column.name: {m: _keys(runs) for m, runs in b.runs.items()} for column, b, _ in entries},
+        {
+            column.name: {m: _keys(of) for m, of in _runs(column, b).items()}
+            for column, b, _ in entries
+        },
         {
             column.name: {m: why for m, runs in b.runs.items() if (why := exclusion(runs))}
             for column, b, _ in entries
@@ -177,6 +182,7 @@ def _columns(
                 benchmark.origin,
                 benchmark.identity,
                 all("source" in record.run for record in benchmark.records),
+                _most_seeds(benchmark.records) if place.by_split and benchmark.by_fold else 1,
             )
             yield column, benchmark, conditions
 
@@ -209,19 +215,45 @@ def _scale(
     return None
 
 
-def _scores(benchmark: Benchmark, conditions: Sequence[str], metric: str) -> dict[str, ByRun]:
-    """Return method → run → mean score over the conditions, of the runs that have all of them."""
-    scores: dict[str, ByRun] = {}
+def _most_seeds(records: Sequence[Record]) -> int:
+    return len({r.seed for r in records})
+
+
+def _runs(column: Column, benchmark: Benchmark) -> dict[str, dict[Run, list[Record]]]:
+    """Return method → run → its record, or those of all seeds of a split."""
+    together: dict[str, dict[Run, list[Record]]] = {}
     for method, runs in benchmark.runs.items():
+        of = together.setdefault(method, {})
+        for run in sorted(runs, key=lambda r: (r.fold, r.seed)):
+            of.setdefault((run.fold, 0 if column.seeds > 1 else run.seed), []).append(run)
+    return together
+
+
+def _scores(
+    runs: Mapping[str, Mapping[Run, Sequence[Record]]], conditions: Sequence[str], scale: Scale
+) -> dict[str, ByRun]:
+    """Return method → run → mean score over the conditions, where all are known.
+
+    Over seeds it is the mean by which methods are compared: geometric where that is by ratios.
+    """
+    scores: dict[str, ByRun] = {}
+    for method, of in runs.items():
         by_run: dict[Run, float] = {}
-        for run in runs:
-            values = [run.scores.get(c, {}).get(metric) for c in conditions]
-            known = [value for value in values if value is not None]
-            if run.status == "completed" and len(known) == len(conditions):
-                by_run[run.fold, run.seed] = float(f"{sum(known) / len(known):.{DIGITS}g}")
+        for run, records in of.items():
+            found = [[r.scores.get(c, {}).get(scale.metric) for c in conditions] for r in records]
+            known = [[v for v in values if v is not None] for values in found]
+            if known == found and all(r.status == "completed" for r in records):
+                means = [sum(values) / len(values) for values in known]
+                by_run[run] = float(f"{_over_seeds(means, scale.ratio):.{DIGITS}g}")
         if by_run:
             scores[method] = by_run
     return scores
+
+
+def _over_seeds(means: Sequence[float], by_ratio: bool) -> float:
+    if by_ratio and len(means) > 1 and min(means) > 0:
+        return math.exp(sum(map(math.log, means)) / len(means))
+    return sum(means) / len(means)
 
 
 def _seconds(benchmark: Benchmark, of_processors: bool, apart: Container[str]) -> dict[str, float]:
@@ -235,5 +267,10 @@ def _seconds(benchmark: Benchmark, of_processors: bool, apart: Container[str]) -
     return seconds
 
 
-def _keys(runs: Sequence[Record]) -> dict[Run, Ended]:
-    return {(r.fold, r.seed): Ended(r.key, r.status) for r in runs}
+def _keys(runs: Mapping[Run, Sequence[Record]]) -> dict[Run, Ended]:
+    """Return run → its key and status; of several seeds the first, or the first that failed."""
+    keys = {}
+    for run, records in runs.items():
+        shown = next((r for r in records if r.status != "completed"), records[0])
+        keys[run] = Ended(shown.key, shown.status)
+    return keys

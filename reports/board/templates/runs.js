@@ -18,7 +18,7 @@ function openRuns(ranking, open, run) {
     const [fold, seed] = pairOf(name);
     return el("tr", {},
       el("td", {}, el("button", { onclick: () => writeState({ run: key }) }, key)),
-      el("td", { class: "number" }, String(fold)), el("td", { class: "number" }, String(seed)),
+      el("td", { class: "number" }, String(fold)), el("td", { class: "number" }, seedOf(column, seed)),
       el("td", { class: "number" }, score), el("td", {}, status ?? "completed"));
   });
   const names = ["run", "fold", "seed", ranking.scale.title, "status"];
@@ -27,11 +27,14 @@ function openRuns(ranking, open, run) {
   dialog.replaceChildren(
     el("button", { class: "close", onclick: () => dialog.close() }, "Close"),
     el("h2", { id: "runs-title" }, `${method} on ${column.title}`),
-    el("p", { class: "note" }, `Suite ${column.suite}, profile ${column.profile}; data: ${column.origin}.`),
+    el("p", { class: "note" }, `Suite ${column.suite}, profile ${column.profile}; data: ${column.origin}.${
+      column.seeds > 1 ? " Each split's first run stands for all its seeds, whose mean is the score." : ""}`),
     el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows))),
     chosen ? chosenRun(chosen, column) : el("p", { class: "note" }, "Choose a run to see how to repeat it."));
   if (!dialog.open) dialog.showModal();
 }
+
+const seedOf = (column, seed) => (column.seeds > 1 ? `mean of ${column.seeds}` : String(seed));
 
 function chosenRun(key, column) {
   return el("div", {},

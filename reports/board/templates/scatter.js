@@ -46,7 +46,8 @@ function replicatePlot(first, second, { task, scale, column }) {
   for (const [run, a, b] of pairs) {
     if (!Number.isFinite(a) || !Number.isFinite(b)) continue;
     const [fold, seed] = pairOf(run);
-    const title = `fold ${fold}, seed ${seed}: ${first} ${typographic(digits(a, 4))}, ${second} ${typographic(digits(b, 4))}`;
+    const which = column.seeds > 1 ? `mean of ${column.seeds} seeds` : `seed ${seed}`;
+    const title = `fold ${fold}, ${which}: ${first} ${typographic(digits(a, 4))}, ${second} ${typographic(digits(b, 4))}`;
     plot.append(svg("circle", { cx: x(a), cy: y(b), r: 3.5, "data-run": run }, svg("title", {}, title)));
   }
   return el("figure", { "data-column": column.id }, plot,

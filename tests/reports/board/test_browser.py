@@ -132,6 +132,17 @@ def test_every_page_fits_and_is_legible(visit, name, width, scheme):
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.parametrize("width", [1160, 1200, 1400])
+def test_the_ranking_leaves_room_for_the_figure_beside_it(of_bundle, browser, width):
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(of_bundle.as_uri())
+    edges = "[document.querySelector('#ranking table'), document.querySelector('#chart')]"
+    table, chart = page.evaluate(f"{edges}.map((e) => e.getBoundingClientRect().toJSON())")
+    page.close()
+    assert table["right"] < chart["left"]
+    assert chart["width"] > 300
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_hostile_names_are_text_and_nothing_else(visit, name):
     page = visit(name)
