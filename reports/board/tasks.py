@@ -240,9 +240,9 @@ def _scores(
     for method, of in runs.items():
         by_run: dict[Run, float] = {}
         for run, records in of.items():
-            found = [[r.scores.get(c, {}).get(scale.metric) for c in conditions] for r in records]
-            known = [[v for v in values if v is not None] for values in found]
-            if known == found and all(r.status == "completed" for r in records):
+            scored = [[r.scores.get(c, {}).get(scale.metric) for c in conditions] for r in records]
+            known = [[v for v in values if v is not None] for values in scored]
+            if known == scored and all(r.status == "completed" for r in records):
                 means = [sum(values) / len(values) for values in known]
                 by_run[run] = float(f"{_over_seeds(means, scale.ratio):.{DIGITS}g}")
         if by_run:

@@ -12,7 +12,15 @@ from bnnbench.reports.papers.reproduction import diverged, reproductions
 from bnnbench.reports.papers.verdicts import Judgement, Kind, judge
 from bnnbench.reports.read.benchmarks import Benchmark
 
-PARTS_OF_TEXT = {"sec": "Section", "app": "Appendix"}
+PARTS_OF_TEXT = {
+    "sec 3": "Section 3",
+    "sec 4.3": "Section 4.3",
+    "sec 5.1": "Section 5.1",
+    "app c": "Appendix C",
+    "app d.1": "Appendix D.1",
+    "app f": "Appendix F",
+}
+"""Our word for a place in a paper's text → its title."""
 REASONS = (
     "needs a GPU",
     "needs more than ten hours of a core",
@@ -69,8 +77,7 @@ class PrintedTable:
         """The table's name, or that of the part of the text where the numbers stand."""
         if self.number.isdigit():
             return f"Table {self.number}"
-        kind, _, place = self.number.partition(" ")
-        return f"{PARTS_OF_TEXT[kind]} {place.upper()}"
+        return PARTS_OF_TEXT.get(self.number, self.number)
 
     def count(self, kind: Kind | None) -> int:
         """Return the count of numbers with a verdict of a kind; None stands for none at all."""

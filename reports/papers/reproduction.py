@@ -7,6 +7,7 @@ differences. It is never set beside results on stand-in data.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -134,13 +135,13 @@ def comparisons(benchmark: Benchmark) -> Iterator[Comparison]:
 
 def diverged(benchmarks: Iterable[Benchmark]) -> set[Published]:
     """Return the printed scores whose protocol we followed by runs that all diverged."""
-    found = set()
+    ended = set()
     for benchmark in benchmarks:
         for printed, method, _ in _printed_for(benchmark):
             claimed = [r for r in benchmark.runs[method] if _follows(r, printed)]
             if claimed and all(r.status == "diverged" for r in claimed):
-                found.add(printed)
-    return found
+                ended.add(printed)
+    return ended
 
 
 def _printed_for(benchmark: Benchmark) -> Iterator[tuple[Published, str, tuple[str, ...]]]:
@@ -222,9 +223,19 @@ def _samples(
 def _is(condition: str, printed: Published, run: Record) -> bool:
     """Return whether a condition is the printed one, or the same on a subset of its data."""
     variant_of = run.condition_traits.get(condition, {}).get("variant_of")
-    if variant_of and condition.endswith(condition_names.UNNORMALISED):
+    if variant_of and condition in _unnormalised(run):
         variant_of += condition_names.UNNORMALISED
     return printed.condition is not None and printed.condition in (condition, variant_of)
+
+
+def _unnormalised(run: Record) -> set[str]:
+    """Return the names of conditions whose inputs are not normalised as those of training are."""
+    conditions: list[Any] = [evaluation["condition"] for evaluation in run.evaluations]
+    return {
+        condition_names.out_of_distribution(condition["source"]["type"], normalised=False)
+        for condition in conditions
+        if condition.get("normalised") is False
+    }
 
 
 def _title(condition: str, run: Record) -> str:

@@ -124,9 +124,13 @@ def test_a_doubtful_value_is_not_compared(monkeypatch):
 def test_message_passing_sees_images_from_elsewhere_as_the_script_has_them(outside):
     names = [f"ood_{outside}{ending}" for ending in ("", "_unnormalised")]
     scores = {name: {"auroc_ood": 0.8} for name in names}
-    traits = {name: {"variant_of": "ood_svhn"} for name in names}
+    conditions = [{"normalised": way, "source": {"type": outside}} for way in (True, False)]
+    fields = {
+        "condition_traits": {name: {"variant_of": "ood_svhn"} for name in names},
+        "evaluations": tuple({"condition": condition} for condition in conditions),
+    }
     found = {
-        method: [c.condition for c in compared(paper_run(method, scores, condition_traits=traits))]
+        method: [c.condition for c in compared(paper_run(method, scores, **fields))]
         for method in ("AdamW", "MP")
     }
     assert found == {"AdamW": names[:1], "MP": names[1:]}
