@@ -263,7 +263,7 @@ def _seconds(benchmark: Benchmark, of_processors: bool, apart: Container[str]) -
         costs = [r.cost for r in here if r.cost and r.status == "completed"]
         times = [(c.fit_cpu_seconds or 0.0) if of_processors else c.fit_seconds for c in costs]
         if times and (mean := sum(times) / len(times)) > 0:
-            seconds[method] = float(f"{mean:.3g}")
+            seconds[method] = float(f"{mean:.4g}")
     return seconds
 
 
