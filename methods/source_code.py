@@ -15,7 +15,7 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 PROJECT = "bnnbench"
@@ -34,6 +34,9 @@ TABLES = frozenset(
     }
 )
 """Lists of names, which compute nothing; what they list counts where it is imported by itself."""
+
+FSTRING_START, FSTRING_END = (getattr(tokenize, f"FSTRING_{end}", -1) for end in ("START", "END"))
+"""Kinds of tokens since Python 3.12."""
 
 _MODULE_IN_TEXT = re.compile(rf"{PROJECT}(\.\w+)+")
 
@@ -196,7 +199,7 @@ def _significant(source: bytes) -> Iterator[str]:
     """Return a Python source without comments, layout and docstrings, a statement at a time."""
     line: list[str] = []
     kinds: set[int] = set()
-    for token in tokenize.tokenize(io.BytesIO(source).readline):
+    for token in _whole_strings(tokenize.tokenize(io.BytesIO(source).readline), source):
         if token.type in (tokenize.INDENT, tokenize.DEDENT):
             yield tokenize.tok_name[token.type]
         elif token.type == tokenize.NEWLINE:
@@ -206,6 +209,34 @@ def _significant(source: bytes) -> Iterator[str]:
         elif token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING):
             line.append(f" {token.string}" if token.string.isidentifier() else token.string)
             kinds.add(token.type)
+
+
+def _whole_strings(
+    tokens: Iterable[tokenize.TokenInfo], source: bytes
+) -> Iterator[tokenize.TokenInfo]:
+    """Yield tokens with each f-string as one, as before Python 3.12, whatever the version."""
+    lines = [line.decode() for line in io.BytesIO(source)]
+    depth = 0
+    for token in tokens:
+        if token.type == FSTRING_START:
+            depth += 1
+            if depth == 1:
+                first = token
+        if depth == 0:
+            yield token
+        if token.type == FSTRING_END:
+            depth -= 1
+            if depth == 0:
+                text = _between(lines, first.start, token.end)
+                yield tokenize.TokenInfo(tokenize.STRING, text, first.start, token.end, "")
+
+
+def _between(lines: Sequence[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+    """Return the source from one place to another; rows count from 1."""
+    (first, left), (last, right) = start, end
+    if first == last:
+        return lines[first - 1][left:right]
+    return "".join([lines[first - 1][left:], *lines[first : last - 1], lines[last - 1][:right]])
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,41 @@ def test_docstrings_and_comments_are_no_part_of_it(package, text):
     path.write_text("if a:\n    b()\n    c()\n")  # as the second text, but for the layout
     forget()
     assert digest_of("strangers.part") not in digests
+
+
+@pytest.mark.parametrize(
+    ("written", "parts"),
+    [
+        ('f"a{x}"', ['f"', "a", "{", "x", "}", '"']),
+        ("f'{f\"{x}\"}b'", ["f'", "{", 'f"', "{", "x", "}", '"', "}", "b", "'"]),
+        ('f"""a\n{x}"""', ['f"""', "a\n", "{", "x", "}", '"""']),
+    ],
+)
+def test_an_f_string_counts_as_it_is_written_whatever_the_version(written, parts, monkeypatch):
+    """Python 3.12 has tokens of its parts, which are made up here."""
+    source = f"y = {written}\n".encode()
+    start, end, middle = 1001, 1002, 1003
+    kinds = {'f"': start, "f'": start, 'f"""': start, '"': end, "'": end, '"""': end}
+    kinds |= {"{": tokenize.OP, "}": tokenize.OP, "x": tokenize.NAME}
+    tokens = [token(tokenize.NAME, "y", (1, 0)), token(tokenize.OP, "=", (1, 2))]
+    place = (1, 4)
+    for part in parts:
+        tokens.append(token(kinds.get(part, middle), part, place))
+        place = tokens[-1].end
+    tokens.append(token(tokenize.NEWLINE, "", place))
+    before = list(source_code._significant(source))
+    monkeypatch.setattr(source_code, "FSTRING_START", start)
+    monkeypatch.setattr(source_code, "FSTRING_END", end)
+    monkeypatch.setattr(source_code.tokenize, "tokenize", lambda readline: iter(tokens))
+    assert list(source_code._significant(source)) == before == [f" y={written}"]
+
+
+def token(kind, text, start):
+    """Return a token that begins at a place."""
+    lines = text.split("\n")
+    row = start[0] + len(lines) - 1
+    end = row, len(lines[-1]) + (start[1] if len(lines) == 1 else 0)
+    return tokenize.TokenInfo(kind, text, start, end, "")
 
 
 def test_kernels_in_other_languages_count():
