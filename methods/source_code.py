@@ -216,19 +216,19 @@ def _whole_strings(
 ) -> Iterator[tokenize.TokenInfo]:
     """Yield tokens with each f-string as one, as before Python 3.12, whatever the version."""
     lines = [line.decode() for line in io.BytesIO(source)]
-    depth = 0
+    depth, start = 0, (1, 0)
     for token in tokens:
         if token.type == FSTRING_START:
             depth += 1
             if depth == 1:
-                first = token
+                start = token.start
         if depth == 0:
             yield token
         if token.type == FSTRING_END:
             depth -= 1
             if depth == 0:
-                text = _between(lines, first.start, token.end)
-                yield tokenize.TokenInfo(tokenize.STRING, text, first.start, token.end, "")
+                text = _between(lines, start, token.end)
+                yield tokenize.TokenInfo(tokenize.STRING, text, start, token.end, "")
 
 
 def _between(lines: Sequence[str], start: tuple[int, int], end: tuple[int, int]) -> str:
