@@ -84,8 +84,8 @@ class Place:
     profile: str
     titles: Titles
     by_split: bool = False
-    """Whether a page has the mean over the seeds of each split, and the first of its runs. That
-    decides the same, as splits are what is counted, in a page of half the size."""
+    """True if the score of a split is the mean over its seeds, and a page lists the first of its
+    runs alone. Decisions stay as they are, because splits are counted; the page is smaller."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def sections(material: Material) -> Iterator[Section]:
         "the methods that no other method beats in both. Methods that do not train are left out. "
         "Error bars are one standard error."
     )
-    elsewhere = (elsewhere_in_words(b.records) for b in material.benchmarks)
+    elsewhere = dict.fromkeys(elsewhere_in_words(b.records) for b in material.benchmarks)
     about = " ".join(filter(None, [about, load_in_words(material.benchmarks), *elsewhere]))
     yield from figures_alone(figures("Cost against quality", about, drawings))
 

@@ -132,6 +132,16 @@ def test_every_page_fits_and_is_legible(visit, name, width, scheme):
     assert len(ids) == len(set(ids))
 
 
+def test_runs_of_a_split_are_said_to_be_a_mean_over_seeds(of_bundle, browser):
+    page = browser.new_page()
+    page.goto(f"{of_bundle.as_uri()}#rows=277-to-927-rows-20-splits")
+    page.locator("#heat tbody button").first.click()
+    rows = page.locator("#runs tbody tr")
+    assert rows.count() == 20
+    assert all("mean of 3" in text for text in rows.all_inner_texts())
+    page.close()
+
+
 @pytest.mark.parametrize("width", [1160, 1200, 1400])
 def test_the_ranking_leaves_room_for_the_figure_beside_it(of_bundle, browser, width):
     page = browser.new_page(viewport={"width": width, "height": 900})

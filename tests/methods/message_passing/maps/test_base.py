@@ -5,8 +5,13 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from bnnbench.methods.message_passing.maps import base
 from bnnbench.methods.message_passing.maps.base import Dense
-from bnnbench.methods.message_passing.maps.convolution import Convolution, one_by_one
+from bnnbench.methods.message_passing.maps.convolution import (
+    FEW_CHANNELS,
+    Convolution,
+    one_by_one,
+)
 from bnnbench.methods.networks.architectures import Conv2d, Linear
 
 MAPS = {
@@ -49,6 +54,20 @@ def test_members_side_by_side_are_those_alone(map):
         alone = [product(a[k : k + 1], b[k : k + 1]) for k in range(3)]
         assert_close(together, torch.cat(alone))
         assert_close(one_by_one(product, a, b), torch.cat(alone))
+
+
+@each_map
+@pytest.mark.parametrize("members", [1, 3])
+def test_sums_over_examples_as_a_gpu_makes_them_are_gradients(map, members, monkeypatch):
+    """Few channels are products of rows there; the truth is autograd through the forward map."""
+    x, w, z = tensors(map, members)
+    w.requires_grad_()
+    (truth,) = torch.autograd.grad(map.forward(x, w), w, z)
+    monkeypatch.setattr(base, "as_on_a_gpu", lambda values: True)
+    sums = map.to_weights(z, x)
+    assert_close(sums, truth)
+    if isinstance(map, Convolution) and map.input_shape[0] <= FEW_CHANNELS and members == 1:
+        assert sums.stride() == map.weights_room(sums, 1).stride()
 
 
 def test_a_convolution_is_that_of_the_library():
