@@ -101,10 +101,11 @@ def allconv_001(
     return (*_convolutions(sizes, activation, norm, dropout), GlobalAvgPool2d())
 
 
-def resnet18(classes: int = 10, dropout: float = 0.0) -> Architecture:
+def resnet18(classes: int = 10, dropout: float = 0.0, width: int = 64) -> Architecture:
     """Return ResNet-18 for 32 x 32 images (He et al., 2016); no pooling in the stem.
 
-    Dropout follows the activation inside each block and precedes the last layer: seed paper
+    `width` is the number of channels of the first stage; each later stage doubles it. Dropout
+    follows the activation inside each block and precedes the last layer: seed paper
     003 does not state its place.
     """
 
@@ -118,11 +119,12 @@ def resnet18(classes: int = 10, dropout: float = 0.0) -> Architecture:
         return (Residual(body, shortcut), ReLU())
 
     return (
-        *(Conv2d(64, 3, padding=1, bias=False), BatchNorm(), ReLU()),
-        *block(64, 1, False),
-        *block(64, 1, False),
+        *(Conv2d(width, 3, padding=1, bias=False), BatchNorm(), ReLU()),
+        *block(width, 1, False),
+        *block(width, 1, False),
         *chain.from_iterable(
-            (*block(channels, 2, True), *block(channels, 1, False)) for channels in (128, 256, 512)
+            (*block(times * width, 2, True), *block(times * width, 1, False))
+            for times in (2, 4, 8)
         ),
         *(GlobalAvgPool2d(), *_dropout(dropout), Linear(classes)),
     )

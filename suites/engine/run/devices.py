@@ -19,6 +19,11 @@ TENSORS = 0.9
 """Part of a share that holds tensors; each process also needs memory for its context."""
 
 
+def share() -> float:
+    """Return the part of its GPU that this process may use, below 1 where workers share one."""
+    return float(os.environ.get(SHARE, 1.0))
+
+
 class NoSuchDevice(RuntimeError):
     """A device was asked for that this process does not have; the message says where and which."""
 
@@ -64,8 +69,7 @@ def used(name: str, count: Callable[[], int] = gpus_here) -> "Iterator[torch.dev
     if device.type != "cuda":
         yield device
         return
-    share = float(os.environ.get(SHARE, 1.0))
     with torch.cuda.device(device):
-        if share < 1:
-            torch.cuda.set_per_process_memory_fraction(share * TENSORS)
+        if (part := share()) < 1:
+            torch.cuda.set_per_process_memory_fraction(part * TENSORS)
         yield device

@@ -41,6 +41,7 @@ IMAGE_NETWORKS = [
     (resnet18(), CIFAR, 11_173_962, 21),
     (resnet18(dropout=0.2), CIFAR, 11_173_962, 21),
     (resnet18(100), CIFAR, 11_220_132, 21),
+    (resnet18(width=16), CIFAR, 701_466, 21),
     (resnet20_frn(), CIFAR, 274_042, 22),
     (resnet20_frn(100), CIFAR, 279_892, 22),
     (vgg16(), CIFAR, 15_245_130, 16),

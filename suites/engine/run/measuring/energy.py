@@ -5,14 +5,16 @@ from collections.abc import Callable
 
 import torch
 
+from bnnbench.suites.engine.run.devices import share
+
 
 def joules(device: torch.device) -> float | None:
     """Return the joules used by the device since its driver was loaded; None without a counter.
 
-    The energy of other processes counts too. GPUs have a counter from Volta on; their parts (MIG)
-    and CPUs have none.
+    The energy of other processes counts too: where workers share a GPU, none is known. GPUs have
+    a counter from Volta on; their parts (MIG) and CPUs have none.
     """
-    return _counter(device)() if device.type == "cuda" else None
+    return _counter(device)() if device.type == "cuda" and share() == 1 else None
 
 
 @functools.cache

@@ -13,6 +13,7 @@ import torch
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.page import render
+from bnnbench.suites.engine.run.devices import SHARE
 from bnnbench.suites.engine.run.measuring import energy, stopwatch
 from bnnbench.suites.engine.store.record import from_json, to_json
 from bnnbench.suites.engine.store.store import Store
@@ -81,6 +82,14 @@ def test_a_driver_that_does_not_count_leaves_it_unknown(driver, fails):
     with stopwatch.stopwatch(GPU) as watch:
         pass
     assert watch.joules is None
+
+
+def test_a_board_that_workers_share_counts_for_none_of_them(driver, monkeypatch):
+    driver()
+    monkeypatch.setenv(SHARE, "0.5")
+    assert energy.joules(GPU) is None
+    monkeypatch.setenv(SHARE, "1.000000")
+    assert energy.joules(GPU) == 1007.0
 
 
 def test_without_the_package_and_on_a_cpu_it_is_unknown(driver, monkeypatch):
