@@ -123,8 +123,7 @@ def resnet18(classes: int = 10, dropout: float = 0.0, width: int = 64) -> Archit
         *block(width, 1, False),
         *block(width, 1, False),
         *chain.from_iterable(
-            (*block(times * width, 2, True), *block(times * width, 1, False))
-            for times in (2, 4, 8)
+            (*block(times * width, 2, True), *block(times * width, 1, False)) for times in (2, 4, 8)
         ),
         *(GlobalAvgPool2d(), *_dropout(dropout), Linear(classes)),
     )

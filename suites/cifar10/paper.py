@@ -34,8 +34,8 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
 ADAMW = AdamW(learning_rate=1e-3, weight_decay=1e-4)
 # Learning rate 0.1 and effective sample size 50000, else defaults: the paper's script.
 IVON = Ivon(learning_rate=0.1, effective_sample_size=50_000.0, draws=100)
-# Tempering, SGD, MC dropout, ensemble, MFVI, SWA, SWAG and SGLD are not in the paper; their settings are
-# customary ones, not searched for at this size.
+# Tempering, SGD, MC dropout, ensemble, MFVI, SWA, SWAG and SGLD are not in the paper; their
+# settings are customary ones, not searched for at this size.
 TRAJECTORY = Descent(
     learning_rate=0.05, weight_decay=5e-4, epochs=25, batch_size=128, schedule=HighThenLow(0.2)
 )
