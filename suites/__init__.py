@@ -45,7 +45,7 @@ SUITES: Mapping[str, Entry] = {
     ),
     "cifar10_shift": Entry(
         "CIFAR under corruption and attack: inference in function space and in weight space",
-        ("quick", "paper", "cifar100"),
+        ("quick", "paper", "neighbour", "cifar100"),
     ),
     "features": Entry("Frozen features of CIFAR-10: any head by any method", ("quick",)),
     "few_samples": Entry(

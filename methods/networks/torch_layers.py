@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.methods.networks import architectures as vocabulary
+from bnnbench.methods.networks.alignment import aligned, put_back
 from bnnbench.methods.networks.modules.rule import module_rule
 from bnnbench.methods.networks.passes import Parameters, Pass, Rule
 
@@ -125,7 +126,14 @@ def _normalise(
     mean: Tensor | None = None,
     variance: Tensor | None = None,
 ) -> Tensor:
-    return F.batch_norm(x, mean, variance, weight, bias, training, momentum, epsilon)
+    statistics = [moment if moment is None else aligned(moment) for moment in (mean, variance)]
+    outputs = F.batch_norm(
+        *(x, *statistics, aligned(weight), aligned(bias)), training, momentum, epsilon
+    )
+    for moment, written in zip((mean, variance), statistics, strict=True):
+        if moment is not None and written is not None:
+            put_back(moment, written)
+    return outputs
 
 
 def analytic_norm(

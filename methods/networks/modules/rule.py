@@ -15,6 +15,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm as AnyBatchNorm
 
 from bnnbench.methods.fitting.randomness import Streams
+from bnnbench.methods.networks.alignment import aligned, put_back
 from bnnbench.methods.networks.modules.building import KEPT, built, parts
 from bnnbench.methods.networks.modules.drawing import Drawing, global_streams, with_own_streams
 from bnnbench.methods.networks.modules.trials import Trial, trial_of, unsupported
@@ -157,10 +158,15 @@ def _of_member(
     rng: Generator | None,
 ) -> Tensor:
     template.drawing.noise, template.drawing.rng = context.noise, rng
-    if not (trial.draws and context.training):
-        return template(tensors, x)
-    with global_streams(rng if context.noise == "per_example" else None, x.device):
-        return template(tensors, x)
+    lying = {name: aligned(tensor) for name, tensor in tensors.items()}
+    if trial.draws and context.training:
+        with global_streams(rng if context.noise == "per_example" else None, x.device):
+            outputs = template(lying, x)
+    else:
+        outputs = template(lying, x)
+    for name in template.buffers:
+        put_back(tensors[name], lying[name])
+    return outputs
 
 
 def _streams(context: Pass, members: int) -> Iterator[Generator | None]:
