@@ -238,6 +238,23 @@ class Dying:
 
 
 @dataclass(frozen=True)
+class Unaligned:
+    """Fails as a method does whose kernel a GPU stops, up to `times` times; a file counts them."""
+
+    counter: str
+    times: int
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Constant:
+        with Path(self.counter).open("a") as file:
+            file.write("x")
+        if len(Path(self.counter).read_text()) <= self.times:
+            raise torch.AcceleratorError(
+                "CUDA error: misaligned address\nSearch for it in the docs"
+            )
+        return fitted(problem, rng)
+
+
+@dataclass(frozen=True)
 class Fragile:
     """Fits several problems at once; one whose first input is above `most` kills the process."""
 

@@ -31,6 +31,14 @@ class Lost:
     """File, line and function where a fatal error struck."""
 
 
+def device_failed(error: torch.AcceleratorError) -> Lost:
+    """Return why a task is lost after whose error its process can use the device no more.
+
+    A device reports such errors late, so that no line of a method is named.
+    """
+    return Lost(f"the device failed: {str(error).splitlines()[0]}")
+
+
 Result = tuple[Task, list[Outcome] | Lost]
 
 

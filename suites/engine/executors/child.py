@@ -11,9 +11,11 @@ import traceback
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 
+from torch import AcceleratorError
+
 from bnnbench.methods.fitting.progress import Listener
 from bnnbench.suites.engine.executors import family
-from bnnbench.suites.engine.executors.base import prepare_process
+from bnnbench.suites.engine.executors.base import device_failed, prepare_process
 from bnnbench.suites.engine.executors.channel import Channel
 from bnnbench.suites.engine.executors.environment import adopt
 from bnnbench.suites.engine.executors.keeper import keeper_behind
@@ -53,6 +55,8 @@ def work(
             listener = throttled(lambda *report: channel.send(("progress", report)))
             outcomes = execute(task, listener, keeper)
             message = ("last" if canary.has_process_changed() else "done", outcomes)
+        except AcceleratorError as error:
+            message = ("broken", device_failed(error))
         except Exception as error:
             message = ("error", _portable(error))
         channel.send(message)

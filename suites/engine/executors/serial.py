@@ -1,6 +1,7 @@
 """One task after the other, in this process; those of foreign methods in one of their own.
 
-After a foreign method that changed results in this process, all tasks are carried out in another.
+After a foreign method that changed results in this process, all tasks are carried out in another,
+and so is one that is tried once more after an error that left the device unusable.
 """
 
 import functools
@@ -8,9 +9,17 @@ import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
+from torch import AcceleratorError
+
 from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.executors import Limits, Settings
-from bnnbench.suites.engine.executors.base import PAUSE_SECONDS, Result, Watcher, prepare_process
+from bnnbench.suites.engine.executors.base import (
+    PAUSE_SECONDS,
+    Result,
+    Watcher,
+    device_failed,
+    prepare_process,
+)
 from bnnbench.suites.engine.executors.turns import Ending, Turn, Turns
 from bnnbench.suites.engine.executors.worker import Worker
 from bnnbench.suites.engine.run.execute import Task, execute
@@ -49,8 +58,11 @@ class Serial:
         """Carry out a task, where it belongs, and return how it ended."""
         listener = functools.partial(watcher.progressed, turn.task)
         apart = self.settings.isolate and has_foreign_code(turn.task.runs[0])
-        if not (apart or canary.has_process_changed()):
-            return "done", execute(turn.task, listener)
+        if not (apart or canary.has_process_changed() or turn.attempt > 1):
+            try:
+                return "done", execute(turn.task, listener)
+            except AcceleratorError as error:
+                return "died", device_failed(error)
         for event, content in worker.messages(turn.task):
             if event != "progress":
                 return event, content

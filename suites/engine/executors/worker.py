@@ -95,6 +95,9 @@ class Worker:
         if event == "begun":
             self._since = time.monotonic()
             return None
+        if event == "broken":
+            self._drop()
+            return "died", content
         if event == "last" or (event != "progress" and self._process.apart):
             self._drop()
         return "done" if event == "last" else event, content

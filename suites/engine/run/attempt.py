@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
+from torch import AcceleratorError
 
 from bnnbench.datasets.base import Dataset, PoolSource
 from bnnbench.datasets.conditions.traits import Traits
@@ -116,10 +117,13 @@ class Attempt:
 
 @contextmanager
 def blaming(*attempts: Attempt) -> Iterator[None]:
-    """Record any error of the block, but for Ctrl-C, as the failure of these attempts."""
+    """Record any error of the block as the failure of these attempts.
+
+    Ctrl-C passes, and so does an error of the device, after which the process can use it no more.
+    """
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, AcceleratorError):
         raise
     except BaseException as error:
         for attempt in attempts:

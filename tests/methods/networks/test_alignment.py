@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Generator
 
+from bnnbench.methods.fitting.tf32 import without_tf32
 from bnnbench.methods.networks import torch_layers
 from bnnbench.methods.networks.architectures import (
     BatchNorm,
@@ -61,6 +62,7 @@ def test_copies_change_no_bit_and_statistics_arrive(name, monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", NETWORKS)
 def test_members_of_any_size_pass_a_gpu(name):
-    passed = [_passed(NETWORKS[name], device) for device in ("cuda", "cpu")]
+    with without_tf32():
+        passed = [_passed(NETWORKS[name], device) for device in ("cuda", "cpu")]
     for one, other in zip(*passed, strict=True):
         assert torch.allclose(one, other, rtol=1e-3, atol=1e-4)

@@ -17,7 +17,7 @@ from bnnbench.suites.engine.executors.child import throttled
 from bnnbench.suites.engine.executors.clusters.parcels import Parcel
 from bnnbench.suites.engine.run.execute import Task
 from tests.suites import fakes
-from tests.suites.fakes import Dying, Fragile, Hungry, Line, Mean, Slow, Together
+from tests.suites.fakes import Dying, Fragile, Hungry, Line, Mean, Slow, Together, Unaligned
 
 EVALUATIONS = (Evaluation(Clean(), ("rmse",)),)
 RUN = Run("miniature", "quick", "label", Case(Line(), ()), Mean(), fold=0, seed=0)
@@ -85,6 +85,22 @@ def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(tmp_path):
     assert [found[other][0].record.status for other in others] == ["completed"] * 3
     assert found[once][0].record.status == "completed"
     reason = "the worker was killed by SIGKILL (out of memory?); trying once more"
+    assert witness.losses == [reason] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "isolate"), [("serial", True), ("serial", False), ("processes", True)]
+)
+def test_a_device_that_fails_costs_the_task_and_nothing_else(name, isolate, tmp_path):
+    once = task(Unaligned(str(tmp_path / "once"), times=1))
+    always = task(Unaligned(str(tmp_path / "always"), times=99))
+    others = [task(Mean(), folds=(fold,)) for fold in range(3)]
+    found, witness = results(name, [always, *others, once], isolate=isolate)
+    assert found[always] == Lost("the device failed: CUDA error: misaligned address")
+    assert (tmp_path / "always").read_text() == "xx"
+    assert [found[other][0].record.status for other in others] == ["completed"] * 3
+    assert found[once][0].record.status == "completed"
+    reason = "the device failed: CUDA error: misaligned address; trying once more"
     assert witness.losses == [reason] * 2
 
 
