@@ -134,7 +134,8 @@ def seconds(value: float | None) -> str:
 
 
 @functools.cache
-def _results(bundles: str) -> pd.DataFrame:
+def scores_of(bundles: str) -> pd.DataFrame:
+    """Return the scores of one or more folders of docs/bundle, a row for each."""
     return pd.concat([results(BUNDLE / bundle) for bundle in bundles.split(",")])
 
 
@@ -144,7 +145,7 @@ def _costs_of_runs(bundles: str) -> pd.DataFrame:
 
 
 def _selected(options: Options) -> pd.DataFrame:
-    table = _results(options["bundle"])
+    table = scores_of(options["bundle"])
     for name in ("profile", "dataset", "condition"):
         if name in options:
             table = table[table[name] == options[name]]

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from statistics import fmean
 
+from bnnbench.datasets.conditions.corruption_means import means
 from bnnbench.reports.board.paper_pages import HEADS, coverage_sentence, number
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
 from bnnbench.reports.papers.published import Published
+from bnnbench.reports.papers.published import table as numbers_of
 from bnnbench.reports.style import labels
 from tests.documents.finished_runs import printed_tables
+from tests.documents.measured import scores_of
 
 
 def coverage_text(options: Mapping[str, str]) -> str:
@@ -48,6 +52,40 @@ def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     for name in wanted:
         cells = (rows[name].get(method) for method in methods)
         yield name, *(_cell(cell, "errors" in options) for cell in cells)
+
+
+def neighbour_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and the rows of a printed table, with scores of another network.
+
+    Where `bundle` has a score under the same condition it stands before the printed number. No
+    verdict, since it is no run of the same experiment. `others` are methods that the paper lacks.
+    """
+    printed = numbers_of(options["paper"], options["table"])
+    scores = scores_of(options["bundle"])
+    ours = scores[scores.metric == printed[0].metric].groupby(["method", "condition"])["value"]
+    by_condition = {(m.casefold(), where): value for (m, where), value in ours.mean().items()}
+    of_corruptions = means(set(scores.condition))
+
+    def score(method: str, where: str) -> float:
+        parts = of_corruptions[where].parts if where in of_corruptions else (where,)
+        return fmean(by_condition[method.casefold(), part] for part in parts)
+
+    names = {method.casefold(): method for method in scores["method"]}
+    methods = [m for m in dict.fromkeys(p.method for p in printed) if m in names]
+    others = options["others"].split(",") if "others" in options else []
+    yield ("", *(names[method] for method in methods), *others)
+    yield ("---", *("---:" for _ in (*methods, *others)))
+    rows: dict[str, dict[str, Published]] = {}
+    for one in printed:
+        rows.setdefault(one.condition or "", {})[one.method] = one
+    for where, cells in rows.items():
+        any_one = next(iter(cells.values()))
+        theirs = (
+            f"{number(cells[m], score(m, where))} ({number(cells[m], cells[m].value)})"
+            for m in methods
+        )
+        alone = (number(any_one, score(other, where)) for other in others)
+        yield where.replace("_", " "), *theirs, *alone
 
 
 def layers_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:

@@ -14,8 +14,9 @@ fits took, by method and device. A value in a sentence stands in one line, after
 `oracles`: scores over the law behind the targets.
 `diagnostics`: what fits say of themselves, means and standard errors over runs.
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
-those of paper 001, by layer; `probed`: our measurements there. `coverage` and `covered`: how many
-printed numbers agree, as a table and in words.
+those of paper 001, by layer; `probed`: our measurements there; `neighbour`: a printed table with
+the scores of another network before its numbers. `coverage` and `covered`: how many printed
+numbers agree, as a table and in words.
 `audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
 `places`, `edges`, `longer`: places by mean before and after a search, choices on the edge of their
 space, and fits longer than the chosen one (`searched.py`).
@@ -62,7 +63,13 @@ from tests.documents.measured import (
     value_text,
 )
 from tests.documents.one_column import column_table, column_text
-from tests.documents.printed import coverage_table, coverage_text, layers_table, printed_table
+from tests.documents.printed import (
+    coverage_table,
+    coverage_text,
+    layers_table,
+    neighbour_table,
+    printed_table,
+)
 from tests.documents.searched import edges_table, longer_table, places_table
 from tests.documents.standings import standings_table
 
@@ -199,6 +206,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "column": column_table,
     "printed": printed_table,
     "layers": layers_table,
+    "neighbour": neighbour_table,
     "probed": probed_table,
     "coverage": coverage_table,
     "diagnostics": diagnostics_table,
