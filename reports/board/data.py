@@ -23,15 +23,23 @@ def board_data(tasks: Sequence[Task], runs: RunPages, keyed: bool = True) -> dic
 
     `runs` has the addresses of pages of runs. A page that is not `keyed` knows which runs exist.
     """
+    texts: dict[str, int] = {}
+    as_data = [task_data(task, runs, texts, keyed) for task in tasks]
     return {
-        "tasks": packed([task_data(task, runs, keyed) for task in tasks]),
+        "tasks": packed({"tasks": as_data, "keys": list(texts)}),
         "moments": moments(tasks),
         "outlines": OUTLINES,
     }
 
 
-def task_data(task: Task, run_pages: RunPages, keyed: bool = True) -> dict[str, Any]:
-    """Return a task as plain data."""
+def task_data(
+    task: Task, run_pages: RunPages, texts: dict[str, int], keyed: bool = True
+) -> dict[str, Any]:
+    """Return a task as plain data.
+
+    Tests of the same fits have the same keys: `texts` holds each once, and grows; the task names
+    them by number.
+    """
     shown = _short if keyed else _is_there
     question = task.question
     runs = {column: _all_runs(by_method) for column, by_method in task.keys.items()}
@@ -87,7 +95,9 @@ def task_data(task: Task, run_pages: RunPages, keyed: bool = True) -> dict[str, 
         "ofProcessors": task.of_processors,
         "keys": {
             column: {
-                method: ",".join(shown(keys.get(run)) for run in runs[column])
+                method: texts.setdefault(
+                    ",".join(shown(keys.get(run)) for run in runs[column]), len(texts)
+                )
                 for method, keys in of.items()
             }
             for column, of in task.keys.items()

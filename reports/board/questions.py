@@ -127,7 +127,7 @@ QUESTIONS = (
         (Place("uci_classification", "quick", clean),),
     ),
     Question(
-        *("classification", "320 to 1,280 digits", "searched", OF_CLASSES),
+        *("classification", "320 to 2,560 digits", "searched", OF_CLASSES),
         (Place("mnist", "disjoint", clean),),
     ),
     Question(
@@ -143,7 +143,7 @@ QUESTIONS = (
         (Place("rotated_mnist", "paper", turned),),
     ),
     Question(
-        *("classification under shift", "320 to 1,280 digits, turned", "searched", OF_CLASSES),
+        *("classification under shift", "320 to 2,560 digits, turned", "searched", OF_CLASSES),
         (Place("mnist", "disjoint", turned),),
     ),
     Question(
@@ -151,7 +151,7 @@ QUESTIONS = (
         (Place("cifar10_shift", "quick", corrupted),),
     ),
     Question(
-        *("telling strange inputs apart", "320 to 1,280 digits", "searched", (DETECTION,)),
+        *("telling strange inputs apart", "320 to 2,560 digits", "searched", (DETECTION,)),
         (Place("mnist", "disjoint", outside),),
     ),
     Question(

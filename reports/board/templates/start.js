@@ -14,14 +14,15 @@ async function inflated(text) {
   return new Response(stream).json();
 }
 
-// Scores and keys come in the order of a column's runs, keys as one text; null and "" are no value.
-function unpack(task, data) {
+// Scores and keys come in the order of a column's runs, keys as the number of one text of all;
+// null and "" are no value.
+function unpack(task, keys, data) {
   const named = (column, values) =>
     Object.fromEntries(values.map((value, k) => [task.runs[column][k], value]).filter(([, v]) => v !== null && v !== ""));
   const unpacked = (byColumn) =>
     Object.fromEntries(Object.entries(byColumn).map(([column, byMethod]) => [
       column,
-      Object.fromEntries(Object.entries(byMethod).map(([m, values]) => [m, named(column, typeof values === "string" ? values.split(",") : values)])),
+      Object.fromEntries(Object.entries(byMethod).map(([m, values]) => [m, named(column, typeof values === "number" ? keys[values].split(",") : values)])),
     ]));
   for (const name of Object.keys(task.scores)) task.scores[name] = unpacked(task.scores[name]);
   task.keys = unpacked(task.keys);
@@ -30,8 +31,12 @@ function unpack(task, data) {
 
 async function pageData() {
   const data = JSON.parse(byId("data").textContent);
-  for (const name of ["tasks", "settings"]) if (data[name]) data[name] = await inflated(data[name]);
-  for (const task of data.tasks ?? []) unpack(task, data);
+  if (data.settings) data.settings = await inflated(data.settings);
+  if (data.tasks) {
+    const { tasks, keys } = await inflated(data.tasks);
+    for (const task of tasks) unpack(task, keys, data);
+    data.tasks = tasks;
+  }
   return data;
 }
 
