@@ -146,6 +146,8 @@ def test_runs_of_a_split_are_said_to_be_a_mean_over_seeds(of_bundle, browser):
 def test_the_ranking_leaves_room_for_the_figure_beside_it(of_bundle, browser, width):
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(of_bundle.as_uri())
+    page.locator("#ranking table").wait_for()
+    page.locator("#chart").wait_for()
     edges = "[document.querySelector('#ranking table'), document.querySelector('#chart')]"
     table, chart = page.evaluate(f"{edges}.map((e) => e.getBoundingClientRect().toJSON())")
     page.close()
