@@ -126,11 +126,10 @@ def _normalise(
     mean: Tensor | None = None,
     variance: Tensor | None = None,
 ) -> Tensor:
-    statistics = [moment if moment is None else aligned(moment) for moment in (mean, variance)]
-    outputs = F.batch_norm(
-        *(x, *statistics, aligned(weight), aligned(bias)), training, momentum, epsilon
-    )
-    for moment, written in zip((mean, variance), statistics, strict=True):
+    own_mean, own_variance = (m if m is None else aligned(m) for m in (mean, variance))
+    scale, shift = aligned(weight), aligned(bias)
+    outputs = F.batch_norm(x, own_mean, own_variance, scale, shift, training, momentum, epsilon)
+    for moment, written in ((mean, own_mean), (variance, own_variance)):
         if moment is not None and written is not None:
             put_back(moment, written)
     return outputs
