@@ -73,6 +73,17 @@ def test_the_answer_counts_methods_runs_and_seconds_as_the_records_do(task, scal
             common = set.intersection(*keys)
             each.append(len({fold for fold, _ in common} if column.by_fold else common))
         assert int(runs) == min(each)
+    instead = re.search(
+        r"It is within \S+ \w+ of (.+?), which has the best .+? for (.+?) a fit instead of (.+?)\.(?= |$)",
+        text,
+    )
+    if instead:
+        used = re.fullmatch(r"Use (.+?)(?: first)?\.", advice(ranking).headline)[1]
+        for method, printed in ((used, instead[2]), (instead[1], instead[3])):
+            expected = sum(seconds(b)[method] for b in at.values()) / len(at)
+            shown, unit = duration_in_seconds(printed)
+            assert abs(shown - expected) <= unit, (method, text)
+        text = text.replace(instead[0], "")
     times = re.findall(
         r"(?:is|;|for) (?:([^:;]+): )?([^:;]*?)(?: takes )?([\d.]+ (?:s|min|h)\b)", text
     )
