@@ -74,7 +74,8 @@ def test_the_answer_counts_methods_runs_and_seconds_as_the_records_do(task, scal
             each.append(len({fold for fold, _ in common} if column.by_fold else common))
         assert int(runs) == min(each)
     instead = re.search(
-        r"It is within \S+ \w+ of (.+?), which has the best .+? for (.+?) a fit instead of (.+?)\.(?= |$)",
+        r"It is within \S+ \w+ of (.+?), which has the best .+?"
+        r" for (.+?) a fit instead of (.+?)\.(?= |$)",
         text,
     )
     if instead:
