@@ -158,14 +158,14 @@ def _of_member(
     rng: Generator | None,
 ) -> Tensor:
     template.drawing.noise, template.drawing.rng = context.noise, rng
-    lying = {name: aligned(tensor) for name, tensor in tensors.items()}
+    readable = {name: aligned(tensor) for name, tensor in tensors.items()}
     if trial.draws and context.training:
         with global_streams(rng if context.noise == "per_example" else None, x.device):
-            outputs = template(lying, x)
+            outputs = template(readable, x)
     else:
-        outputs = template(lying, x)
+        outputs = template(readable, x)
     for name in template.buffers:
-        put_back(tensors[name], lying[name])
+        put_back(tensors[name], readable[name])
     return outputs
 
 
