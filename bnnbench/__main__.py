@@ -52,6 +52,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "bnnbench.suites.engine.command.stored_runs.reproduce",
         "repeat a run and compare",
     ),
+    "repeat": (
+        "bnnbench.suites.engine.command.stored_runs.repeat",
+        "repeat a run of each method of a bundle, and keep what came of it",
+    ),
 }
 """Command → the module whose `main(arguments)` carries it out, and its summary."""
 

@@ -1,1 +1,1 @@
-"""Commands on finished runs: bundle, reproduce, score, submit, admit, store."""
+"""Commands on finished runs: bundle, reproduce, repeat, score, submit, admit, store."""

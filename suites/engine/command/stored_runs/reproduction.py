@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bnnbench.metrics import DISTANCES
+from bnnbench.metrics import CERTIFIED, DISTANCES, FAR
 from bnnbench.suites.engine.executors import Limits
 from bnnbench.suites.engine.executors.worker import Worker
 from bnnbench.suites.engine.run.devices import AUTO, gpus_here
 from bnnbench.suites.engine.run.execute import Outcome, Task, execute
-from bnnbench.suites.engine.run.measuring.provenance import UNKNOWN
+from bnnbench.suites.engine.run.measuring.provenance import UNKNOWN, code_of
 from bnnbench.suites.engine.run.packing import Predictions, unpack, vars_of
 from bnnbench.suites.engine.store.rebuilding import (
     NotRepeatable,
@@ -27,6 +27,16 @@ Verdict = Literal["identical", "within rounding", "differs"]
 
 ROUNDING = float(np.finfo(np.float32).eps ** 0.5)
 """Relative to the largest value of an array; 3.5e-4 is half the digits of single precision."""
+
+NOTHING = 1e-12
+"""A difference of scores below this is rounding: of sums of numbers near 1, where they are 0."""
+
+ADDED_LATER: Mapping[str, str] = {
+    **dict.fromkeys(DISTANCES, "another run"),
+    **dict.fromkeys(CERTIFIED, "a certified posterior"),
+    **dict.fromkeys(FAR, "the true function"),
+}
+"""Score that a suite adds once its runs are finished → what it is against."""
 
 CIRCUMSTANCES = ("commit", "dirty", "python", "cpu", "machine", "device", "torch_threads")
 
@@ -73,10 +83,19 @@ def reproduce(
     Raises `NotRepeatable` where the run cannot be rebuilt from its record, its device is not here,
     or its process ends.
     """
-    run = rebuilt_run(record, packages)
-    task = Task((run,), rebuilt_evaluations(record, packages), _device(record))
+    task = task_of(record, packages)
     (outcome,) = _executed_apart(task) if apart else execute(task)
     return compare(record, predictions, outcome)
+
+
+def task_of(record: Record, packages: Sequence[str] = ()) -> Task:
+    """Return the task that carries out a record's run again, alone.
+
+    Raises `NotRepeatable` where it cannot be rebuilt, or its device is not here.
+    """
+    run = rebuilt_run(record, packages)
+    code = code_of(run.method)
+    return Task((run,), rebuilt_evaluations(record, packages), _device(record), code=code)
 
 
 def _executed_apart(task: Task) -> list[Outcome]:
@@ -131,8 +150,8 @@ def _scores(record: Record, repeated: Record, missing: list[str]) -> list[Compar
             if name in now:
                 verdict = _close(recorded, now[name])
                 comparisons.append(Comparison(f"{condition}, {name}", recorded, now[name], verdict))
-            elif name in DISTANCES:
-                missing.append(f"{condition}, {name}: a distance to another run")
+            elif name in ADDED_LATER:
+                missing.append(f"{condition}, {name}: a score against {ADDED_LATER[name]}")
             else:
                 comparisons.append(Comparison(f"{condition}, {name}", recorded, None, "differs"))
     return comparisons
@@ -141,7 +160,8 @@ def _scores(record: Record, repeated: Record, missing: list[str]) -> list[Compar
 def _close(recorded: float, repeated: float) -> Verdict:
     if recorded == repeated or (math.isnan(recorded) and math.isnan(repeated)):
         return "identical"
-    return "within rounding" if math.isclose(recorded, repeated, rel_tol=ROUNDING) else "differs"
+    near = math.isclose(recorded, repeated, rel_tol=ROUNDING, abs_tol=NOTHING)
+    return "within rounding" if near else "differs"
 
 
 def _predictions(recorded: Predictions, repeated: Predictions) -> list[Comparison]:

@@ -108,6 +108,26 @@ def test_another_score_data_and_processor_are_told(tmp_path, capsys):
     assert "differs: 3 of" in told
 
 
+def test_scores_that_a_suite_adds_later_are_named_and_not_missed(tmp_path, capsys):
+    store = Store(tmp_path / "made")
+    record = kept(store, ROWS, (Evaluation(Clean(), ("rmse",)),))
+    added = {"wasserstein2": 0.1, "kl_from_truth": 0.2, "cdf_at_truth_negative": 0.3}
+    store.rewrite(replace(record, scores={"clean": record.scores["clean"] | added}))
+    code, told = call(capsys, ROWS.key, tmp_path, "--allow", "tests")
+    assert code == 0, told
+    for truth in ("another run", "a certified posterior", "the true function"):
+        assert f"a score against {truth}" in told
+
+
+def test_sums_that_leave_nothing_but_rounding_agree(tmp_path, capsys):
+    store = Store(tmp_path / "made")
+    record = kept(store, IMAGES, (Evaluation(Clean(), ("mutual_information",)),))
+    left = record.scores["clean"]["mutual_information"]
+    assert abs(left) < 1e-15  # one network knows of no uncertainty of weights
+    store.rewrite(replace(record, scores={"clean": {"mutual_information": left + 1e-15}}))
+    assert call(capsys, IMAGES.key, tmp_path)[0] == 1
+
+
 def test_a_class_from_elsewhere_is_not_imported_unasked(tmp_path, capsys):
     record = kept(Store(tmp_path / "made"), ROWS, CONDITIONS[:0])
     code, told = call(capsys, record.key, tmp_path)

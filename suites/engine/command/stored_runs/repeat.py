@@ -1,0 +1,178 @@
+"""`bnnbench repeat`: one run of each method of a bundle again, by the present code."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from bnnbench.datasets.errors import DataDamaged, DataUnavailable
+from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.methods.source_code import digest_of, modules_of
+from bnnbench.parser import Parser
+from bnnbench.suites.engine.command.counts import counted
+from bnnbench.suites.engine.command.display import display
+from bnnbench.suites.engine.command.planning.forecast import Forecast
+from bnnbench.suites.engine.command.stored_runs.repetition import not_repeated, repetition_of
+from bnnbench.suites.engine.command.stored_runs.reproduction import task_of
+from bnnbench.suites.engine.executors import Settings, cores
+from bnnbench.suites.engine.executors.base import Lost, executor, prepare_process
+from bnnbench.suites.engine.run.execute import Outcome, Task, lost
+from bnnbench.suites.engine.store import bundles, repetitions
+from bnnbench.suites.engine.store.rebuilding import NotRepeatable
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.repetitions import OUTCOMES, Repetition
+from bnnbench.suites.engine.store.store import Damaged
+
+ABOUT = """\
+Carry out one run of each method in each profile of a bundle again, by the present code, and keep
+beside the runs what came of it, in `repeated.csv`: identical scores, scores within rounding, or the
+score that lies farthest from the recorded one, measured by how far such runs differ among
+themselves. A method's run is its cheapest; those already repeated by the same code are passed over,
+so that an interrupted command continues. Runs of a GPU are repeated where there is one.
+"""
+
+ENGINE = "bnnbench.suites.engine.run.execute"
+MISUSED, REFUSED = 2, 3
+
+Alike = tuple[str, str, str]
+"""Profile, method and data set of runs that differ by seed and fold alone."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run to repeat, and what its repetition is measured by."""
+
+    folder: Path
+    record: Record
+    alike: Sequence[Record]
+    """The runs of its method on its data set, itself among them."""
+    task: Task
+    code_sha256: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line; return 0, 2 for wrong usage, 3 where code is not committed."""
+    parser = Parser("bnnbench repeat", description=ABOUT)
+    parser.add_argument("bundle", type=Path, help="a bundle, or a folder of bundles")
+    parser.add_argument(
+        *("--at-most",), type=float, default=60.0, metavar="SECONDS",
+        help="pass over methods whose cheapest run took longer (60)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--workers", type=int, default=cores(), help="processes (one for each core)"
+    )
+    options = parser.parse_args(arguments)
+    if not bundles.folders(options.bundle):
+        parser.error(f"{options.bundle} holds no bundle: no {bundles.NAME} in it or in its folders")
+    prepare_process()
+    console = Console()
+    try:
+        return _repeat(options.bundle, options.at_most, options.workers, console)
+    except (Damaged, DataUnavailable, DataDamaged) as error:
+        console.print(f"error: {legible(error)}", markup=False, soft_wrap=True)
+        return MISUSED
+
+
+def _repeat(bundle: Path, at_most: float, workers: int, console: Console) -> int:
+    known: dict[Path, dict[str, Repetition]] = {}
+    plans: dict[str, Plan] = {}
+    for folder in bundles.folders(bundle):
+        records = [record for record in bundles.read(folder) if _may_repeat(record)]
+        keys = {record.key for record in records}
+        known[folder] = {r.key: r for r in repetitions.read(folder) if r.key in keys}
+        for record, alike in _cheapest(records):
+            if _seconds(record) > at_most:
+                continue
+            try:
+                plan = _plan(folder, record, alike)
+            except NotRepeatable as error:
+                known[folder][record.key] = not_repeated(record, str(error))
+                continue
+            before = known[folder].get(record.key)
+            if before is None or before.code_sha256 != plan.code_sha256:
+                plans[record.key] = plan
+        repetitions.write(folder, known[folder].values())
+    if changed := next((p for p in plans.values() if p.task.code.dirty is not False), None):
+        console.print(
+            f"error: the code of {changed.record.method} has uncommitted changes; commit, so that "
+            "what is kept names the code that made it",
+            markup=False,
+            soft_wrap=True,
+        )
+        return REFUSED
+    finished = sum(map(len, known.values()))
+    console.print(f"{counted(len(plans))} to repeat, {finished} repeated earlier", highlight=False)
+    for key, outcome in _outcomes(plans, workers, console):
+        plan = plans[key]
+        known[plan.folder][key] = repetition_of(plan.record, outcome, plan.alike, plan.code_sha256)
+        repetitions.write(plan.folder, known[plan.folder].values())
+    _conclude([r for of_folder in known.values() for r in of_folder.values()], console)
+    return 0
+
+
+def _outcomes(
+    plans: Mapping[str, Plan], workers: int, console: Console
+) -> Iterator[tuple[str, Outcome]]:
+    """Yield the key and the outcome of each run as it ends."""
+    forecast = Forecast({key: _seconds(plan.record) for key, plan in plans.items()}, workers)
+    tasks = (plan.task for plan in plans.values())
+    place = executor("serial" if workers == 1 else "processes", Settings(workers))
+    with display(console, len(plans), forecast) as shown, closing(place.map(tasks, shown)) as ends:
+        for task, result in ends:
+            (outcome,) = (
+                lost(task, result.reason, result.place) if isinstance(result, Lost) else result
+            )
+            shown.finished(task, [outcome])
+            yield task.runs[0].key, outcome
+
+
+def _plan(folder: Path, record: Record, alike: Sequence[Record]) -> Plan:
+    task = task_of(record)
+    code = digest_of(ENGINE, *modules_of(task.runs[0].method))
+    return Plan(folder, record, alike, task, code)
+
+
+def _may_repeat(record: Record) -> bool:
+    return record.status == "completed" and record.elsewhere is None and "source" in record.run
+
+
+def _cheapest(records: Sequence[Record]) -> Iterator[tuple[Record, Sequence[Record]]]:
+    """Yield the cheapest run of each profile and method, and those that are like it."""
+    alike: dict[Alike, list[Record]] = defaultdict(list)
+    for record in records:
+        alike[record.profile, record.method, record.dataset].append(record)
+    for profile, method in dict.fromkeys(place[:2] for place in alike):
+        groups = [runs for place, runs in alike.items() if place[:2] == (profile, method)]
+        runs = min(groups, key=lambda runs: min(map(_price, runs)))
+        yield min(runs, key=_price), runs
+
+
+def _price(record: Record) -> tuple[float, str]:
+    return _seconds(record), record.key
+
+
+def _seconds(record: Record) -> float:
+    """Return the processor time of a run, or the time on the wall where that is unknown."""
+    cost = record.cost
+    if cost is None:
+        return math.inf
+    fit = cost.fit_seconds if cost.fit_cpu_seconds is None else cost.fit_cpu_seconds
+    predict = cost.predict_seconds if cost.predict_cpu_seconds is None else cost.predict_cpu_seconds
+    return fit + predict
+
+
+def _conclude(repeated: Sequence[Repetition], console: Console) -> None:
+    for outcome in OUTCOMES:
+        if alike := [r for r in repeated if r.outcome == outcome]:
+            console.print(f"{outcome}: {counted(len(alike))}", highlight=False)
+    for r in sorted(repeated, key=lambda r: -(r.spreads or 0.0)):
+        if r.outcome == "differs" or r.reason:
+            what = r.reason or (
+                f"{r.score} was {r.recorded:.4g}, is {r.repeated:.4g}: {r.spreads:.2g} spreads"
+            )
+            line = f"  {r.method} on {r.dataset} ({r.profile}), {r.key}: {what}"
+            console.print(legible(line), markup=False, highlight=False, soft_wrap=True)

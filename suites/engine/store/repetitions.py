@@ -1,0 +1,80 @@
+"""Runs of a bundle that were carried out again, and what came of it: a file beside the runs."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.suites.engine.store.store import Damaged
+
+NAME = "repeated.csv"
+
+Outcome = Literal["identical", "within rounding", "differs", "not repeated"]
+OUTCOMES: tuple[Outcome, ...] = ("identical", "within rounding", "differs", "not repeated")
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """What came of carrying out one run of a bundle again."""
+
+    profile: str
+    method: str
+    dataset: str
+    fold: int
+    seed: int
+    key: str
+    outcome: Outcome
+    score: str = ""
+    """The score that lies farthest away, in spreads over runs, of those that differ."""
+    recorded: float | None = None
+    repeated: float | None = None
+    spreads: float | None = None
+    """That difference over the standard deviation over runs of the method on this data set."""
+    reason: str = ""
+    """The reason why a run was not repeated."""
+    code_sha256: str = ""
+    """Digest of the sources that carried it out: the method's and the engine's."""
+    commit: str = ""
+    cpu: str = ""
+    cpu_of_record: str = ""
+    finished: str = ""
+
+
+def read(folder: Path) -> tuple[Repetition, ...]:
+    """Return the repetitions of a bundle's folder, none where no run was repeated.
+
+    Raises `Damaged`.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        return ()
+    try:
+        with path.open(newline="") as file:
+            return tuple(map(_repetition, csv.DictReader(file)))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Damaged(path, f"{error}; take the file from the repository again") from error
+
+
+def write(folder: Path, repetitions: Iterable[Repetition]) -> None:
+    """Write the repetitions of a bundle's folder in order of profile, method and key."""
+    text = io.StringIO(newline="")
+    table = csv.DictWriter(text, [f.name for f in fields(Repetition)], lineterminator="\n")
+    table.writeheader()
+    for repetition in sorted(repetitions, key=lambda r: (r.profile, r.method, r.key)):
+        row = asdict(repetition)
+        table.writerow({name: "" if value is None else value for name, value in row.items()})
+    write_whole(folder / NAME, text.getvalue().encode())
+
+
+def _repetition(row: dict[str, str]) -> Repetition:
+    if row["outcome"] not in OUTCOMES:
+        raise ValueError(f"an outcome {row['outcome']!r}; there are {', '.join(OUTCOMES)}")
+    numbers = {name: float(row[name]) if row[name] else None for name in NUMBERS}
+    places = {name: int(row[name]) for name in ("fold", "seed")}
+    return Repetition(**(row | numbers | places))  # type: ignore[arg-type]
+
+
+NUMBERS = ("recorded", "repeated", "spreads")
