@@ -26,21 +26,27 @@ from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import duration
+from bnnbench.suites.engine.store.repetitions import Repetition
 from bnnbench.suites.engine.store.store import Store
 
 Suites = Mapping[str, Sequence[Benchmark]]
 """suite → its benchmarks"""
 
 NO_STORES: Mapping[str, Store] = {}
+NONE_REPEATED: Mapping[str, Repetition] = {}
 
 
 def pages_of(
-    suites: Suites, front: object, stores: Mapping[str, Store] = NO_STORES
+    suites: Suites,
+    front: object,
+    stores: Mapping[str, Store] = NO_STORES,
+    repeated: Mapping[str, Repetition] = NONE_REPEATED,
 ) -> dict[str, str]:
     """Return address → page, from the runs of all suites and the content of the list of suites.
 
     Without runs that answer a question of the board, the site begins with the list. `stores` have
     the predictions of suites; benchmarks with predictions of two methods have pages of examples.
+    `repeated` has what came of runs that were carried out again, by key.
     """
     tasks = tasks_of(suites)
     runs = run_addresses(suites)
@@ -99,7 +105,7 @@ def pages_of(
         for m, runs in b.runs.items()
     }
     verdicts = verdicts_of(suites)
-    site = Site(suites, tasks, runs, verdicts, printed, examples)
+    site = Site(suites, tasks, runs, verdicts, printed, examples, repeated)
     for listed in by_family(families, of_methods).values():
         for method, slug in listed:
             address = f"methods/{slug}.html"

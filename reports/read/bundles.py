@@ -7,8 +7,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from bnnbench.reports.read.load import Results, read, suite_folders, up_to_date
-from bnnbench.suites.engine.store import bundles
+from bnnbench.suites.engine.store import bundles, repetitions
 from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.repetitions import Repetition
 from bnnbench.suites.engine.store.store import Store
 
 
@@ -58,3 +59,11 @@ def results_of(path: Path) -> dict[str, Results]:
 def records_of(folder: Path) -> tuple[Record, ...]:
     """Return the records of one folder of a bundle. Raises `Damaged`."""
     return tuple(map(up_to_date, bundles.read(folder)))
+
+
+def repeated_runs(path: Path) -> dict[str, Repetition]:
+    """Return key → what came of repeating this run, of a bundle's; none of a folder of results.
+
+    Raises `Damaged`.
+    """
+    return {r.key: r for folder in bundles.folders(path) for r in repetitions.read(folder)}

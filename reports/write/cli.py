@@ -9,7 +9,7 @@ from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.parser import Parser
 from bnnbench.reports.board import site as board
 from bnnbench.reports.board.run_pages import run_addresses
-from bnnbench.reports.read.bundles import holds_bundle, read_bundle
+from bnnbench.reports.read.bundles import holds_bundle, read_bundle, repeated_runs
 from bnnbench.reports.read.load import Results, read, store_names, suite_folders
 from bnnbench.reports.read.merge import merged
 from bnnbench.reports.read.predictions.bundled import (
@@ -88,9 +88,10 @@ def main(arguments: Sequence[str]) -> int:
             print(f"damaged: {legible(reason)}", file=sys.stderr)
         front = site.Front(tuple(entries.values()), tuple(timed.links))
         stores = {suite: of_suites[suite].store for suite in entries}
+        repeated = {key: r for p in options.results for key, r in repeated_runs(p).items()}
         try:
             files = dict(timed.pages) | board.pages_of(
-                {suite: judged[suite] for suite in entries}, front, stores
+                {suite: judged[suite] for suite in entries}, front, stores, repeated
             )
             for address, text in files.items():
                 (options.out / address).parent.mkdir(parents=True, exist_ok=True)

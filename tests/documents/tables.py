@@ -26,6 +26,7 @@ space, and fits longer than the chosen one (`searched.py`).
 `answers`: what the board says to each question, by one criterion; with `each=kind`, to the one of
 each kind with most methods. `column`: one column of a table of the report, with its decision
 (`one_column.py`).
+`repeated`, `apart`, `repetitions`: runs that were carried out again (`repeated.py`).
 `methods`: a card for each method (`cards.py`).
 `metrics`: all metrics (`formulary.py`).
 """
@@ -70,6 +71,7 @@ from tests.documents.printed import (
     neighbour_table,
     printed_table,
 )
+from tests.documents.repeated import apart_table, repeated_table, repeated_text
 from tests.documents.searched import edges_table, longer_table, places_table
 from tests.documents.standings import standings_table
 
@@ -214,10 +216,13 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "comparisons": comparisons_table,
     "aside": aside_table,
     "standings": standings_table,
+    "repeated": repeated_table,
+    "apart": apart_table,
 }
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,
     "covered": coverage_text,
+    "repetitions": repeated_text,
     "methods": lambda options: cards(),
     "metrics": lambda options: formulary(),
 }

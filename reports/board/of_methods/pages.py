@@ -7,6 +7,7 @@ from typing import Any
 
 from bnnbench.methods import coverage
 from bnnbench.reports.board.of_methods.about import About, about
+from bnnbench.reports.board.of_methods.again import Again, again
 from bnnbench.reports.board.of_methods.failures import Entry, Verdicts, failures_of
 from bnnbench.reports.board.of_methods.printed import printed_and_ours
 from bnnbench.reports.board.of_methods.search_spaces import searched
@@ -22,6 +23,7 @@ from bnnbench.reports.style.descriptions import call
 from bnnbench.reports.style.families import FAMILIES, family_of
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import joined
+from bnnbench.suites.engine.store.repetitions import Repetition
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Site:
     verdicts: Verdicts
     printed: Sequence[PrintedTable] = ()
     examples: RunPages = field(default_factory=dict)
+    repeated: Mapping[str, Repetition] = field(default_factory=dict)
+    """Key → what came of runs that were carried out again."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Use:
     completed: int
     attempted: int
     seconds: str
+    repeated: Sequence[Again]
+    """Its runs that were carried out again by later code."""
 
 
 def method_page(
@@ -69,6 +75,7 @@ def method_page(
     chapters = [chapter_of(task, method) for task in site.tasks if method in task.families]
     chapters = [chapter for chapter in chapters if chapter.strips]
     names = [name for name, _ in neighbours]
+    uses = uses_of(method, site)
     place = names.index(method) if method in names else -1
     return page(
         *("method.html", address, f"{method} · bnnbench", "Methods", common),
@@ -90,7 +97,8 @@ def method_page(
         failures=failures_of(entries, site.verdicts),
         printed=printed_and_ours(method, site.printed),
         run_page=lambda entry: site.run_pages.get((entry.suite, entry.benchmark.identity), ""),
-        uses=uses_of(method, site),
+        uses=uses,
+        repeated=any(use.repeated for use in uses),
         width=WIDTH,
         formulas=formulas,
     )
@@ -137,6 +145,7 @@ def uses_of(method: str, site: Site) -> list[Use]:
                     sum(run.status == "completed" for run in runs),
                     len(runs),
                     duration(sum(times) / len(times)) if times else "",
+                    again(suite, within, method, site.run_pages, site.repeated),
                 )
             )
     return uses

@@ -95,7 +95,8 @@ def _repeat(bundle: Path, at_most: float, workers: int, console: Console) -> int
             before = known[folder].get(record.key)
             if before is None or before.code_sha256 != plan.code_sha256:
                 plans[record.key] = plan
-        repetitions.write(folder, known[folder].values())
+        if known[folder]:
+            repetitions.write(folder, known[folder].values())
     if changed := next((p for p in plans.values() if p.task.code.dirty is not False), None):
         console.print(
             f"error: the code of {changed.record.method} has uncommitted changes; commit, so that "
