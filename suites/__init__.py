@@ -96,7 +96,7 @@ SUITES: Mapping[str, Entry] = {
     ),
     "uci_classification": Entry(
         "Classification of tables: likelihood, rare classes and calibration of small networks",
-        ("quick", "tuned_quick", "full"),
+        ("quick", "tuned_quick", "tuned_more", "full"),
     ),
     "searches.cifar10": Entry(
         "Held-out scores of candidate settings for the quick profile of the CIFAR-10 suite",

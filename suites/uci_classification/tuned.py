@@ -1,11 +1,14 @@
-"""Profile tuned_quick: settings chosen on held-out training rows, by equal budgets."""
+"""Profiles tuned_quick and tuned_more: settings chosen on held-out training rows, by equal budgets."""
 
 from dataclasses import replace
 
+from bnnbench.datasets.official.uci_classification import UciClassification
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.message_passing.crossed import CrossFitted
 from bnnbench.methods.message_passing.informed import InformedPrior
+from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.tuning.method import Tuned
+from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.uci_classification.fixed import QUICK
 from bnnbench.suites.uci_classification.settings import ADAMW, METHODS, SGD
 
@@ -34,4 +37,17 @@ TUNED_QUICK = replace(
             PASSED, method=Ensemble(3, CrossFitted(INFORMED)), noise="held_out"
         ),
     },
+)
+
+# Six small tables more, in which no class is rare, but for glass.
+TUNED_MORE = replace(
+    TUNED_QUICK,
+    profile="tuned_more",
+    cases=tuple(
+        Case(UciClassification(name), mlp([50], outputs=classes))
+        for name, classes in (
+            *(("breast_cancer", 2), ("glass", 6), ("ionosphere", 2)),
+            *(("sonar", 2), ("thyroid", 3), ("wheat_seeds", 3)),
+        )
+    ),
 )
