@@ -1,4 +1,4 @@
-"""Profiles tuned_quick and tuned_more: settings chosen on held-out training rows, by equal budgets."""
+"""Profiles tuned_quick and tuned_more: settings from held-out training rows, by equal budgets."""
 
 from dataclasses import replace
 
