@@ -13,8 +13,6 @@ from bnnbench.methods.predictions.base import (
 from bnnbench.methods.predictions.dirichlet import smoothed
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 
-SMALLEST_PROBABILITY = torch.finfo(torch.float64).tiny
-
 
 def accuracy(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
@@ -63,19 +61,6 @@ def log_loss(prediction: HasLogProb, target: Int[Tensor, " points"]) -> Float64[
     Source: Good (1952), "Rational Decisions".
     """
     return -prediction.log_prob(target)
-
-
-def log_loss_of_probabilities(
-    probs: Float[Tensor, "points classes"], target: Int[Tensor, " points"]
-) -> tuple[Float64[Tensor, " points"], int]:
-    """Return the log loss of probabilities, and the number of points that were floored.
-
-    Probabilities below the smallest normal double, about 2.2e-308, are taken as that. To be
-    reported with the score: a count above 0 says that the loss is really larger, or infinite.
-    """
-    target_probs = probs.double().gather(1, target.long()[:, None]).squeeze(1)
-    floored = int((target_probs < SMALLEST_PROBABILITY).sum())
-    return -target_probs.clamp(min=SMALLEST_PROBABILITY).log(), floored
 
 
 def brier_score(

@@ -131,9 +131,9 @@ def tuned(
                 fitted = fit(
                     replace(problem, train=fitted_rows), settings, Generator().manual_seed(seed)
                 )
+            return loss(fitted, validation, Generator().manual_seed(seed))
         except InferenceDiverged:
             return math.inf
-        return loss(fitted, validation, Generator().manual_seed(seed))
 
     finished_trials = minimise(objective, ranges, trials, rng, ceiling)
     usable = [trial for trial in finished_trials if math.isfinite(trial.loss)]

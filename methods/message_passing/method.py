@@ -107,8 +107,6 @@ class MessagePassingPosterior:
         network.start_from(self.weights)
         dtype = self.weights[0].weight.rho.dtype
         z = [network.predict(points.to(dtype)[None]) for points in inputs.split(POINTS_AT_ONCE)]
-        if not z:  # no points, but the right number of outputs
-            return self.predict(inputs.new_zeros(1, *self.input_shape), torch.Generator(device))
         tau, rho = (torch.cat([getattr(part, name) for part in z], 1) for name in ("tau", "rho"))
         return self.head.predictive(Message(tau, rho), self.learned)
 
@@ -454,6 +452,8 @@ def _predicting_best(
     assert isinstance(trial, MessagePassingPosterior)
     assert isinstance(outcome, MessagePassingPosterior)
     scores = [_score(trial.predicting_with(variance), validation) for variance in variances]
+    if max(scores) == -math.inf:
+        return InferenceDiverged("no variance gives the held-out rows a finite likelihood")
     return outcome.predicting_with(variances[scores.index(max(scores))])
 
 

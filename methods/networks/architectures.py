@@ -2,7 +2,7 @@
 
 An architecture is a tuple of layers in the order of data flow. Layers state output widths
 only; input widths follow from the shape of the data, `(features,)` or
-`(channels, height, width)`. Readers are apart: `architecture_shapes.py` counts, `torch_network.py`
+`(channels, height, width)`. Readers are apart: `shapes.py` counts, `torch_network.py`
 makes a function of weights, others make a factor graph or propagate moments. A layer may also be a
 network of one's own, an `nn.Module` (`TorchModule`).
 """

@@ -3,6 +3,7 @@
 import hashlib
 import math
 from dataclasses import dataclass, replace
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -10,7 +11,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.fitting.memo import content
-from bnnbench.methods.predictions.base import Predictive
+from bnnbench.methods.predictions.base import Predictive, require
 from bnnbench.methods.predictions.predictive import RealPredictive
 
 PARTS = 5
@@ -49,8 +50,8 @@ class HeldOut:
         """Return a prediction of this problem's posterior in the units of the whole problem."""
         if (self.target_mean, self.target_std) == (0.0, 1.0):
             return prediction
-        assert isinstance(prediction, RealPredictive)
-        return prediction.rescaled(self.target_mean, self.target_std)
+        require(prediction, "rescaled")
+        return cast(RealPredictive, prediction).rescaled(self.target_mean, self.target_std)
 
 
 def blocks_of(rows: int) -> int:

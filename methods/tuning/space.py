@@ -4,24 +4,12 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 Configured = TypeVar("Configured")
 
 MOST_FIELDS = 8
 """Largest number of fields in a space: the dimensions of the sequence of trials."""
-
-
-class Distribution(Protocol):
-    """A law of one setting, as the value at each place between 0 and 1."""
-
-    def at(self, u: float) -> Any:
-        """Return the value at a place 0 <= u <= 1."""
-        ...
-
-    def place(self, value: Any) -> float:
-        """Return the place of a value."""
-        ...
 
 
 @dataclass(frozen=True)

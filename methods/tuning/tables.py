@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bnnbench.methods.base import InferenceDiverged, Posterior, Problem
+from bnnbench.methods.base import InferenceDiverged, Posterior, Problem, Unsupported
 from bnnbench.methods.predictions.base import HasLogProb, HasMean, HasProbabilities
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.methods.tuning import trials
@@ -76,7 +76,10 @@ class Tables:
         fitted = [p for p in posteriors if not isinstance(p, InferenceDiverged)]
         if len(fitted) < len(posteriors):
             return
-        scores = self._scores(fitted)
+        try:
+            scores = self._scores(fitted)
+        except InferenceDiverged:  # found out in predicting; the trial has no score
+            return
         self.log_likelihood[trial, rung] = scores.log_likelihood
         self.error[trial, rung] = scores.error
         self.noise_variance[trial, rung] = scores.noise_variance
@@ -100,6 +103,8 @@ class Tables:
             case.in_original_units(posterior.predict(case.inputs, self.stream("predict", block)))
             for block, (case, posterior) in enumerate(zip(self.cases, posteriors, strict=True))
         ]
+        for prediction in predictions:
+            _require_log_prob(prediction)
         targets = [case.block.targets for case in self.cases]
         errors = [_error(p, y) for p, y in zip(predictions, targets, strict=True)]
         if self.plan.held_out_noise:
@@ -111,6 +116,15 @@ class Tables:
             assert isinstance(prediction, HasLogProb)
             log_likelihoods.append(float(prediction.log_prob(target).mean()))
         return _BlockScores(log_likelihoods, errors)
+
+
+def _require_log_prob(prediction: object) -> None:
+    """Raise `Unsupported` for predictions that no choice can be made by."""
+    if not isinstance(prediction, HasLogProb):
+        raise Unsupported(
+            "Tuned chooses settings by the log likelihood of held-out rows, which "
+            f"{type(prediction).__name__} has not; use a profile with fixed settings"
+        )
 
 
 def _error(prediction: object, targets: Tensor) -> float:

@@ -11,7 +11,7 @@ from bnnbench.reports.judge.comparisons import exclusion
 from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.participants import Exclusion, Run
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.devices import has_processor_seconds, timed_elsewhere
+from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds, timed_elsewhere
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import family_of
 from bnnbench.reports.style.numbers import slug
@@ -257,14 +257,8 @@ def _over_seeds(means: Sequence[float], by_ratio: bool) -> float:
 
 
 def _seconds(benchmark: Benchmark, of_processors: bool, apart: Container[str]) -> dict[str, float]:
-    seconds: dict[str, float] = {}
-    for method, runs in benchmark.runs.items():
-        here = [r for r in runs if r.key not in apart]
-        costs = [r.cost for r in here if r.cost and r.status == "completed"]
-        times = [(c.fit_cpu_seconds or 0.0) if of_processors else c.fit_seconds for c in costs]
-        if times and (mean := sum(times) / len(times)) > 0:
-            seconds[method] = float(f"{mean:.4g}")
-    return seconds
+    means = {m: mean_fit_seconds(of, of_processors, apart) for m, of in benchmark.runs.items()}
+    return {method: float(f"{mean:.4g}") for method, mean in means.items() if mean is not None}
 
 
 def _keys(runs: Mapping[Run, Sequence[Record]]) -> dict[Run, Ended]:

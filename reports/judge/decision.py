@@ -65,9 +65,9 @@ class Decision:
     runs: int = 0
     """The number of common runs."""
     replicates: int = 0
-    most_replicates: int = 0
-    """The number for the data set that has most, where several are compared; otherwise 0."""
     """The number of folds, or of seeds of the only fold, of the common runs."""
+    most_replicates: int = 0
+    """That number for the data set that has most, where several are compared; otherwise 0."""
     points: int = 0
     """The number of test points, where the question is about them."""
     ahead: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """The devices of fits: seconds of a GPU say nothing beside those of processors."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Container, Iterable, Mapping
 
 from bnnbench.suites.engine.store.record import Record
 
@@ -30,6 +31,20 @@ def has_processor_seconds(records: Iterable[Record]) -> bool:
     """
     timed = [r for r in records if r.cost and r.status == "completed"]
     return all(r.cost and r.cost.fit_cpu_seconds is not None and not gpu(r) for r in timed)
+
+
+def mean_fit_seconds(
+    runs: Iterable[Record], of_processors: bool, apart: Container[str]
+) -> float | None:
+    """Return the mean time of completed fits; None where none took any.
+
+    `apart` are the keys of runs that do not count. Of processors, each time is known
+    (`has_processor_seconds`).
+    """
+    costs = [r.cost for r in runs if r.cost and r.status == "completed" and r.key not in apart]
+    times = [(c.fit_cpu_seconds or 0.0) if of_processors else c.fit_seconds for c in costs]
+    mean = sum(times) / len(times) if times else 0.0
+    return mean if mean > 0 and math.isfinite(mean) else None
 
 
 def elsewhere_in_words(records: Iterable[Record]) -> str:

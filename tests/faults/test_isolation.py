@@ -238,7 +238,12 @@ print("still here", changed)
 """
 
 
-@pytest.mark.parametrize("deed", ["sys.stdout.close()", "os.close(1)", "sys.stdout = None"])
+ELSEWHERE = "os.dup2(os.open(os.devnull, os.O_WRONLY), 1)"
+
+
+@pytest.mark.parametrize(
+    "deed", ["sys.stdout.close()", "os.close(1)", "sys.stdout = None", ELSEWHERE]
+)
 def test_standard_streams_are_opened_again(deed):
     command = [sys.executable, "-c", CLOSES.format(deed=deed)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -18,7 +18,6 @@ from bnnbench.metrics.scores import (
     gaussian_log_likelihood,
     log_likelihood,
     log_loss,
-    log_loss_of_probabilities,
     root_mean_squared_error,
     smoothed_log_likelihood,
     top_k_accuracy,
@@ -93,15 +92,6 @@ def test_a_target_that_one_draw_holds_possible_has_finite_loss():
     probs = torch.tensor([[[1.0, 0.0]], [[0.5, 0.5]]])
     prediction = CategoricalPredictive(probs.log())
     assert log_loss(prediction, torch.tensor([1])).item() == pytest.approx(math.log(4))
-
-
-def test_floored_probabilities_are_counted():
-    probs = torch.tensor([[1, 0], [0, 1], [0.5, 0.5], [1, 1e-200]], dtype=torch.float64)
-    loss, floored = log_loss_of_probabilities(probs, torch.tensor([1, 1, 0, 1]))
-    assert floored == 1
-    assert loss.tolist() == pytest.approx(
-        [-math.log(2.2250738585072014e-308), 0, math.log(2), 200 * math.log(10)]
-    )
 
 
 def test_probabilities_too_small_for_a_double_keep_their_loss():

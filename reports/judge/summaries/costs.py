@@ -5,7 +5,11 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.devices import has_processor_seconds, timed_elsewhere
+from bnnbench.reports.read.devices import (
+    has_processor_seconds,
+    mean_fit_seconds,
+    timed_elsewhere,
+)
 from bnnbench.reports.read.exclusions import is_constant
 from bnnbench.reports.style.numbers import duration
 
@@ -98,19 +102,12 @@ def load_in_words(benchmarks: Sequence[Benchmark]) -> str:
 def _fit_seconds(
     benchmark: Benchmark, of_processors: bool, apart: Container[str]
 ) -> dict[str, float]:
-    mean_seconds = {}
-    for method, runs in benchmark.runs.items():
-        here = [r for r in runs if r.key not in apart]
-        fits = [r.cost for r in here if r.cost and r.status == "completed"]
-        seconds = [(c.fit_cpu_seconds or 0.0) if of_processors else c.fit_seconds for c in fits]
-        if (
-            seconds
-            and not is_constant(runs)
-            and math.isfinite(value := sum(seconds) / len(seconds))
-            and value > 0
-        ):
-            mean_seconds[method] = value
-    return mean_seconds
+    seconds = {
+        method: mean_fit_seconds(runs, of_processors, apart)
+        for method, runs in benchmark.runs.items()
+        if not is_constant(runs)
+    }
+    return {method: mean for method, mean in seconds.items() if mean is not None}
 
 
 def _geometric(values: Sequence[float]) -> float:

@@ -48,7 +48,7 @@ from bnnbench.suites.engine.executors.base import (
     prepare_process,
 )
 from bnnbench.suites.engine.run.devices import NoSuchDevice
-from bnnbench.suites.engine.store.claims import Claims
+from bnnbench.suites.engine.store.claims import CLAIMS, JOBS, Claims
 from bnnbench.suites.engine.store.curves import keep_curves
 from bnnbench.suites.engine.store.planes import keep_planes
 from bnnbench.suites.engine.store.record import Record
@@ -60,9 +60,6 @@ COMPLETED, NO_REPORT, MISUSED, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 128
 """Exit codes. NO_REPORT: every run was completed, but the report could not be written. INTERRUPTED
 is added to the signal's number: 130 for Ctrl-C, 143 for SIGTERM.
 """
-
-CLAIMS, JOBS = ".claims", ".jobs"
-"""Folders in a store: drivers' claims on runs, and files of Slurm's jobs."""
 
 WHERE = {
     "serial": "this process",

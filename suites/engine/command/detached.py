@@ -22,8 +22,7 @@ from bnnbench.suites.engine.executors.clusters.slurm_job import on_this_machine
 from bnnbench.suites.engine.executors.processes import Processes
 from bnnbench.suites.engine.executors.turns import ATTEMPTS
 from bnnbench.suites.engine.run.execute import Task, lost
-from bnnbench.suites.engine.store.claims import Claims
-from bnnbench.suites.engine.store.inspection import CLAIMS
+from bnnbench.suites.engine.store.claims import CLAIMS, Claims
 from bnnbench.suites.engine.store.store import Store
 
 if TYPE_CHECKING:

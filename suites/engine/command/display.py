@@ -159,5 +159,6 @@ def _ending(task: Task, outcomes: list[Outcome]) -> str:
         for status in dict.fromkeys(statuses)
     )
     costs = [outcome.record.cost for outcome in outcomes]
-    seconds = sum(cost.fit_seconds + cost.predict_seconds for cost in costs if cost)
+    fits = sum(cost.fit_seconds for cost in costs if cost and cost.fit_of is None)
+    seconds = fits + sum(cost.predict_seconds for cost in costs if cost)
     return f"{task.name}: {counts} in {seconds:.1f} s"

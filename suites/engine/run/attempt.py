@@ -23,6 +23,20 @@ LONGEST_ERROR = 20_000
 """Characters of an error that are kept; of a longer one, its beginning and its end."""
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What a fit took; of a fit that continued from a checkpoint, some of it is unknown."""
+
+    seconds: float
+    compile_seconds: float
+    peak_bytes: float
+    busy_elsewhere: float | None
+    joules: float | None
+    cpu_seconds: float | None
+    work: Mapping[str, float] | None
+    """Unit → amount."""
+
+
 @dataclass
 class Attempt:
     """The state of one run while it is carried out."""
@@ -67,15 +81,16 @@ class Attempt:
     predict_seconds: float = 0.0
     predict_cpu_seconds: float = 0.0
     peak_bytes: float = 0.0
-    fit_joules: float | None = None
+    fit_joules: float | None = 0.0
     fit_cpu_seconds: float | None = 0.0
     work: dict[str, float] | None = field(default_factory=dict)
-    """Unit → amount, of all fits; None after a fit that continued from a checkpoint."""
+    """Unit → amount, of all fits. Like processor time and energy, None where that of one fit is
+    unknown."""
     busy_elsewhere: float | None = None
     fit_of: str | None = None
     """Key of the run of this task whose fit it shares; None for that run itself."""
     provenance_entries: dict[str, object] = field(default_factory=dict)
-    """Number of fits that continued from a checkpoint, and the checkpoints that were unusable."""
+    """Entries that this run adds to its provenance, such as fits continued from a checkpoint."""
 
     def __post_init__(self) -> None:
         self.data = self.start
@@ -109,10 +124,28 @@ class Attempt:
             if self.acquired:
                 self.data = self.keeper.all_rows(source, fold, self.acquired)
 
+    def charge(self, spent: Spent, share: float) -> None:
+        """Add this share of what a fit took."""
+        self.fit_seconds += share * spent.seconds
+        self.compile_seconds += share * spent.compile_seconds
+        self.peak_bytes = max(self.peak_bytes, share * spent.peak_bytes)
+        self.busy_elsewhere = spent.busy_elsewhere
+        self.fit_joules = _sum(self.fit_joules, spent.joules, share)
+        self.fit_cpu_seconds = _sum(self.fit_cpu_seconds, spent.cpu_seconds, share)
+        if self.work is None or spent.work is None:
+            self.work = None
+            return
+        for unit, amount in spent.work.items():
+            self.work[unit] = self.work.get(unit, 0.0) + share * amount
+
     def record_failure(self, error: BaseException) -> None:
         self.status = "diverged" if isinstance(error, InferenceDiverged) else "failed"
         self.error = message(error) if self.status == "diverged" else _traceback(error)
         self.failed_at = None if self.status == "diverged" else _place(error)
+
+
+def _sum(before: float | None, amount: float | None, share: float) -> float | None:
+    return None if before is None or amount is None else before + share * amount
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from bnnbench.methods.fitting import children, tf32, work
 from bnnbench.methods.networks.own_network import own_network
 from bnnbench.suites.engine.declare.acquisition import acquire, choices
 from bnnbench.suites.engine.declare.grid import Run
-from bnnbench.suites.engine.run.attempt import Attempt, blaming, reload_changed_data
+from bnnbench.suites.engine.run.attempt import Attempt, Spent, blaming, reload_changed_data
 from bnnbench.suites.engine.run.guards.data_guard import unchanged
 from bnnbench.suites.engine.run.measuring import memory
 from bnnbench.suites.engine.run.measuring.fingerprint import fingerprint
@@ -55,29 +55,21 @@ def fit(
     ):
         _fit_all(attempts, number, device)
     starting, starting_cpu = (b - a for a, b in zip(before, children.starts(), strict=True))
-    compile_seconds += starting
-    seconds = watch.seconds - starting + checkpoint.earlier_seconds
-    energy = None if checkpoint.earlier_seconds else watch.joules
-    peak = max(grown.bytes + children.fit_bytes(), checkpoint.earlier_peak_bytes)
-    if environments := children.environments():
-        for attempt in attempts:
-            attempt.provenance_entries["environments"] = environments
+    continued = checkpoint.earlier_seconds > 0
+    spent = Spent(
+        watch.seconds - starting + checkpoint.earlier_seconds,
+        compile_seconds + starting,
+        max(grown.bytes + children.fit_bytes(), checkpoint.earlier_peak_bytes),
+        watch.busy_elsewhere,
+        None if continued else watch.joules,
+        None if continued else watch.cpu_seconds - starting_cpu,
+        None if continued else tally.counts,
+    )
+    environments = children.environments()
     for attempt in attempts:
-        attempt.fit_seconds += seconds / len(attempts)
-        attempt.compile_seconds += compile_seconds / len(attempts)
-        attempt.busy_elsewhere = watch.busy_elsewhere
-        if checkpoint.earlier_seconds or attempt.fit_cpu_seconds is None or attempt.work is None:
-            attempt.fit_cpu_seconds = attempt.work = None
-        else:
-            attempt.fit_cpu_seconds += (watch.cpu_seconds - starting_cpu) / len(attempts)
-            for unit, amount in tally.counts.items():
-                attempt.work[unit] = attempt.work.get(unit, 0.0) + amount / len(attempts)
-        earlier = attempt.fit_joules if number else 0.0
-        if energy is None or earlier is None:
-            attempt.fit_joules = None
-        else:
-            attempt.fit_joules = earlier + energy / len(attempts)
-        attempt.peak_bytes = max(attempt.peak_bytes, peak / len(attempts))
+        attempt.charge(spent, 1 / len(attempts))
+        if environments:
+            attempt.provenance_entries["environments"] = environments
         attempt.provenance_entries = checkpoints.provenance_entries(
             checkpoint, attempt.provenance_entries
         )

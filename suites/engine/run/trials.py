@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
+from bnnbench.methods.base import InferenceDiverged
 from bnnbench.methods.tuning.posterior import TunedPosterior
 from bnnbench.suites.engine.declare.grid import Evaluation
 from bnnbench.suites.engine.run.attempt import Attempt, blaming
@@ -11,7 +12,7 @@ from bnnbench.suites.engine.run.guards.data_guard import unchanged
 from bnnbench.suites.engine.run.score import score
 from bnnbench.suites.engine.run.streams import stream
 
-METRICS = ("accuracy", "nll", "rmse", "log_likelihood")
+SCORED = ("accuracy", "nll", "rmse", "log_likelihood")
 
 
 def score_trials(attempt: Attempt, evaluations: Sequence[Evaluation], device: torch.device) -> None:
@@ -24,11 +25,14 @@ def score_trials(attempt: Attempt, evaluations: Sequence[Evaluation], device: to
     scale = data.target and vars(data.target)
     for evaluation in evaluations:
         name, split = evaluation.condition.name, evaluation.condition.select(data)
-        names = [metric for metric in METRICS if metric in evaluation.metrics]
+        names = [metric for metric in SCORED if metric in evaluation.metrics]
         inputs = split.inputs.to(device)
         with blaming(attempt), unchanged(split):
             for trial, fit in posterior.trials.items():
                 rng = stream("predict", run.source, run.fold, run.seed, name, device=device)
-                prediction = fit.predict(inputs, rng)
+                try:
+                    prediction = fit.predict(inputs, rng)
+                except InferenceDiverged:  # a trial without a score costs the run nothing
+                    continue
                 scores = score(prediction, split.targets.to(device), names, scale)
                 attempt.trial_scores[str(trial)] = dict(scores.values)

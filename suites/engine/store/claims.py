@@ -26,6 +26,9 @@ from bnnbench.datasets.reading.shape import conforms
 from bnnbench.datasets.reading.whole_files import open_regular, read_regular, write_whole
 from bnnbench.suites.engine.store.store import Unwritable
 
+CLAIMS, JOBS = ".claims", ".jobs"
+"""Folders in a store: drivers' claims on runs, and files of Slurm's jobs."""
+
 SECONDS_BETWEEN_BEATS = 5.0
 
 EXPIRY_SECONDS = 120.0

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from bnnbench.methods.checkpoints.files import remove
 from bnnbench.suites.engine.store.checkpoints import FOLDER as CHECKPOINTS
-from bnnbench.suites.engine.store.claims import Claims
+from bnnbench.suites.engine.store.claims import CLAIMS, Claims
 from bnnbench.suites.engine.store.durable import put, sync
 from bnnbench.suites.engine.store.inspection import (
-    CLAIMS,
     Finding,
     belongs_to_run,
     inspect,

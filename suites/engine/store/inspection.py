@@ -15,7 +15,7 @@ from bnnbench.methods.checkpoints.files import Damaged as LedgerDamaged
 from bnnbench.methods.checkpoints.files import Ledger, is_own
 from bnnbench.suites.engine.run.packing import NotImported, unpack
 from bnnbench.suites.engine.store.checkpoints import FOLDER as CHECKPOINTS
-from bnnbench.suites.engine.store.claims import DRIVER_NAME, Claims
+from bnnbench.suites.engine.store.claims import CLAIMS, DRIVER_NAME, JOBS, Claims
 from bnnbench.suites.engine.store.record import UNKNOWN, FromTheFuture, LaterSchema, Record, newest
 from bnnbench.suites.engine.store.rescoring.false_scores import false_scores
 from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Damaged, Store
@@ -40,7 +40,6 @@ CURES: dict[Kind, str] = {
     "foreign": "move it elsewhere if it does not belong here; gc leaves it",
 }
 
-CLAIMS, JOBS = ".claims", ".jobs"
 
 FEW = 3
 """Number of a run's scores that a finding names."""
@@ -125,10 +124,14 @@ def _is_linked(folder: Path, path: Path) -> bool:
 def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]:
     """Return the problems of one entry of the folder of runs, and its record."""
     if not path.is_dir():
-        return [Finding(path, "foreign", "a file among the folders of runs")], None
+        is_there = path.exists() or path.is_symlink()  # a living driver may have renamed a folder
+        return [Finding(path, "foreign", "a file among the folders of runs")] * is_there, None
     if (name := TEMPORARY_NAME.fullmatch(path.name)) and _KEY.match(name[1]):
         return [_temporary_run(store, path, name[1])], None
-    names = {entry.name for entry in path.iterdir()}
+    try:
+        names = {entry.name for entry in path.iterdir()}
+    except FileNotFoundError:  # superseded or removed since the folder was listed
+        return [], None
     if not names & {RECORD, PREDICTIONS}:
         if _KEY.fullmatch(path.name) and all(map(belongs_to_run, path.iterdir())):
             return [Finding(path, "orphan", "an empty folder of a run")], None
@@ -149,7 +152,8 @@ def inspect_run(store: Store, path: Path) -> tuple[list[Finding], Record | None]
     except Damaged as error:
         kind = _KINDS.get(type(error.__cause__), "damaged")
         return [*findings, Finding(path / RECORD, kind, error.reason)], None
-    assert record is not None
+    if record is None:
+        return findings, None
     if reason := _bad_predictions(store, record, names):
         return [*findings, Finding(path, "damaged", reason)], record
     return findings, record

@@ -224,7 +224,7 @@ class Record:
     fitted_sha256: str | None = None
     """Checksum of the training rows that the last fit was given; None in earlier records."""
     data_sha256: str | None = None
-    """Digest of the training and test rows (`suites.engine.run.fingerprint`)."""
+    """Digest of the training and test rows (`suites.engine.run.measuring.fingerprint`)."""
     own_network: Mapping[str, object] | None = None
     """class, parameters and structure_sha256 of a network that the method brought itself, in place
     of the architecture in `run`; None for other methods.

@@ -25,6 +25,14 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Fallen(Level):
+    """Finds out in predicting that it has diverged."""
+
+    def predict(self, inputs, rng):
+        raise InferenceDiverged("no Cholesky factor")
+
+
+@dataclass(frozen=True)
 class Parabola(Batched):
     """Errs the more, the farther its rate is from .1, its width from 8 and its length from 50.
 
@@ -42,6 +50,8 @@ class Parabola(Batched):
     diverges_above: float = float("inf")
     diverges_with_rows: int = 0
     """On so many rows it diverges within a decade of the best rate."""
+    falls_above: float = float("inf")
+    """At higher rates it is fitted, and diverges in predicting."""
 
     def fit_many(self, problems, rngs):
         return [self._fit(problem, rng) for problem, rng in zip(problems, rngs, strict=True)]
@@ -56,4 +66,5 @@ class Parabola(Batched):
         length = abs(self.epochs - 50) / 50
         luck = self.noise * torch.randn((), generator=rng)
         offset = float(decades + 0.3 * octaves + length + luck)
-        return Level(float(problem.train.targets.mean()), offset)
+        kind = Fallen if self.rate > self.falls_above else Level
+        return kind(float(problem.train.targets.mean()), offset)

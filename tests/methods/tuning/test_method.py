@@ -10,8 +10,9 @@ import torch
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.adamw import AdamW
-from bnnbench.methods.base import InferenceDiverged
+from bnnbench.methods.base import InferenceDiverged, Unsupported
 from bnnbench.methods.checkpoints.checkpoint import checkpointing
+from bnnbench.methods.libraries.sklearn_boosting import SklearnBoosting
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.tuning.method import Tuned
@@ -73,6 +74,21 @@ def test_trials_that_diverge_lose_and_if_all_do_the_fit_does():
     assert posterior.search.settings[posterior.trial]["rate"] < 0.02
     with pytest.raises(InferenceDiverged, match="each of 16 trials diverged"):
         Tuned(Parabola(diverges_above=0.0)).fit(problem, stream(0))
+
+
+def test_a_trial_that_diverges_in_predicting_loses_and_costs_no_other():
+    posterior = Tuned(Parabola(falls_above=0.02)).fit(regression(rows=40), stream(0))
+    assert isinstance(posterior, TunedPosterior)
+    rates = np.array([setting["rate"] for setting in posterior.search.settings])
+    assert rates[posterior.trial] < 0.02
+    assert np.array_equal(np.isneginf(posterior.search.scores).all(1), rates > 0.02)
+
+
+@pytest.mark.parametrize("noise", ["own", "held_out"])
+def test_predictions_without_a_likelihood_are_refused_with_a_reason(noise):
+    boosting = Tuned(SklearnBoosting(trees=2), trials=1, noise=noise)
+    with pytest.raises(Unsupported, match="log likelihood of held-out rows, which Quantile"):
+        boosting.fit(regression(rows=40), stream(0))
 
 
 def test_a_choice_that_diverges_on_all_rows_gives_way_to_the_next():

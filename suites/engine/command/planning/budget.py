@@ -115,12 +115,34 @@ def budget(tasks: Sequence[Task], costs: Mapping[str, Cost | None], workers: int
     ends = [0.0] * workers
     unknown, most, largest = 0, 0.0, None
     for task in tasks:
-        known = [cost for run in task.runs if (cost := costs[run.key])]
+        known = [cost for cost in of_fits(task, costs).values() if cost]
         unknown += len(task.runs) - len(known)
         heapq.heapreplace(ends, ends[0] + math.fsum(cost.seconds for cost in known))
         if (needed := math.fsum(cost.bytes for cost in known)) > most:
             most, largest = needed, task
     return Budget(max(ends), unknown, most, largest)
+
+
+def of_fits(task: Task, costs: Mapping[str, Cost | None]) -> dict[str, Cost | None]:
+    """Return key → cost of a task's runs, where those of one fit count once.
+
+    Runs of a fold and seed share a fit; the one that costs most counts.
+    """
+    counted: dict[str, Cost | None] = {}
+    dearest: dict[tuple[int, int], str] = {}
+    for run in task.runs:
+        cost = counted[run.key] = costs[run.key]
+        if cost is None:
+            continue
+        first = dearest.setdefault((run.fold, run.seed), run.key)
+        if first == run.key:
+            continue
+        before = counted[first]
+        assert before is not None, "only runs of a known cost are remembered"
+        cheaper, dearer = (first, run.key) if cost.seconds > before.seconds else (run.key, first)
+        counted[cheaper] = Cost(0.0, 0.0, cost.basis)
+        dearest[run.fold, run.seed] = dearer
+    return counted
 
 
 def in_words(seconds: float) -> str:

@@ -1,10 +1,10 @@
 """How long the rest of a plan will take: estimated costs, corrected by what ended tasks took."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.suites.engine.command.planning.budget import Experience, in_words
+from bnnbench.suites.engine.command.planning.budget import Experience, in_words, of_fits
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run.execute import Task
 
@@ -117,7 +117,7 @@ class Forecast:
 
 
 def forecast(
-    tasks: Iterable[Task], experience: Experience, rows: Mapping[str, int], workers: int
+    tasks: Sequence[Task], experience: Experience, rows: Mapping[str, int], workers: int
 ) -> Forecast:
     """Return the forecast of tasks; `rows` has the training rows of each case.
 
@@ -125,6 +125,7 @@ def forecast(
     """
     runs = [run for task in tasks for run in task.runs]
     costs = {run.key: experience.cost(run, rows.get(run.case.name), measured=False) for run in runs}
+    costs = {key: cost for task in tasks for key, cost in of_fits(task, costs).items()}
     known = [cost for cost in costs.values() if cost]
     total = sum(cost.seconds for cost in known)
     is_shipped = any(cost.basis == "shipped" for cost in known)

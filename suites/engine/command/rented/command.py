@@ -43,7 +43,7 @@ CODES = """Exit codes: 0 all runs completed, 2 usage, 3 some runs failed or dive
 command (the time is up, or parts are not here yet), 5 a gate failed. Other options are those of
 the suite."""
 
-DONE, MISUSED, AGAIN, GATE_FAILED = 0, 2, 4, 5
+MISUSED, AGAIN, GATE_FAILED = 2, 4, 5
 LAUNCH = (sys.executable, "-m", "bnnbench")
 """The command line of the suites."""
 FEWEST_SECONDS = 5.0

@@ -254,8 +254,8 @@ def _keep(
     records: "Sequence[tuple[Record, bytes]]", suite: "Suite", case: "Case", store: "Store"
 ) -> None:
     """Write the records, and what tables and figures need beside them."""
-    from bnnbench.suites.engine.command.cli import CLAIMS, now_and_then
-    from bnnbench.suites.engine.store.claims import Claims
+    from bnnbench.suites.engine.command.cli import now_and_then
+    from bnnbench.suites.engine.store.claims import CLAIMS, Claims
     from bnnbench.suites.engine.store.curves import keep_curves
     from bnnbench.suites.engine.store.rescoring.distances import add_distances
     from bnnbench.suites.engine.store.tables import write_tables

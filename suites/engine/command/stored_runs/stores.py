@@ -11,7 +11,7 @@ from typing import NoReturn
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.parser import Parser
 from bnnbench.suites.engine.command.counts import counted
-from bnnbench.suites.engine.store.cleaning import Busy, collect
+from bnnbench.suites.engine.store.cleaning import Busy, collect, living
 from bnnbench.suites.engine.store.inspection import inspect, stores
 from bnnbench.suites.engine.store.merging import merge
 from bnnbench.suites.engine.store.record import Record, time_chosen
@@ -92,6 +92,11 @@ def _stores(options: argparse.Namespace) -> Iterator[Store]:
 def _verify(options: argparse.Namespace) -> int:
     kinds: Counter[str] = Counter()
     for store in _stores(options):
+        if drivers := living(store):
+            _say(
+                f"{store.folder}: {counted(len(drivers), 'command')} at work; what they have not "
+                "finished writing is listed too"
+            )
         inspection = inspect(store, options.rescore)
         for finding in inspection.findings:
             kinds[finding.kind] += 1

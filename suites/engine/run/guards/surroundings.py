@@ -155,7 +155,7 @@ def _restore_streams(streams: tuple[Any, Any, Any], descriptors: dict[int, int |
     for number, copy in descriptors.items():
         if copy is None:
             continue
-        if _is_closed(number):
+        if _file_behind(number) != _file_behind(copy):
             os.dup2(copy, number)
             changed = True
         os.close(copy)
@@ -171,9 +171,10 @@ def _restore_streams(streams: tuple[Any, Any, Any], descriptors: dict[int, int |
     return changed
 
 
-def _is_closed(number: int) -> bool:
+def _file_behind(number: int) -> tuple[int, int] | None:
+    """Return device and inode of an open file; None where it was closed."""
     try:
-        os.fstat(number)
+        status = os.fstat(number)
     except OSError:
-        return True
-    return False
+        return None
+    return status.st_dev, status.st_ino

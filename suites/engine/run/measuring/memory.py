@@ -81,11 +81,6 @@ def high_water_mark(process: int | str) -> float:
         return 0.0
 
 
-def can_watch_processes() -> bool:
-    """Return whether the memory of another process can be read here."""
-    return Path("/proc/self/status").exists()
-
-
 def in_words(size: float) -> str:
     """Return a number of bytes in the largest unit that leaves 1 or more."""
     for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB")):

@@ -1,7 +1,7 @@
 """Scores of predictions against certified posteriors, and each method's relation to them."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from bnnbench.suites.engine.declare.grid import Certified, Suite
 from bnnbench.suites.engine.run.attempt import message
 from bnnbench.suites.engine.run.packing import NotImported
 from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.rescoring.added import is_answered, with_scores, without
 from bnnbench.suites.engine.store.store import Store
 
 Relation = Literal["matched", "same family, other prior", "no posterior"]
@@ -60,7 +61,7 @@ def add_certified(suite: Suite, certified: Certified, store: Store) -> list[str]
                 "relation": relation(method, record, reference),
             }
             if record.status == "completed" and not (
-                record.reference == identity and _is_scored(record)
+                record.reference == identity and is_answered(record, CONDITION, CERTIFIED)
             ):
                 _rewrite(dataclasses.replace(record, reference=identity), reference, store)
     return doubts
@@ -119,27 +120,9 @@ def _is_against(record: Record, reference: Reference) -> bool:
     return (record.reference or {}).get("sha256") == reference.identity
 
 
-def _is_scored(record: Record) -> bool:
-    """Return whether each metric has a value or a reason for none."""
-    answered = {*record.scores[CONDITION], *record.unanswered.get(CONDITION, {})}
-    return answered >= CERTIFIED.keys()
-
-
 def _rewrite(record: Record, reference: Reference, store: Store) -> None:
     values, reasons = _scores(record, reference, store)
-    others = {n: v for n, v in record.scores[CONDITION].items() if n not in CERTIFIED}
-    unanswered = {
-        condition: {n: why for n, why in whys.items() if n not in CERTIFIED}
-        for condition, whys in record.unanswered.items()
-    }
-    unanswered[CONDITION] = unanswered.get(CONDITION, {}) | reasons
-    store.rewrite(
-        dataclasses.replace(
-            record,
-            scores={**record.scores, CONDITION: {**others, **values}},
-            unanswered={c: whys for c, whys in unanswered.items() if whys},
-        )
-    )
+    store.rewrite(with_scores(record, CERTIFIED, {CONDITION: values}, {CONDITION: reasons}))
 
 
 def _scores(
@@ -164,8 +147,4 @@ def _drop(records: Iterable[Record], store: Store) -> None:
     """Remove scores against a reference that is not one any more."""
     for record in records:
         if record.reference is not None:
-            scores: Mapping[str, Mapping[str, float]] = {
-                condition: {n: v for n, v in values.items() if n not in CERTIFIED}
-                for condition, values in record.scores.items()
-            }
-            store.rewrite(dataclasses.replace(record, scores=scores, reference=None))
+            store.rewrite(dataclasses.replace(without(record, CERTIFIED), reference=None))

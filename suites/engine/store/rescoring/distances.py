@@ -16,6 +16,7 @@ from bnnbench.suites.engine.run.attempt import message
 from bnnbench.suites.engine.run.packing import NotImported
 from bnnbench.suites.engine.run.score import rescaled, strangers_reason
 from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.rescoring.added import is_answered, with_scores, without
 from bnnbench.suites.engine.store.rescoring.certified import add_certified, certified_scores
 from bnnbench.suites.engine.store.rescoring.far import add_far
 from bnnbench.suites.engine.store.store import Damaged, Store
@@ -92,7 +93,10 @@ def _compare(records: Iterable[Record], reference: Record, store: Store, tell: T
         record
         for record in sorted(records, key=lambda record: (record.method, record.seed))
         if record.status == "completed"
-        and not (record.reference == identity and any(map(_has_all, record.scores.values())))
+        and not (
+            record.reference == identity
+            and any(is_answered(record, condition, DISTANCES) for condition in record.scores)
+        )
     ]
     if not outdated:
         return
@@ -101,28 +105,21 @@ def _compare(records: Iterable[Record], reference: Record, store: Store, tell: T
         place = f"{record.dataset}, fold {record.fold}"
         progress = f"[{number}/{len(outdated)}] {record.method}, seed {record.seed}"
         tell(f"Distances to {reference.method} on {place}: {progress}")
-        scores = {
-            condition: dict(of_condition) for condition, of_condition in record.scores.items()
-        }
-        unanswered = {
-            condition: dict(of_condition) for condition, of_condition in record.unanswered.items()
-        }
+        values: dict[str, dict[str, float]] = {}
         predictions, reasons = _tabulated(record, store)
         for condition in predictions.keys() & truth.keys():
             compared = predictions[condition], truth[condition]
             try:
-                distances = _distances(*compared)
+                values[condition] = _distances(*compared)
             except Exception as error:
                 reasons[condition] = strangers_reason(compared[0].prediction, error)
-            else:
-                scores[condition] |= distances
         blamed = {c: f"{reference.method}: {why}" for c, why in doubts.items()} | reasons
-        for condition in blamed.keys() & scores.keys():
-            no_distance = dict.fromkeys(DISTANCES, blamed[condition])
-            unanswered[condition] = unanswered.get(condition, {}) | no_distance
-        store.rewrite(
-            dataclasses.replace(record, scores=scores, unanswered=unanswered, reference=identity)
-        )
+        no_distances = {
+            condition: dict.fromkeys(DISTANCES, blamed[condition])
+            for condition in blamed.keys() & record.scores.keys()
+        }
+        compared_record = with_scores(record, DISTANCES, values, no_distances)
+        store.rewrite(dataclasses.replace(compared_record, reference=identity))
 
 
 def distances_to_reference(record: Record, store: Store) -> dict[str, dict[str, float]]:
@@ -155,18 +152,10 @@ def _sha256(record: Record, store: Store) -> str:
         raise Damaged(path, error) from error
 
 
-def _has_all(scores: Mapping[str, float]) -> bool:
-    return scores.keys() >= DISTANCES.keys()
-
-
 def _drop(records: Iterable[Record], store: Store) -> None:
     for record in records:
         if record.reference is not None:
-            scores = {
-                condition: {name: v for name, v in of_condition.items() if name not in DISTANCES}
-                for condition, of_condition in record.scores.items()
-            }
-            store.rewrite(dataclasses.replace(record, scores=scores, reference=None))
+            store.rewrite(dataclasses.replace(without(record, DISTANCES), reference=None))
 
 
 def _tabulated(record: Record, store: Store) -> tuple[dict[str, Tabulated], dict[str, str]]:

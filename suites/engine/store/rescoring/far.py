@@ -1,6 +1,5 @@
 """Scores of predictions against the true function, far from the data."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from bnnbench.suites.engine.run.packing import NotImported
 from bnnbench.suites.engine.run.score import Scores
 from bnnbench.suites.engine.store.curves import Curve, curve, curve_of
 from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.rescoring.added import is_answered, with_scores
 from bnnbench.suites.engine.store.store import Store
 
 CONDITION = Clean().name
@@ -34,13 +34,18 @@ def add_far(suite: Suite, store: Store) -> list[str]:
         source = describe(case.source)
         for record in store.current():
             alike = (record.profile, record.dataset) == (suite.profile, case.name)
-            if not alike or record.run.get("source") != source or not _lacks(record):
+            if not alike or record.run.get("source") != source or record.status != "completed":
+                continue
+            if is_answered(record, CONDITION, FAR):
                 continue
             points = curve_of(case.source.load(record.fold))
             if points is None or points.truth is None:
                 doubts.append(f"no scores against the true function of {case.name}: it is unknown")
                 break
-            _rewrite(record, _scores(record, store, points), store)
+            far = _scores(record, store, points)
+            store.rewrite(
+                with_scores(record, FAR, {CONDITION: far.values}, {CONDITION: far.unanswered})
+            )
     return doubts
 
 
@@ -53,19 +58,6 @@ def far_scores(record: Record, store: Store) -> Scores:
     if points is None or points.truth is None:
         return Scores({}, {})
     return _scores(record, store, points)
-
-
-def _lacks(record: Record) -> bool:
-    answered = {*record.scores.get(CONDITION, {}), *record.unanswered.get(CONDITION, {})}
-    return record.status == "completed" and not answered >= FAR.keys()
-
-
-def _rewrite(record: Record, added: Scores, store: Store) -> None:
-    scores = {**record.scores, CONDITION: {**record.scores[CONDITION], **added.values}}
-    unanswered = dict(record.unanswered)
-    if added.unanswered:
-        unanswered[CONDITION] = {**unanswered.get(CONDITION, {}), **added.unanswered}
-    store.rewrite(dataclasses.replace(record, scores=scores, unanswered=unanswered))
 
 
 def _scores(record: Record, store: Store, points: Curve) -> Scores:

@@ -47,6 +47,16 @@ def test_the_record_holds_the_search_and_the_test_scores_of_all_trials(outcomes)
         assert value == pytest.approx(first.scores["clean"][metric], rel=1e-6)
 
 
+def test_a_trial_that_diverges_in_predicting_costs_the_run_its_score_alone():
+    ((outcome),) = executed(Tuned(Parabola(falls_above=0.2), trials=8))
+    record = outcome.record
+    assert record.status == "completed", record.error
+    rates = [setting["rate"] for setting in Search.from_data(record.search).settings]
+    sound = {str(trial) for trial, rate in enumerate(rates) if rate <= 0.2}
+    assert record.trial_scores.keys() == sound
+    assert 0 < len(sound) < 8
+
+
 def test_other_methods_have_none():
     ((outcome),) = executed(Mean())
     assert outcome.record.search is None

@@ -11,8 +11,8 @@ import pytest
 
 from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.suites.engine.declare.description import digest
-from bnnbench.suites.engine.store.claims import Claims
-from bnnbench.suites.engine.store.inspection import CLAIMS, inspect
+from bnnbench.suites.engine.store.claims import CLAIMS, Claims
+from bnnbench.suites.engine.store.inspection import inspect, inspect_run
 from bnnbench.suites.engine.store.record import from_json, to_json
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Mean
@@ -193,6 +193,14 @@ def test_nothing_is_removed_while_a_command_writes(store, capsys):
     assert code == 2
     assert f"process {os.getpid()}" in told
     assert tree(store.folder) == before
+
+
+def test_what_a_living_command_has_moved_meanwhile_is_no_finding(store, capsys):
+    assert inspect_run(store, store.runs / f".{RUNS[1].key}.abcd_123") == ([], None)
+    with Claims(store.folder / CLAIMS):
+        code, told = call(capsys, "verify", store.folder)
+    assert code == 0
+    assert "1 command at work" in told
 
 
 def test_names_that_are_no_characters_are_told_legibly(tmp_path, capsys):

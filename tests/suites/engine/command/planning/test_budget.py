@@ -103,6 +103,16 @@ def test_runs_fitted_together_need_the_memory_of_all():
     assert (found.seconds, found.bytes, found.unknown) == (2.0, 20.0, 1)
 
 
+def test_a_fit_that_runs_share_counts_once():
+    other = replace(RUN, method=Mean()), replace(RUN, method=Mean(), fold=1)
+    runs = (RUN, replace(RUN, fold=1), *other)
+    task = Task(runs, EVALUATIONS)
+    seconds = dict(zip((run.key for run in runs), (3.0, 1.0, 4.0, 0.5), strict=True))
+    costs = {key: Cost(s, 10 * s, "same") for key, s in seconds.items()}
+    found = budget([task], costs, workers=1)
+    assert (found.seconds, found.bytes) == (5.0, 50.0)
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0.04, "0.0 s"), (61, "61 s"), (600, "10 min"), (9000, "2.5 h"), (4e5, "4.6 days")],

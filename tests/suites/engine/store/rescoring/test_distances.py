@@ -10,6 +10,7 @@ from scipy import integrate, stats
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.methods.networks.architectures import Linear
+from bnnbench.methods.predictions.base import CannotAnswer
 from bnnbench.metrics import DISTANCES
 from bnnbench.suites.engine.command.arguments import Refit
 from bnnbench.suites.engine.command.cli import command
@@ -17,6 +18,7 @@ from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.run.execute import execute
+from bnnbench.suites.engine.store.rescoring import distances
 from bnnbench.suites.engine.store.rescoring.distances import add_distances
 from bnnbench.suites.engine.store.store import Damaged, Store
 from tests.suites.fakes import Coins, Diverging, Line, Mean, Slow, Together
@@ -186,6 +188,28 @@ def test_missing_predictions_of_the_reference_are_named_with_the_cure(tmp_path):
     (store.runs / of(store, "Truth").key / "predictions.npz").unlink()
     with pytest.raises(Damaged, match=r"predictions.npz.*remove"):
         add_distances(SUITE, store)
+
+
+def test_what_cannot_be_compared_is_asked_once_and_a_later_answer_leaves_no_reason(
+    tmp_path, monkeypatch
+):
+    def refuse(*pair):
+        raise CannotAnswer("no density")
+
+    store = Store(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(distances, "_in_original_units", refuse)
+        carried_out(SUITE, store)
+        asked = of(store, "One")
+        assert asked.unanswered["clean"].keys() == DISTANCES.keys()
+        before = (store.runs / asked.key / "record.json").stat().st_mtime_ns
+        add_distances(SUITE, store)
+        assert (store.runs / asked.key / "record.json").stat().st_mtime_ns == before
+    for method in ("One", "Other"):  # another reference, and everything is compared anew
+        carried_out(replace(SUITE, reference=method), store)
+    answered = of(store, "One")
+    assert answered.scores["clean"].keys() >= DISTANCES.keys()
+    assert "clean" not in answered.unanswered
 
 
 def test_class_probabilities_are_refused(tmp_path):
