@@ -33,6 +33,15 @@ class LabelSmoothing(Stacked):
     def __post_init__(self) -> None:
         require_between(self, 0.0, 1.0, "share")
 
+    @classmethod
+    def like_function_space(cls, training: AdamW | Sgd, classes: int) -> "LabelSmoothing":
+        """Return the smoothing with the gradient of one function's variational objective.
+
+        That objective, of paper 003, spreads the share K / (B + K) of each label over K classes, B
+        being the batch.
+        """
+        return cls(classes / (training.batch_size + classes), training)
+
     @property
     def space(self) -> Space:
         """The search space, that of the wrapped training first."""

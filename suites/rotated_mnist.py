@@ -35,9 +35,8 @@ RATE, MEMBERS, DRAWS = 0.2, 10, 10
 # The paper does not say how many masks predict. Of 10 the likelihoods beyond 70 degrees are below
 # its own by more than two standard errors.
 MASKS = 50
-# Of one function, the gradient of fVI's objective is that of labels of which the share K / (B + K)
-# is spread over all K classes, B being the batch: the rows beside it that are nothing but this.
-SMOOTHED = LabelSmoothing(share=10 / (256 + 10), training=ADAM)
+# The rows beside fVI with one function that are nothing but this.
+SMOOTHED = LabelSmoothing.like_function_space(ADAM, classes=10)
 
 # The paper has MAP, MC dropout and ensembles here, without and with fVI, and the next on CIFAR
 # alone, whose settings these are. Label smoothing, five masks and message passing are not in it;

@@ -27,9 +27,7 @@ from bnnbench.suites.engine.declare.grid import Evaluation
 
 SGD = Sgd(learning_rate=0.1, weight_decay=5e-4, epochs=15, batch_size=128, schedule="cosine")
 UNDECAYED = replace(SGD, weight_decay=0.0)
-# Of one function, the gradient of fVI's objective is that of labels of which the share K / (B + K)
-# is spread over all K classes, B being the batch.
-SMOOTHED = LabelSmoothing(share=10 / (128 + 10), training=UNDECAYED)
+SMOOTHED = LabelSmoothing.like_function_space(UNDECAYED, classes=10)
 
 NEIGHBOUR = replace(
     PAPER,
