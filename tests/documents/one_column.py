@@ -41,6 +41,15 @@ def column_text(options: Mapping[str, str]) -> str:
     return f"> {sentences} Practically equal means within {margin}.\n"
 
 
+def count_text(options: Mapping[str, str]) -> str:
+    """Return how many methods are in the state `count`, or are compared at all."""
+    decision = _judged(options).decision
+    if options["count"] == "compared":
+        return str(sum(map(len, decision.candidates)))
+    (state,) = (state for state in STATES if STATES[state] == options["count"])
+    return str(len(decision.named(state)))
+
+
 def _decision(standing: Standing) -> str:
     if standing.excluded:
         return f"not compared: {standing.excluded.reason}"

@@ -10,7 +10,8 @@ by the first metric; `methods=` names some. `across`: one metric, with a column 
 or condition. `differences` and `pairs`: paired differences of one method from others over folds,
 with 95 % intervals. `csv`: rows of a file. `costs`: what
 fits took, by method and device. A value in a sentence stands in one line, after
-`<!-- value bundle=... method=... metric=... -->` (`measured.py`).
+`<!-- value bundle=... method=... metric=... -->` (`measured.py`); a count of methods after
+`<!-- value suite=... dataset=... metric=... count=worse -->`, or `count=compared` (`one_column.py`).
 `oracles`: scores over the law behind the targets.
 `diagnostics`: what fits say of themselves, means and standard errors over runs.
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
@@ -63,7 +64,7 @@ from tests.documents.measured import (
     seconds,
     value_text,
 )
-from tests.documents.one_column import column_table, column_text
+from tests.documents.one_column import column_table, column_text, count_text
 from tests.documents.printed import (
     coverage_table,
     coverage_text,
@@ -86,7 +87,8 @@ def rewritten(text: str) -> str:
 
 
 def _value(match: re.Match[str]) -> str:
-    text = value_text(dict(word.split("=", 1) for word in shlex.split(match[1])))
+    options = dict(word.split("=", 1) for word in shlex.split(match[1]))
+    text = count_text(options) if "count" in options else value_text(options)
     return f"<!-- value {match[1]} -->{text}<!-- end -->"
 
 
