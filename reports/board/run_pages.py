@@ -32,6 +32,9 @@ NO_PAGES: RunPages = {}
 KEY_DIGITS = 8
 """Characters of a key by which a page knows the runs that its neighbours show."""
 
+LONGEST_LINE = 200
+"""Characters of the reason that stands beside a failed run."""
+
 MOST_FAILURES = 12
 """Most runs that are named above the table because they were not completed."""
 
@@ -233,13 +236,15 @@ def _page(
         on_data=ORIGINS.get(benchmark.origin, f"{benchmark.origin} data"),
         counts=f"{completed} of {counted(len(benchmark.runs), 'method')} completed",
         failed=[
-            (r.key[:KEY_DIGITS], by_key[r.key], r.fold, r.seed, r.status, _last_line(r))
+            (
+                r.key[:KEY_DIGITS],
+                by_key[r.key],
+                r.fold,
+                r.seed,
+                r.status,
+                r.last_line[:LONGEST_LINE],
+            )
             for r in failed[:MOST_FAILURES]
         ],
         more_failed=max(len(failed) - MOST_FAILURES, 0),
     )
-
-
-def _last_line(record: Record) -> str:
-    lines = (record.error or "").strip().splitlines()
-    return lines[-1][:200] if lines else ""

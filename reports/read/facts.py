@@ -115,8 +115,7 @@ def failures(records: Sequence[Record]) -> list[Failure]:
     groups: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
     for record in records:
         if record.status != "completed":
-            lines = (record.error or "").strip().splitlines()
-            reason = lines[-1] if lines else "no reason was recorded"
+            reason = record.last_line or "no reason was recorded"
             case = labels.case(record.dataset, record.title)
             groups[record.method, case, record.status, reason].append(record)
     return [

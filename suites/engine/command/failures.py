@@ -8,8 +8,7 @@ LINES, CHARACTERS = 12, 500
 
 def reason_of(record: Record) -> str:
     """Return the last line of a run's error."""
-    lines = (record.error or "").strip().splitlines()
-    return lines[-1][:CHARACTERS] if lines else "no reason given"
+    return record.last_line[:CHARACTERS] or "no reason given"
 
 
 def frames_of(record: Record) -> tuple[str, ...]:

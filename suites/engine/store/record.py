@@ -246,6 +246,12 @@ class Record:
     schema: int = SCHEMA
     """The schema of the file that was read; the latest is written."""
 
+    @property
+    def last_line(self) -> str:
+        """The last line of its error, which names the reason; "" without an error."""
+        *_, last = ["", *(self.error or "").strip().splitlines()]
+        return last
+
 
 class LaterSchema(ValueError):
     """A record was written by a later version of this program."""

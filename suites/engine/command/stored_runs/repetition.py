@@ -44,8 +44,7 @@ def repetition_of(
         finished=str(now.get("finished", "")),
     )
     if outcome.record.status != record.status:
-        *_, last = ["", *(outcome.record.error or "").strip().splitlines()]
-        return replace(line, reason=f"it {outcome.record.status}: {last}")
+        return replace(line, reason=f"it {outcome.record.status}: {outcome.record.last_line}")
     return _with_farthest(line, comparison, alike)
 
 

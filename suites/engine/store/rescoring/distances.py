@@ -76,8 +76,7 @@ def _doubt(reference: Record | None) -> str | None:
     if reference is None:
         return "none, because its seed 0 was never run"
     if reference.status != "completed":
-        lines = (reference.error or "").strip().splitlines()
-        return ": ".join([f"none, it {reference.status}", *lines[-1:]])
+        return ": ".join(filter(None, (f"none, it {reference.status}", reference.last_line)))
     converged = reference.diagnostics.get("converged", 1.0)
     return (
         None
