@@ -50,15 +50,21 @@ def apart_table(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def repeated_text(options: Options) -> str:
-    """Return how many runs were repeated, by what code and when."""
+    """Return how many runs were repeated, by what code and when, and how many are identical."""
     repeated = [r for r in repeated_runs(BUNDLE).values() if r.outcome != "not repeated"]
     days = sorted({r.finished[:10] for r in repeated})
     commits = sorted({r.commit[:7] for r in repeated})
-    other = sum(r.cpu != r.cpu_of_record for r in repeated)
     span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    here, elsewhere = (
+        [r.outcome for r in repeated if (r.cpu == r.cpu_of_record) == same]
+        for same in (True, False)
+    )
     return (
-        f"{len(repeated)} runs repeated, {span}, by the code of {', '.join(commits)}; "
-        f"{other} of them on a processor of another kind than the one they were recorded on.\n"
+        f"{len(repeated)} runs were repeated, {span}, by the code of {', '.join(commits)}. On the "
+        f"kind of processor that they were recorded on, {here.count('identical')} of {len(here)} are "
+        f"identical. Of {len(elsewhere)} that were recorded on another kind, "
+        f"{elsewhere.count('identical')} are, and {elsewhere.count('within rounding')} are within "
+        "rounding.\n"
     )
 
 

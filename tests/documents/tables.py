@@ -11,7 +11,8 @@ or condition. `differences` and `pairs`: paired differences of one method from o
 with 95 % intervals. `csv`: rows of a file. `costs`: what
 fits took, by method and device. A value in a sentence stands in one line, after
 `<!-- value bundle=... method=... metric=... -->` (`measured.py`); a count of methods after
-`<!-- value suite=... dataset=... metric=... count=worse -->`, or `count=compared` (`one_column.py`).
+`<!-- value suite=... dataset=... metric=... count=worse -->`, or `count=compared`
+(`one_column.py`).
 `oracles`: scores over the law behind the targets.
 `diagnostics`: what fits say of themselves, means and standard errors over runs.
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
