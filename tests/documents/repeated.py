@@ -61,7 +61,8 @@ def repeated_text(options: Options) -> str:
     )
     return (
         f"{len(repeated)} runs were repeated, {span}, by the code of {', '.join(commits)}. On the "
-        f"kind of processor that they were recorded on, {here.count('identical')} of {len(here)} are "
+        "kind of processor that they were recorded on, "
+        f"{here.count('identical')} of {len(here)} are "
         f"identical. Of {len(elsewhere)} that were recorded on another kind, "
         f"{elsewhere.count('identical')} are, and {elsewhere.count('within rounding')} are within "
         "rounding.\n"

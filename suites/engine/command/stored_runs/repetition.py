@@ -51,7 +51,7 @@ def repetition_of(
 def _with_farthest(
     line: Repetition, comparison: Reproduction, alike: Sequence[Record]
 ) -> Repetition:
-    """Return the line with the score that lies farthest from the recorded one, if one does."""
+    """Return the line with the score that lies farthest from the recorded one, if one differs."""
     spreads = spreads_over_runs(alike)
     distances = {
         result: distance
@@ -92,9 +92,9 @@ def spreads_over_runs(alike: Sequence[Record]) -> dict[str, float]:
 
 
 def _distance(comparison: Comparison, spread: float | None) -> float | None:
-    """Return the difference of two scores in spreads; None where there is none to measure."""
+    """Return the difference of two scores in spreads; None where they agree, or nothing spreads."""
     match comparison:
         case Comparison(_, float(recorded), float(repeated), verdict):
-            if verdict != "identical" and spread and math.isfinite(recorded - repeated):
+            if verdict == "differs" and spread and math.isfinite(recorded - repeated):
                 return abs(recorded - repeated) / spread
     return None
