@@ -78,7 +78,7 @@ def paper_page(
     ]
     return page(
         *("paper.html", address, f"{labels.paper(paper)} · bnnbench", "Papers"),
-        common | {"numbers": texts},
+        common | _shared(texts),
         heading=labels.paper(paper),
         sentence=coverage_sentence(tables),
         shares=[(head, count(tables, kind)) for kind, head in HEADS.items()],
@@ -91,6 +91,16 @@ def paper_page(
         near=f"{NEAR:.0f}",
         far=f"{FAR:.0f}",
     )
+
+
+def _shared(texts: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return the explanations, where a text of several is a place in the list of these."""
+    counts = Counter(text for explanation in texts for text in explanation)
+    places = {text: place for place, text in enumerate(t for t, n in counts.items() if n > 1)}
+    return {
+        "shared": list(places),
+        "numbers": [[places.get(text, text) for text in explanation] for explanation in texts],
+    }
 
 
 def papers_index(

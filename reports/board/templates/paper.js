@@ -9,7 +9,8 @@ function startPaper(data) {
       if (dialog.open) dialog.close();
       return;
     }
-    const [heading, method, page, ...sentences] = found;
+    const [heading, method, page, ...sentences] =
+      found.map((text) => (typeof text === "number" ? data.shared[text] : text));
     dialog.replaceChildren(
       el("button", { class: "close", onclick: () => dialog.close() }, "Close"),
       el("h2", { id: "number-title" }, heading),

@@ -119,5 +119,10 @@ def test_the_list_of_papers_adds_up(tables):
 
 
 def data_of(text):
-    """Return the data of a page."""
-    return json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text)[1])
+    """Return the data of a page, with texts of several explanations in their places."""
+    data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text)[1])
+    data["numbers"] = [
+        [data["shared"][part] if isinstance(part, int) else part for part in explanation]
+        for explanation in data["numbers"]
+    ]
+    return data
