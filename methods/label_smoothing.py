@@ -34,7 +34,7 @@ class LabelSmoothing(Stacked):
         require_between(self, 0.0, 1.0, "share")
 
     @classmethod
-    def like_function_space(cls, training: AdamW | Sgd, classes: int) -> "LabelSmoothing":
+    def matching_function_space(cls, training: AdamW | Sgd, classes: int) -> "LabelSmoothing":
         """Return the smoothing with the gradient of one function's variational objective.
 
         That objective, of paper 003, spreads the share K / (B + K) of each label over K classes, B

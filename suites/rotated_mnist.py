@@ -36,7 +36,7 @@ RATE, MEMBERS, DRAWS = 0.2, 10, 10
 # its own by more than two standard errors.
 MASKS = 50
 # The rows beside fVI with one function that are nothing but this.
-SMOOTHED = LabelSmoothing.like_function_space(ADAM, classes=10)
+SMOOTHED = LabelSmoothing.matching_function_space(ADAM, classes=10)
 
 # The paper has MAP, MC dropout and ensembles here, without and with fVI, and the next on CIFAR
 # alone, whose settings these are. Label smoothing, five masks and message passing are not in it;

@@ -67,7 +67,7 @@ class Decision:
     replicates: int = 0
     """The number of folds, or of seeds of the only fold, of the common runs."""
     most_replicates: int = 0
-    """That number for the data set that has most, where several are compared; otherwise 0."""
+    """The number of folds or seeds of the data set with most, if several are compared; else 0."""
     points: int = 0
     """The number of test points, where the question is about them."""
     ahead: tuple[str, ...] = ()

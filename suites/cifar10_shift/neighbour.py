@@ -27,7 +27,7 @@ from bnnbench.suites.engine.declare.grid import Evaluation
 
 SGD = Sgd(learning_rate=0.1, weight_decay=5e-4, epochs=15, batch_size=128, schedule="cosine")
 UNDECAYED = replace(SGD, weight_decay=0.0)
-SMOOTHED = LabelSmoothing.like_function_space(UNDECAYED, classes=10)
+SMOOTHED = LabelSmoothing.matching_function_space(UNDECAYED, classes=10)
 
 NEIGHBOUR = replace(
     PAPER,

@@ -44,7 +44,7 @@ CIFAR10 = replace(
     reproduces=(Reproduces("001", "3", DEPARTURES, whole=False),),
 )
 
-# What of it two cores do in an hour: a forward and a backward pass take them 15 ms an image.
+# What of it two cores do in an hour: a forward and a backward pass take one about 15 ms an image.
 CIFAR10_QUICK = replace(
     CIFAR10,
     profile="cifar10_quick",

@@ -27,17 +27,21 @@ QUICK = Suite(
     fitted_together=5,
 )
 
+SMALL_TABLES, LARGE_TABLES = (
+    tuple(Case(UciClassification(name), mlp([50], outputs=classes)) for name, classes in tables)
+    for tables in (
+        (
+            *(("breast_cancer", 2), ("glass", 6), ("ionosphere", 2)),
+            *(("sonar", 2), ("thyroid", 3), ("wheat_seeds", 3)),
+        ),
+        (("adult", 2), ("banknote", 2), ("mammography", 2), ("phoneme", 2)),
+    )
+)
+
 FULL = replace(
     QUICK,
     profile="full",
-    cases=tuple(
-        Case(UciClassification(name), mlp([50], outputs=classes))
-        for name, classes in (
-            *(("adult", 2), ("banknote", 2), ("breast_cancer", 2), ("ecoli", 8), ("german", 2)),
-            *(("glass", 6), ("haberman", 2), ("ionosphere", 2), ("mammography", 2)),
-            *(("oil_spill", 2), ("phoneme", 2), ("sonar", 2), ("thyroid", 3), ("wheat_seeds", 3)),
-        )
-    ),
+    cases=(*QUICK.cases, *SMALL_TABLES, *LARGE_TABLES),
     methods=METHODS | {"HMC": Hmc(draws=500)},
     folds=20,
 )

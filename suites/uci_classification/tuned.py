@@ -2,14 +2,11 @@
 
 from dataclasses import replace
 
-from bnnbench.datasets.official.uci_classification import UciClassification
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.message_passing.crossed import CrossFitted
 from bnnbench.methods.message_passing.informed import InformedPrior
-from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.methods.tuning.method import Tuned
-from bnnbench.suites.engine.declare.case import Case
-from bnnbench.suites.uci_classification.fixed import QUICK
+from bnnbench.suites.uci_classification.fixed import QUICK, SMALL_TABLES
 from bnnbench.suites.uci_classification.settings import ADAMW, METHODS, SGD
 
 TUNED = Tuned(trials=8, updates=3_000, noise="own")
@@ -39,15 +36,4 @@ TUNED_QUICK = replace(
     },
 )
 
-# Six small tables more, in which no class is rare, but for glass.
-TUNED_MORE = replace(
-    TUNED_QUICK,
-    profile="tuned_more",
-    cases=tuple(
-        Case(UciClassification(name), mlp([50], outputs=classes))
-        for name, classes in (
-            *(("breast_cancer", 2), ("glass", 6), ("ionosphere", 2)),
-            *(("sonar", 2), ("thyroid", 3), ("wheat_seeds", 3)),
-        )
-    ),
-)
+TUNED_MORE = replace(TUNED_QUICK, profile="tuned_more", cases=SMALL_TABLES)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bnnbench.reports.board.of_methods.again import in_words
+from bnnbench.reports.board.of_methods.repeated_runs import in_words
 from bnnbench.reports.read.bundles import repeated_runs
 from bnnbench.reports.style import labels
 from bnnbench.suites.engine.store.repetitions import Repetition
@@ -10,10 +10,10 @@ from tests.documents.finished_runs import BUNDLE, suites
 
 Options = Mapping[str, str]
 
-COLUMNS = (
-    *("identical", "within rounding", "less than a tenth of a spread", "less than a spread"),
-    *("more", "failed, or other data", "not repeated"),
-)
+NEAR = {0.1: "less than a tenth of a spread", 1.0: "less than a spread"}
+"""Distance in spreads → the column of runs that moved less."""
+FAR, FAILED, NOT_REPEATED = "more", "failed, or other data", "not repeated"
+COLUMNS = ("identical", "within rounding", *NEAR.values(), FAR, FAILED, NOT_REPEATED)
 
 
 def repeated_table(options: Options) -> Iterator[tuple[str, ...]]:
@@ -37,7 +37,7 @@ def apart_table(options: Options) -> Iterator[tuple[str, ...]]:
     yield "---", "---", "---", "---", "---:", "---:", "---:", "---"
     repeated = repeated_runs(BUNDLE)
     places = {r.key: suite for suite, bs in suites().items() for b in bs for r in b.records}
-    apart = [r for r in repeated.values() if _column(r) in COLUMNS[4:6]]
+    apart = [r for r in repeated.values() if _column(r) in (FAR, FAILED)]
     for one in sorted(apart, key=lambda r: (-(r.spreads or 0.0), r.key)):
         pair = (one.recorded, one.repeated)
         yield (
@@ -78,7 +78,7 @@ def _counts(suite: str) -> dict[str, int]:
             runs_of.setdefault((record.profile, record.method), []).append(record.key)
     for keys in runs_of.values():
         of_method: Sequence[Repetition] = [repeated[key] for key in keys if key in repeated]
-        for column in [_column(one) for one in of_method] or ["not repeated"]:
+        for column in [_column(one) for one in of_method] or [NOT_REPEATED]:
             counts[column] = counts.get(column, 0) + 1
     return counts
 
@@ -88,6 +88,5 @@ def _column(repetition: Repetition) -> str:
     if repetition.outcome != "differs":
         return in_words(repetition)
     if repetition.spreads is None:
-        return "failed, or other data"
-    limits = zip((0.1, 1.0), COLUMNS[2:4], strict=True)
-    return next((column for limit, column in limits if repetition.spreads < limit), "more")
+        return FAILED
+    return next((column for limit, column in NEAR.items() if repetition.spreads < limit), FAR)

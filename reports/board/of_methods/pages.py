@@ -7,9 +7,9 @@ from typing import Any
 
 from bnnbench.methods import coverage
 from bnnbench.reports.board.of_methods.about import About, about
-from bnnbench.reports.board.of_methods.again import Again, again
 from bnnbench.reports.board.of_methods.failures import Entry, Verdicts, failures_of
 from bnnbench.reports.board.of_methods.printed import printed_and_ours
+from bnnbench.reports.board.of_methods.repeated_runs import RepeatedRun, repeated_runs_of
 from bnnbench.reports.board.of_methods.search_spaces import searched
 from bnnbench.reports.board.of_methods.snippets import snippet
 from bnnbench.reports.board.of_methods.strips import WIDTH, chapter_of, place_text
@@ -52,7 +52,7 @@ class Use:
     completed: int
     attempted: int
     seconds: str
-    repeated: Sequence[Again]
+    repeated: Sequence[RepeatedRun]
     """Its runs that were carried out again by later code."""
 
 
@@ -145,7 +145,7 @@ def uses_of(method: str, site: Site) -> list[Use]:
                     sum(run.status == "completed" for run in runs),
                     len(runs),
                     duration(sum(times) / len(times)) if times else "",
-                    again(suite, within, method, site.run_pages, site.repeated),
+                    repeated_runs_of(suite, within, method, site.run_pages, site.repeated),
                 )
             )
     return uses

@@ -25,7 +25,7 @@ LONGEST_ERROR = 20_000
 
 @dataclass(frozen=True)
 class Spent:
-    """What a fit took; of a fit that continued from a checkpoint, some of it is unknown."""
+    """The cost of a fit; some is unknown (None) if it continued from a checkpoint."""
 
     seconds: float
     compile_seconds: float

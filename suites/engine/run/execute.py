@@ -11,6 +11,7 @@ import torch
 
 from bnnbench.datasets.facts import of_source
 from bnnbench.methods.fitting.progress import Listener, listening, part_of
+from bnnbench.methods.source_code import digest_of, modules_of
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
@@ -52,6 +53,11 @@ class Task:
         runs = f"{count} runs" if count > 1 else f"fold {first.fold}, seed {first.seed}"
         labels = " and ".join(dict.fromkeys(run.label for run in self.runs))
         return f"{labels} on {first.case.name} ({runs})"
+
+
+def sources_sha256(task: Task) -> str:
+    """Return the digest of the sources that carry a task out: the engine's and the method's."""
+    return digest_of(__name__, *modules_of(task.runs[0].method))
 
 
 @dataclass(frozen=True)

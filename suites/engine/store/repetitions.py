@@ -5,12 +5,13 @@ import io
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from bnnbench.datasets.reading.whole_files import write_whole
 from bnnbench.suites.engine.store.store import Damaged
 
 NAME = "repeated.csv"
+NUMBERS = ("recorded", "repeated", "spreads")
 
 Outcome = Literal["identical", "within rounding", "differs", "not repeated"]
 OUTCOMES: tuple[Outcome, ...] = ("identical", "within rounding", "differs", "not repeated")
@@ -18,7 +19,7 @@ OUTCOMES: tuple[Outcome, ...] = ("identical", "within rounding", "differs", "not
 
 @dataclass(frozen=True)
 class Repetition:
-    """What came of carrying out one run of a bundle again."""
+    """A run of a bundle that was carried out again, or could not be, and the outcome."""
 
     profile: str
     method: str
@@ -28,11 +29,12 @@ class Repetition:
     key: str
     outcome: Outcome
     score: str = ""
-    """The score that lies farthest away, in spreads over runs, of those that differ."""
+    """The score that lies farthest from its record, in spreads over runs; "" if none differs."""
     recorded: float | None = None
     repeated: float | None = None
     spreads: float | None = None
-    """That difference over the standard deviation over runs of the method on this data set."""
+    """The difference of the two over the standard deviation of that score over runs of the method
+    on this data set."""
     reason: str = ""
     """The reason why a run was not repeated."""
     code_sha256: str = ""
@@ -72,9 +74,7 @@ def write(folder: Path, repetitions: Iterable[Repetition]) -> None:
 def _repetition(row: dict[str, str]) -> Repetition:
     if row["outcome"] not in OUTCOMES:
         raise ValueError(f"an outcome {row['outcome']!r}; there are {', '.join(OUTCOMES)}")
-    numbers = {name: float(row[name]) if row[name] else None for name in NUMBERS}
-    places = {name: int(row[name]) for name in ("fold", "seed")}
-    return Repetition(**(row | numbers | places))  # type: ignore[arg-type]
-
-
-NUMBERS = ("recorded", "repeated", "spreads")
+    values: dict[str, Any] = dict(row)
+    values |= {name: float(row[name]) if row[name] else None for name in NUMBERS}
+    values |= {name: int(row[name]) for name in ("fold", "seed")}
+    return Repetition(**values)

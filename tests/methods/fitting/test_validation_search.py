@@ -126,6 +126,20 @@ class Fits:
         return settings
 
 
+def test_a_trial_that_diverges_in_predicting_loses():
+    def loss(fitted, split, rng):
+        if fitted["rate"] > 1e-3:
+            raise InferenceDiverged("no Cholesky factor")
+        return bowl(fitted)
+
+    best = tuned(
+        *(regression(), Fits(lambda rows, settings: False), loss, RANGES),
+        **{"trials": 12, "share": 0.2, "ceiling": 10.0, "rng": stream(0)},
+    )
+    assert best.trial.settings["rate"] <= 1e-3
+    assert 0 < best.diverged_trials < 12
+
+
 def tune(fits, trials=12):
     def loss(fitted, split, rng):
         assert len(split) == 7

@@ -1,5 +1,6 @@
 """Informed prior means: which weights they are, whose rows they saw, and what they are good for."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -172,6 +173,13 @@ def test_the_variance_that_held_out_rows_prefer_predicts():
         other.predict(inputs, stream(0)).mixture_log_probs,
         posterior.predict(inputs, stream(0)).mixture_log_probs,
     )
+
+
+def test_a_fit_that_no_variance_saves_has_diverged(monkeypatch):
+    monkeypatch.setattr(method_module, "_score", lambda posterior, validation: -math.inf)
+    method = replace(METHOD, predictive_variances=(0.3, 3.0))
+    with pytest.raises(InferenceDiverged, match="no variance"):
+        method.fit(classification(rows=60), stream(4))
 
 
 def test_rows_that_choose_the_variance_are_in_no_fit_that_is_scored(monkeypatch):

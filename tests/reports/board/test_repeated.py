@@ -1,11 +1,11 @@
-"""What came of repeated runs stands on the page of their method."""
+"""The page of a method tells which of its runs were repeated, and how far they moved."""
 
 from dataclasses import replace
 
 import pytest
 
 from bnnbench.reports.board import site
-from bnnbench.reports.board.of_methods.again import in_words
+from bnnbench.reports.board.of_methods.repeated_runs import in_words
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.bundles import repeated_runs
 from bnnbench.reports.write.site import Front

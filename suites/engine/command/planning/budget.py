@@ -128,21 +128,16 @@ def of_fits(task: Task, costs: Mapping[str, Cost | None]) -> dict[str, Cost | No
 
     Runs of a fold and seed share a fit; the one that costs most counts.
     """
-    counted: dict[str, Cost | None] = {}
-    dearest: dict[tuple[int, int], str] = {}
+    fits: dict[tuple[int, int], list[str]] = defaultdict(list)
     for run in task.runs:
-        cost = counted[run.key] = costs[run.key]
-        if cost is None:
-            continue
-        first = dearest.setdefault((run.fold, run.seed), run.key)
-        if first == run.key:
-            continue
-        before = counted[first]
-        assert before is not None, "only runs of a known cost are remembered"
-        cheaper, dearer = (first, run.key) if cost.seconds > before.seconds else (run.key, first)
-        counted[cheaper] = Cost(0.0, 0.0, cost.basis)
-        dearest[run.fold, run.seed] = dearer
-    return counted
+        fits[run.fold, run.seed].append(run.key)
+    once: dict[str, Cost | None] = {}
+    for keys in fits.values():
+        known = {key: cost for key in keys if (cost := costs[key])}
+        dearest = max(known, key=lambda key: known[key].seconds, default=None)
+        free = {key: Cost(0.0, 0.0, cost.basis) for key, cost in known.items() if key != dearest}
+        once |= {key: free.get(key, costs[key]) for key in keys}
+    return once
 
 
 def in_words(seconds: float) -> str:

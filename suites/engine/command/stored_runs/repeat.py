@@ -11,16 +11,16 @@ from rich.console import Console
 
 from bnnbench.datasets.errors import DataDamaged, DataUnavailable
 from bnnbench.datasets.reading.foreign_text import legible
-from bnnbench.methods.source_code import digest_of, modules_of
 from bnnbench.parser import Parser
+from bnnbench.suites.engine.command import values
 from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.command.display import display
 from bnnbench.suites.engine.command.planning.forecast import Forecast
 from bnnbench.suites.engine.command.stored_runs.repetition import not_repeated, repetition_of
-from bnnbench.suites.engine.command.stored_runs.reproduction import task_of
+from bnnbench.suites.engine.command.stored_runs.reproduction import NoGpuHere, task_of
 from bnnbench.suites.engine.executors import Settings, cores
 from bnnbench.suites.engine.executors.base import Lost, executor, prepare_process
-from bnnbench.suites.engine.run.execute import Outcome, Task, lost
+from bnnbench.suites.engine.run.execute import Outcome, Task, lost, sources_sha256
 from bnnbench.suites.engine.store import bundles, repetitions
 from bnnbench.suites.engine.store.rebuilding import NotRepeatable
 from bnnbench.suites.engine.store.record import Record
@@ -35,9 +35,10 @@ themselves. A method's run is its cheapest; those already repeated by the same c
 so that an interrupted command continues. Runs of a GPU are repeated where there is one.
 """
 
-ENGINE = "bnnbench.suites.engine.run.execute"
 MISUSED, REFUSED = 2, 3
 
+Lines = dict[Path, dict[str, Repetition]]
+"""Folder of a bundle → key → what came of the run."""
 Alike = tuple[str, str, str]
 """Profile, method and data set of runs that differ by seed and fold alone."""
 
@@ -59,11 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser("bnnbench repeat", description=ABOUT)
     parser.add_argument("bundle", type=Path, help="a bundle, or a folder of bundles")
     parser.add_argument(
-        *("--at-most",), type=float, default=60.0, metavar="SECONDS",
+        *("--at-most",), type=values.seconds, default=60.0, metavar="SECONDS",
         help="pass over methods whose cheapest run took longer (60)",
     )  # fmt: skip
     parser.add_argument(
-        "--workers", type=int, default=cores(), help="processes (one for each core)"
+        "--workers", type=values.count(), default=cores(), help="processes (one for each core)"
     )
     options = parser.parse_args(arguments)
     if not bundles.folders(options.bundle):
@@ -78,25 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _repeat(bundle: Path, at_most: float, workers: int, console: Console) -> int:
-    known: dict[Path, dict[str, Repetition]] = {}
+    lines: Lines = {}
     plans: dict[str, Plan] = {}
     for folder in bundles.folders(bundle):
-        records = [record for record in bundles.read(folder) if _may_repeat(record)]
-        keys = {record.key for record in records}
-        known[folder] = {r.key: r for r in repetitions.read(folder) if r.key in keys}
-        for record, alike in _cheapest(records):
-            if _seconds(record) > at_most:
-                continue
-            try:
-                plan = _plan(folder, record, alike)
-            except NotRepeatable as error:
-                known[folder][record.key] = not_repeated(record, str(error))
-                continue
-            before = known[folder].get(record.key)
-            if before is None or before.code_sha256 != plan.code_sha256:
-                plans[record.key] = plan
-        if known[folder]:
-            repetitions.write(folder, known[folder].values())
+        lines[folder], of_folder = _planned(folder, at_most)
+        plans |= of_folder
     if changed := next((p for p in plans.values() if p.task.code.dirty is not False), None):
         console.print(
             f"error: the code of {changed.record.method} has uncommitted changes; commit, so that "
@@ -105,14 +92,38 @@ def _repeat(bundle: Path, at_most: float, workers: int, console: Console) -> int
             soft_wrap=True,
         )
         return REFUSED
-    finished = sum(map(len, known.values()))
+    finished = sum(key not in plans for of_folder in lines.values() for key in of_folder)
     console.print(f"{counted(len(plans))} to repeat, {finished} repeated earlier", highlight=False)
     for key, outcome in _outcomes(plans, workers, console):
         plan = plans[key]
-        known[plan.folder][key] = repetition_of(plan.record, outcome, plan.alike, plan.code_sha256)
-        repetitions.write(plan.folder, known[plan.folder].values())
-    _conclude([r for of_folder in known.values() for r in of_folder.values()], console)
+        line = repetition_of(plan.record, outcome, plan.alike, plan.code_sha256)
+        lines[plan.folder][key] = line
+        repetitions.write(plan.folder, lines[plan.folder].values())
+    _conclude([line for of_folder in lines.values() for line in of_folder.values()], console)
     return 0
+
+
+def _planned(folder: Path, at_most: float) -> tuple[dict[str, Repetition], dict[str, Plan]]:
+    """Return the lines that stay, and the runs to repeat; a run that cannot be gets its line."""
+    cheapest = list(_cheapest([record for record in bundles.read(folder) if _may_repeat(record)]))
+    keys = {record.key for record, _ in cheapest}
+    lines = {line.key: line for line in repetitions.read(folder) if line.key in keys}
+    plans: dict[str, Plan] = {}
+    for record, alike in cheapest:
+        if _seconds(record) > at_most:
+            continue
+        try:
+            task = task_of(record)
+        except NoGpuHere:
+            continue
+        except NotRepeatable as error:
+            lines[record.key] = not_repeated(record, str(error))
+            repetitions.write(folder, lines.values())
+            continue
+        before, code_sha256 = lines.get(record.key), sources_sha256(task)
+        if before is None or before.code_sha256 != code_sha256:
+            plans[record.key] = Plan(folder, record, alike, task, code_sha256)
+    return lines, plans
 
 
 def _outcomes(
@@ -129,12 +140,6 @@ def _outcomes(
             )
             shown.finished(task, [outcome])
             yield task.runs[0].key, outcome
-
-
-def _plan(folder: Path, record: Record, alike: Sequence[Record]) -> Plan:
-    task = task_of(record)
-    code = digest_of(ENGINE, *modules_of(task.runs[0].method))
-    return Plan(folder, record, alike, task, code)
 
 
 def _may_repeat(record: Record) -> bool:

@@ -1,4 +1,4 @@
-"""What came of a repeated run, measured by how far such runs differ among themselves."""
+"""Repeated runs beside their records, measured by how far such runs differ among themselves."""
 
 import math
 from collections import defaultdict

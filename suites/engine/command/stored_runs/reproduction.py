@@ -23,6 +23,11 @@ from bnnbench.suites.engine.store.rebuilding import (
 )
 from bnnbench.suites.engine.store.record import Record
 
+
+class NoGpuHere(NotRepeatable):
+    """A run was carried out on a GPU, and this machine has none."""
+
+
 Verdict = Literal["identical", "within rounding", "differs"]
 
 ROUNDING = float(np.finfo(np.float32).eps ** 0.5)
@@ -134,7 +139,7 @@ def _device(record: Record) -> str:
     if name == UNKNOWN:
         return AUTO
     if name != "cpu" and not gpus_here():
-        raise NotRepeatable(f"the run was carried out on {name}, and this machine has no GPU")
+        raise NoGpuHere(f"the run was carried out on {name}, and this machine has no GPU")
     return "cpu" if name == "cpu" else "cuda"
 
 

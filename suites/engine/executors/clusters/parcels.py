@@ -5,11 +5,8 @@ import platform
 from dataclasses import dataclass
 
 from bnnbench.methods import own_files
-from bnnbench.methods.source_code import digest_of, modules_of
 from bnnbench.suites.engine.executors.base import ExecutorUnavailable
-from bnnbench.suites.engine.run.execute import Task
-
-ENGINE = "bnnbench.suites.engine.run.execute"
+from bnnbench.suites.engine.run.execute import Task, sources_sha256
 
 CURE = (
     "let all machines have this one's files on a shared disk, or the same version installed; Ray "
@@ -33,7 +30,7 @@ class Parcel:
                 f"{task.name}: a class that is defined in the started file cannot be found by "
                 "processes on other machines; put it into a module, and import it"
             )
-        return cls(content, _digest(task))
+        return cls(content, sources_sha256(task))
 
     def opened(self) -> Task:
         """Return the task; raises `ExecutorUnavailable` where this machine has not the same code.
@@ -47,13 +44,9 @@ class Parcel:
             raise ExecutorUnavailable(
                 f"{platform.node()} cannot open a task: {error}; {CURE}"
             ) from error
-        if _digest(task) != self.code_sha256:
+        if sources_sha256(task) != self.code_sha256:
             raise ExecutorUnavailable(
                 f"{task.name}: {platform.node()} has other code of bnnbench or of the method than "
                 f"the machine that planned the runs; {CURE}"
             )
         return task
-
-
-def _digest(task: Task) -> str:
-    return digest_of(ENGINE, *modules_of(task.runs[0].method))

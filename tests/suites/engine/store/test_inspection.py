@@ -195,8 +195,11 @@ def test_nothing_is_removed_while_a_command_writes(store, capsys):
     assert tree(store.folder) == before
 
 
-def test_what_a_living_command_has_moved_meanwhile_is_no_finding(store, capsys):
+def test_what_a_living_command_has_moved_meanwhile_is_no_finding(store, capsys, monkeypatch):
     assert inspect_run(store, store.runs / f".{RUNS[1].key}.abcd_123") == ([], None)
+    with monkeypatch.context() as patched:  # listed as a folder, and gone when it is read
+        patched.setattr(Path, "is_dir", lambda path: True)
+        assert inspect_run(store, store.runs / ("b" * 20)) == ([], None)
     with Claims(store.folder / CLAIMS):
         code, told = call(capsys, "verify", store.folder)
     assert code == 0

@@ -14,7 +14,7 @@ from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.networks.architectures import Flatten, Linear
 from bnnbench.suites.engine.command.stored_runs import repeat, reproduction
-from bnnbench.suites.engine.command.stored_runs.repetition import spreads_over_runs
+from bnnbench.suites.engine.command.stored_runs.repetition import not_repeated, spreads_over_runs
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
@@ -96,6 +96,18 @@ def test_a_run_that_no_code_of_today_describes_is_kept_with_the_reason(records, 
     (found,) = repetitions.read(tmp_path)
     assert found.outcome == "not repeated"
     assert "forgotten" in found.reason
+
+
+def test_a_line_that_a_machine_with_a_gpu_wrote_stays(records, tmp_path, capsys, monkeypatch):
+    on_gpu = replace(records[3], provenance=dict(records[3].provenance) | {"device": "NVIDIA X"})
+    bundles.write(tmp_path, [on_gpu])
+    monkeypatch.setattr(reproduction, "gpus_here", lambda: ())
+    assert "0 runs to repeat, 0 repeated earlier" in call(tmp_path, capsys)[1]
+    assert not (tmp_path / repetitions.NAME).exists()
+    line = replace(not_repeated(on_gpu, ""), outcome="identical", commit="1" * 40)
+    repetitions.write(tmp_path, [line])
+    assert "0 runs to repeat, 1 repeated earlier" in call(tmp_path, capsys)[1]
+    assert repetitions.read(tmp_path) == (line,)
 
 
 def test_long_runs_are_passed_over(records, tmp_path, capsys):

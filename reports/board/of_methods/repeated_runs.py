@@ -10,7 +10,7 @@ from bnnbench.suites.engine.store.repetitions import Repetition
 
 
 @dataclass(frozen=True)
-class Again:
+class RepeatedRun:
     """A run that was carried out again."""
 
     text: str
@@ -20,16 +20,16 @@ class Again:
     """The address of the run's page."""
 
 
-def again(
+def repeated_runs_of(
     suite: str,
     benchmarks: Sequence[Benchmark],
     method: str,
     run_pages: RunPages,
     repeated: Mapping[str, Repetition],
-) -> list[Again]:
+) -> list[RepeatedRun]:
     """Return the runs of a method on some data sets of a suite that were carried out again."""
     return [
-        Again(
+        RepeatedRun(
             in_words(one), _title(one), f"{run_pages[suite, b.identity]}#run={run.key[:KEY_DIGITS]}"
         )
         for b in benchmarks
