@@ -27,6 +27,7 @@ QUICK = Suite(
     fitted_together=5,
 )
 
+# Of less than a thousand rows, and of more.
 SMALL_TABLES, LARGE_TABLES = (
     tuple(Case(UciClassification(name), mlp([50], outputs=classes)) for name, classes in tables)
     for tables in (
