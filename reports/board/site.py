@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bnnbench.reports.board.advice import advice
+from bnnbench.reports.board.board_pages import board_pages
 from bnnbench.reports.board.compare_pages import compare_page
-from bnnbench.reports.board.data import board_data
 from bnnbench.reports.board.data_pages import data_index, data_page
 from bnnbench.reports.board.examples.pages import Setting, example_pages
 from bnnbench.reports.board.of_methods.failures import verdicts_of
@@ -13,13 +12,7 @@ from bnnbench.reports.board.of_methods.pages import Site, by_family, method_page
 from bnnbench.reports.board.pages import page, slugs
 from bnnbench.reports.board.paper_pages import paper_page, papers_index
 from bnnbench.reports.board.questions import QUESTIONS
-from bnnbench.reports.board.ranking import ranked
-from bnnbench.reports.board.run_pages import (
-    Place,
-    RunPages,
-    run_addresses,
-    run_pages,
-)
+from bnnbench.reports.board.run_pages import Place, run_addresses, run_pages
 from bnnbench.reports.board.tasks import Task, task_of
 from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -92,7 +85,7 @@ def pages_of(
     }
     files["suites.html"] = suites_page("suites.html", front, common("suites.html"), shown)
     if tasks:
-        files["index.html"] = board_page("index.html", tasks, runs, common("index.html"))
+        files |= board_pages(tasks, runs, common)
         files["compare.html"] = compare_page(
             "compare.html", tasks, common("compare.html"), examples, suites
         )
@@ -139,33 +132,6 @@ def pages_of(
 def tasks_of(suites: Suites) -> list[Task]:
     """Return the tasks that the runs can answer, in the order of the questions."""
     return [task for question in QUESTIONS if (task := task_of(question, suites))]
-
-
-def usual(tasks: Sequence[Task]) -> Task:
-    """Return the task that the board begins with.
-
-    It is the first question, in the settings with most data sets; in a tie, searched ones, which
-    come first.
-    """
-    first = tasks[0].question
-    alike = [
-        task
-        for task in tasks
-        if (task.question.kind, task.question.data) == (first.kind, first.data)
-    ]
-    return max(alike, key=lambda task: len(task.columns))
-
-
-def board_page(address: str, tasks: Sequence[Task], runs: RunPages, common: dict[str, Any]) -> str:
-    """Return the first page."""
-    task = usual(tasks)
-    ranking = ranked(task, task.scales[0].name)
-    title = "bnnbench: which method first?"
-    return page(
-        *("board.html", address, title, "Board", board_data(tasks, runs) | common),
-        ranking=ranking,
-        advice=advice(ranking),
-    )
 
 
 def suites_page(

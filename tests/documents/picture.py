@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from bnnbench.reports.board.site import board_page
+from bnnbench.reports.board.board_pages import board_pages
 from tests.documents.finished_runs import ROOT, tasks
 from tests.reports.browsing import settled
 
@@ -15,7 +15,7 @@ PICTURE = ROOT / "docs" / "pictures" / "board.png"
 
 def main() -> None:
     """Draw the first screen of the board of docs/bundle."""
-    page = board_page("index.html", tasks(), {}, {"methodPages": [], "search": []})
+    page = board_pages(tasks(), {}, lambda _: {"methodPages": [], "search": []})["index.html"]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "index.html"
         path.write_text(page, encoding="utf-8")

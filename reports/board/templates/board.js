@@ -1,4 +1,4 @@
-// The board: a question in four blanks, and its answer.
+// The board: a question in blanks, and its answer. Each kind of question has a page of its own.
 
 const BUDGETS = [
   ["", "any time"], ["10", "10 times the plain network's time"],
@@ -10,11 +10,16 @@ function startBoard(data) {
   let shown = "";
   const draw = () => {
     const state = readState();
-    const view = viewOf(data.tasks, state);
+    const [kind, address] = data.kinds.find(([name]) => slugOf(name) === state.task) ?? [];
+    if (kind && kind !== data.tasks[0].kind) {
+      location.replace(`${ROOT}${address}${location.hash}`);
+      return;
+    }
+    const view = viewOf(data, state);
     const signature = JSON.stringify({ ...state, open: "", run: "" });
     if (signature !== shown) {
       shown = signature;
-      drawBoard(data.tasks, view);
+      drawBoard(view);
     }
     openRuns(view.ranking, state.open, state.run);
   };
@@ -33,16 +38,15 @@ function startBoard(data) {
   });
   startHover(byId("board"));
   draw();
+  // Whoever chose the kind of question by keyboard on another page goes on there.
+  if (readState().task) document.querySelector("select[data-name=task]")?.focus({ preventScroll: true });
 }
 
 // The task and ranking of a state; what a state does not say, or says wrongly, is the default.
-function viewOf(tasks, state) {
-  const kinds = [...new Set(tasks.map((task) => task.kind))];
-  const kind = kinds.find((one) => slugOf(one) === state.task) ?? kinds[0];
-  const ofKind = tasks.filter((task) => task.kind === kind);
-  const sets = [...new Set(ofKind.map((task) => task.data))];
+function viewOf({ tasks, kinds }, state) {
+  const sets = [...new Set(tasks.map((task) => task.data))];
   const rows = sets.find((one) => slugOf(one) === state.rows) ?? sets[0];
-  const ofRows = ofKind.filter((task) => task.data === rows);
+  const ofRows = tasks.filter((task) => task.data === rows);
   const task = ofRows.find((one) => slugOf(one.settings) === state.settings) ?? usual(ofRows);
   const scale = task.scales.find((one) => one.name === state.by) ?? task.scales[0];
   const budget = BUDGETS.some(([value]) => value === state.budget) ? state.budget : "";
@@ -50,14 +54,14 @@ function viewOf(tasks, state) {
   const off = known.length < task.columns.length ? known : [];
   const ids = task.columns.filter((c) => off.includes(c.slug)).map((c) => c.id);
   const ranking = ranked(task, scale.name, ids, Number(budget) || 0);
-  return { kinds, kind, sets, rows, ofRows, task, scale, budget, off, ranking };
+  return { kinds, sets, rows, ofRows, task, scale, budget, off, ranking };
 }
 
 // Of several settings, those of most data sets; in a tie, searched ones, which come first.
 const usual = (tasks) =>
   tasks.reduce((best, task) => (task.columns.length > best.columns.length ? task : best));
 
-function drawBoard(tasks, view) {
+function drawBoard(view) {
   const { task, ranking } = view;
   const found = adviceOn(ranking);
   byId("question").replaceChildren(...question(view));
@@ -79,7 +83,7 @@ function question(view) {
         options.map(([own, text]) => el("option", { value: own, selected: own === value }, text))));
   const slugs = (names) => names.map((name) => [slugOf(name), name]);
   return [
-    select("For", "task", slugs(view.kinds), slugOf(view.kind)), " ",
+    select("For", "task", slugs(view.kinds.map(([name]) => name)), slugOf(view.task.kind)), " ",
     select("from", "rows", slugs(view.sets), slugOf(view.rows)), ", ",
     select("settings", "settings", view.ofRows.map((t) => [slugOf(t.settings), SETTINGS[t.settings]]), slugOf(view.task.settings)), ", ",
     select("in", "budget", BUDGETS, view.budget), ", ",

@@ -11,12 +11,14 @@ from bnnbench.reports.board.run_pages import run_pages
 from bnnbench.reports.board.site import tasks_of
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
+from bnnbench.reports.style.numbers import slug
 from bnnbench.reports.write.cli import main
 from tests.documents import finished_runs
 from tests.reports.board.stores import ERROR, keep_troubled, many_conditions
 from tests.reports.browsing import CONTRAST, HOSTILE, settled
 
-KINDS = ("index.html", "methods/adamw.html", "data/boston.html", "suites.html", "compare.html",
+KINDS = ("index.html", "board/classification.html", "methods/adamw.html", "data/boston.html",
+         "suites.html", "compare.html",
          "methods/index.html", "data/index.html", "papers/003.html",
          "papers/index.html", "runs/uci-quick-energy.html")  # fmt: skip
 
@@ -43,13 +45,15 @@ def site(troubled, tmp_path_factory):
 @pytest.fixture(scope="module")
 def of_bundle(tmp_path_factory):
     """The board of docs/bundle."""
+    from bnnbench.reports.board.board_pages import board_pages
     from bnnbench.reports.board.compare_pages import compare_page
     from bnnbench.reports.board.run_pages import run_addresses
-    from bnnbench.reports.board.site import board_page
 
     folder = tmp_path_factory.mktemp("bundle")
+    (folder / "board").mkdir()
     tasks, runs = finished_runs.tasks(), run_addresses(finished_runs.suites())
-    (folder / "index.html").write_text(board_page("index.html", tasks, runs, COMMON))
+    for address, text in board_pages(tasks, runs, lambda _: COMMON).items():
+        (folder / address).write_text(text)
     compared = compare_page("compare.html", tasks, COMMON, suites=finished_runs.suites())
     (folder / "compare.html").write_text(compared)
     return folder / "index.html"
@@ -103,23 +107,66 @@ def questions_of(tasks):
                     yield task, scale.name, off, budget
 
 
+def by_page(tasks):
+    """Return the address of a page of the board → the tasks on it."""
+    pages: dict[str, list] = {}
+    for task in tasks:
+        kind = task.question.kind
+        first = kind == tasks[0].question.kind
+        pages.setdefault("index.html" if first else f"board/{slug(kind)}.html", []).append(task)
+    return pages
+
+
 def test_page_and_python_agree_on_every_question_of_the_bundle(browser, of_bundle):
     page = browser.new_page()
-    page.goto(of_bundle.as_uri())
-    settled(page)
     asked = 0
-    for question in questions_of(finished_runs.tasks()):
-        require_equal(page, *question)
-        asked += 1
+    for address, tasks in by_page(finished_runs.tasks()).items():
+        page.goto((of_bundle.parent / address).as_uri())
+        settled(page)
+        for question in questions_of(tasks):
+            require_equal(page, *question)
+            asked += 1
     page.close()
     assert asked > 100
 
 
 def test_page_and_python_agree_on_troubled_results(visit, troubled):
     runs = {name: benchmarks(read(troubled / name).records) for name in ("uci", "cifar10")}
+    for address, tasks in by_page(tasks_of(runs)).items():
+        page = visit(address)
+        for question in questions_of(tasks):
+            require_equal(page, *question)
+
+
+def test_another_kind_of_question_is_another_page(visit):
     page = visit("index.html")
-    for question in questions_of(tasks_of(runs)):
-        require_equal(page, *question)
+    page.locator("select[data-name=budget]").select_option("10")
+    page.locator("#counted button").first.click()
+    page.locator("select[data-name=task]").select_option("classification")
+    page.wait_for_url("**/board/classification.html#*")
+    settled(page)
+    assert page.locator("select[data-name=task]").input_value() == "classification"
+    assert page.evaluate("document.activeElement.dataset.name") == "task"
+    words = page.url.split("#")[1].split("&")
+    assert set(words) == {"task=classification", "budget=10"}
+    page.locator(".heat button").first.click()
+    page.locator("dialog td button").first.click()
+    page.get_by_role("link", name="Settings, diagnostics and data").click()
+    page.wait_for_url("**/runs/cifar10-quick-cifar10.html#run=*")
+    page.goto(page.url.split("runs/")[0] + "board/classification.html#task=regression&budget=2")
+    page.wait_for_url("**/index.html#task=regression&budget=2")
+
+
+def test_back_from_another_kind_returns_to_the_question_before(visit):
+    page = visit("index.html")
+    page.locator("select[data-name=by]").select_option("error")
+    before = page.locator("#headline").inner_text()
+    page.locator("select[data-name=task]").select_option("classification")
+    page.wait_for_url("**/board/classification.html#*")
+    settled(page)
+    page.go_back()
+    page.wait_for_url("**/index.html#by=error")
+    assert settled(page).locator("#headline").inner_text() == before
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -360,8 +407,9 @@ def test_hostile_methods_are_on_the_board_by_their_names(visit):
 
 def test_the_site_of_the_bundle_keeps_to_its_sizes(of_bundle):
     """A page has at most 300,000 bytes, of which names for the search take some 19,000."""
-    for page in ("index.html", "compare.html"):
-        assert of_bundle.with_name(page).stat().st_size < 281_000
+    pages = [*by_page(finished_runs.tasks()), "compare.html"]
+    for page in pages:
+        assert (of_bundle.parent / page).stat().st_size < 281_000
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1400, "light")])
