@@ -60,7 +60,6 @@ def pages_of(
         return {
             "methodPages": list(of_methods.items()),
             "search": [
-                *(["method", m, f"{root}methods/{slug}.html"] for m, slug in of_methods.items()),
                 *(
                     ["data set", titles[n], f"{root}data/{slug}.html"]
                     for n, slug in of_sets.items()

@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-import bnnbench.metrics as metrics
 from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.methods.predictions.sets import IntervalPredictive
@@ -15,19 +14,30 @@ from bnnbench.metrics import (
     INTERVALS,
     JOINT,
     JOINT_REGRESSION,
+    LISTED,
     METRICS,
     OUT_OF_DISTRIBUTION,
     QUANTILES,
     REGRESSION,
     ROBUSTNESS,
     SETS,
+    Metric,
     value,
 )
+from bnnbench.metrics.catalogue import of_classes, of_numbers, of_truths
 from tests.metrics.examples import random_prediction
 
 
-def test_a_metrics_key_is_its_name_and_no_name_is_used_twice():
-    assert list(METRICS) == [metric.name for metric in metrics._TABLE]
+def test_no_name_is_used_twice():
+    lines = [
+        metric
+        for module in (of_classes, of_numbers, of_truths)
+        for name, group in vars(module).items()
+        if name.startswith("OF_") and isinstance(group, tuple)
+        for metric in group
+        if isinstance(metric, Metric)
+    ]
+    assert len(lines) == len(LISTED) > len(METRICS) > 50
 
 
 def test_every_metric_belongs_to_a_task_and_no_task_names_one_twice():

@@ -43,7 +43,8 @@ async function pageData() {
 function start(data) {
   methodPages = new Map(data.methodPages);
   outlines = new Map(Object.entries(data.outlines ?? {}));
-  startSearch(data.search);
+  const methods = data.methodPages.map(([method]) => ["method", method, methodPage(method)]);
+  startSearch([...methods, ...data.search]);
   if (byId("board")) startBoard(data);
   if (byId("compare")) startCompare(data);
   if (byId("method")) startMethod();

@@ -1,0 +1,1 @@
+"""The metrics of every table, one line each, by what they score."""
