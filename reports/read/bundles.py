@@ -6,6 +6,7 @@ A folder of a bundle holds complete records of one suite.
 from collections import defaultdict
 from pathlib import Path
 
+from bnnbench.reports.read.lasting import uncollected
 from bnnbench.reports.read.load import Results, read, suite_folders, up_to_date
 from bnnbench.suites.engine.store import bundles, repetitions
 from bnnbench.suites.engine.store.record import Record
@@ -37,9 +38,10 @@ def read_bundle(path: Path) -> dict[str, Results]:
     Raises ValueError where there is none, and `Damaged` where a file is altered.
     """
     by_suite: dict[str, list[Record]] = defaultdict(list)
-    for folder in bundle_folders(path):
-        for record in records_of(folder):
-            by_suite[record.suite].append(record)
+    with uncollected():
+        for folder in bundle_folders(path):
+            for record in records_of(folder):
+                by_suite[record.suite].append(record)
     return {
         suite: Results(Store(path / suite), tuple(records), (), ())
         for suite, records in sorted(by_suite.items())

@@ -42,8 +42,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 
 from bnnbench.reports.board.advice import advice
+from bnnbench.reports.board.board_pages import usual
 from bnnbench.reports.board.ranking import ranked
-from bnnbench.reports.board.site import usual
 from bnnbench.reports.board.tasks import Task
 from bnnbench.reports.read.predictions.oracles import oracle_comparison
 from bnnbench.reports.sections.of_suites.oracles import HEADINGS, row

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bnnbench.metrics import ONE_PERCENT_LIKELIER, ONE_POINT
+from bnnbench.metrics.catalogue.entries import ONE_PERCENT_LIKELIER, ONE_POINT
 from bnnbench.metrics.statistics import Samples, mean, replicates
 from bnnbench.reports.judge.columns import samples_of, score_under
 from bnnbench.reports.judge.overlap import holdout_ratio

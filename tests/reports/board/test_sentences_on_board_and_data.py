@@ -7,8 +7,10 @@ import pytest
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.data_pages import data_page
 from bnnbench.reports.board.of_methods.failures import verdicts_of
+from bnnbench.reports.board.questions import QUESTIONS
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.run_pages import run_addresses
+from bnnbench.reports.style.numbers import slug
 from tests.documents import finished_runs
 from tests.reports.board.recomputed import (
     count_of,
@@ -25,10 +27,6 @@ CLAUSES = (
     r"(?:has|have) exactly the same scores",
 )  # fmt: skip
 COMMON = {"methodPages": [], "search": []}
-
-
-def questions():
-    return [(task, scale) for task in finished_runs.tasks() for scale in task.scales]
 
 
 def benchmarks_of(task):
@@ -50,8 +48,17 @@ def named(text, methods):
     return total
 
 
-@pytest.mark.parametrize(("task", "scale"), questions(), ids=lambda item: item.name)
-def test_the_answer_counts_methods_runs_and_seconds_as_the_records_do(task, scale):
+@pytest.mark.parametrize(
+    "question", QUESTIONS, ids=lambda q: slug(f"{q.kind} {q.data} {q.settings}")
+)
+def test_answers_count_methods_runs_and_seconds_as_the_records_do(question):
+    task = next(task for task in finished_runs.tasks() if task.question == question)
+    assert task.scales
+    for scale in task.scales:
+        require_an_answer_by_the_records(task, scale)
+
+
+def require_an_answer_by_the_records(task, scale):
     ranking = ranked(task, scale.name)
     text = advice(ranking).text
     at = benchmarks_of(task)
