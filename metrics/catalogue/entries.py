@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bnnbench.metrics.base import Margin, Metric
@@ -57,26 +57,40 @@ def needing(attributes: tuple[str, ...], *metrics: Metric) -> tuple[Metric, ...]
     return tuple(replace(metric, needs=attributes) for metric in metrics)
 
 
-def at(path: str, **options: float) -> Score:
-    """Return a score that imports "module:function" of `bnnbench.metrics` when it is called."""
+@dataclass(frozen=True)
+class Imported:
+    """A score by functions that are imported when it is called.
 
-    def score(prediction: Any, target: Any) -> Any:
-        return _imported(path)(prediction, target, **options)
+    The first function takes a prediction, each further one what the one before it returned, and
+    the last one the targets too, if it is `of_targets`, and the options.
+    """
 
-    score.__name__ = path.partition(":")[2]
-    return score
+    paths: tuple[str, ...]
+    """Names of functions, "module:function" of `bnnbench.metrics`."""
+    options: tuple[tuple[str, float], ...] = ()
+    of_targets: bool = True
+
+    def __call__(self, prediction: Any, targets: Any) -> Any:
+        *earlier, last = map(_imported, self.paths)
+        for function in earlier:
+            prediction = function(prediction)
+        given = (targets,) if self.of_targets else ()
+        return last(prediction, *given, **dict(self.options))
 
 
-def of(path: str, **options: float) -> Score:
-    """Return the score that applies a function to a prediction, whatever the target."""
-    return lambda prediction, target: _imported(path)(prediction, **options)
+def at(path: str, **options: float) -> Imported:
+    """Return the score by a function of predictions and targets."""
+    return Imported((path,), tuple(options.items()))
 
 
-def by(uncertainty: str, criterion: str) -> Score:
+def of(path: str, **options: float) -> Imported:
+    """Return the score that applies a function to a prediction, whatever the targets."""
+    return Imported((path,), tuple(options.items()), of_targets=False)
+
+
+def by(uncertainty: str, criterion: str) -> Imported:
     """Return the score that evaluates an uncertainty by a criterion."""
-    return lambda prediction, target: _imported(criterion)(
-        _imported(uncertainty)(prediction), target
-    )
+    return Imported((uncertainty, criterion))
 
 
 def _imported(path: str) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
 """The scores and costs of kept runs as tables of pandas; no torch is imported."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -28,7 +28,12 @@ def results(folder: str | Path) -> pd.DataFrame:
     `costs` has their status. Raises ValueError for a folder without results, and `Damaged`,
     which names the remedy, for a record that cannot be read.
     """
-    return _frame(folder, METRIC_COLUMNS, metric_rows)
+    return scores_of(_records(folder))
+
+
+def scores_of(records: Sequence[Record]) -> pd.DataFrame:
+    """Return the table of `results` for records that are at hand."""
+    return _frame(records, METRIC_COLUMNS, metric_rows)
 
 
 def costs(folder: str | Path) -> pd.DataFrame:
@@ -39,17 +44,26 @@ def costs(folder: str | Path) -> pd.DataFrame:
     fit_cpu_seconds, busy_elsewhere, predict_cpu_seconds, the units of work that methods count
     (`methods.fitting.work.UNITS`; all NaN where they are not known), device and the run's key.
     """
-    table = _frame(folder, COST_COLUMNS, cost_rows)
+    return costs_of(_records(folder))
+
+
+def costs_of(records: Sequence[Record]) -> pd.DataFrame:
+    """Return the table of `costs` for records that are at hand."""
+    table = _frame(records, COST_COLUMNS, cost_rows)
     return table.assign(**{name: pd.to_numeric(table[name]) for name in COSTS})
 
 
-def _frame(
-    folder: str | Path, columns: tuple[str, ...], rows: Callable[[Iterable[Record]], list[Row]]
-) -> pd.DataFrame:
+def _records(folder: str | Path) -> list[Record]:
     path = Path(folder)
     if holds_bundle(path):
-        records = [record for place in bundle_folders(path) for record in records_of(place)]
-    else:
-        records = [record for place in suite_folders(path) for record in Store(place).current()]
+        return [record for place in bundle_folders(path) for record in records_of(place)]
+    return [record for place in suite_folders(path) for record in Store(place).current()]
+
+
+def _frame(
+    records: Sequence[Record],
+    columns: tuple[str, ...],
+    rows: Callable[[Iterable[Record]], list[Row]],
+) -> pd.DataFrame:
     entries = sorted((*row, record.key) for record in records for row in rows([record]))
     return pd.DataFrame(entries, columns=[*columns, "key"])

@@ -8,16 +8,29 @@ from bnnbench.reports.board.site import tasks_of
 from bnnbench.reports.board.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
-from bnnbench.reports.read.bundles import read_bundle
+from bnnbench.reports.read.bundles import bundle_folders, records_of
+from bnnbench.reports.read.lasting import uncollected
+from bnnbench.suites.engine.store.record import Record
 
 ROOT = Path(__file__).parents[2]
 BUNDLE = ROOT / "docs" / "bundle"
 
 
 @functools.cache
+def records(folder: str) -> Sequence[Record]:
+    """Return the runs of one folder of docs/bundle."""
+    with uncollected():
+        return records_of(BUNDLE / folder)
+
+
+@functools.cache
 def suites() -> Mapping[str, Sequence[Benchmark]]:
     """Return suite → its benchmarks."""
-    return {suite: benchmarks(found.records) for suite, found in read_bundle(BUNDLE).items()}
+    by_suite: dict[str, list[Record]] = {}
+    for folder in bundle_folders(BUNDLE):
+        for record in records(folder.name):
+            by_suite.setdefault(record.suite, []).append(record)
+    return {suite: benchmarks(by_suite[suite]) for suite in sorted(by_suite)}
 
 
 @functools.cache

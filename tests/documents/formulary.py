@@ -12,13 +12,11 @@ from pathlib import Path
 
 from bnnbench import metrics
 from bnnbench.metrics import LISTED, METRICS, Margin, Metric
+from bnnbench.metrics.catalogue.entries import Imported
 from bnnbench.reports.style import labels
 from tests.documents.finished_runs import ROOT
 
 FOLDER = Path(__file__).parent
-
-Call = tuple[tuple[str, ...], Mapping[str, float]]
-"""Paths "module:function" of a score, and its options."""
 
 CHAPTERS: Mapping[str, Sequence[str]] = {
     "Classes": (
@@ -67,7 +65,7 @@ def _lines() -> Iterator[str]:
             yield f"`{metric.name}` · {' · '.join(_facts(metric))}\n"
             if formula := formulas.get(metric.name):
                 yield f"$$ {formula} $$\n"
-            yield _meaning(*_calls()[metric.name])
+            yield _meaning(metric)
 
 
 def _facts(metric: Metric) -> Iterator[str]:
@@ -89,13 +87,15 @@ def _margin(margin: Margin) -> str:
     return f"{100 * margin.size:g} % of the best" if margin.relative else f"{margin.size:g}"
 
 
-def _meaning(paths: Sequence[str], options: Mapping[str, float]) -> str:
-    """Return what the functions say of themselves, from the last to the first one."""
-    texts = [_said(path) for path in reversed(paths)]
+def _meaning(metric: Metric) -> str:
+    """Return what its functions say of themselves, from the last to the first one."""
+    score = metric.score
+    assert isinstance(score, Imported), f"{metric.name} names no function"
+    texts = [_said(path) for path in reversed(score.paths)]
     if len(texts) > 1:
         first, _, rest = texts[1].partition("\n\n")
         texts[1] = f"The uncertainty is {first[:1].lower()}{first[1:]}" + f"\n\n{rest}" * bool(rest)
-    given = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in options.items())
+    given = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in score.options)
     return "\n".join([*texts, f"Here: {given}.\n"] if given else texts)
 
 
@@ -114,20 +114,3 @@ def _docstrings(module: str) -> Mapping[str, str]:
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     found = {node.name: ast.get_docstring(node) or "" for node in functions}
     return found | {"": ast.get_docstring(tree) or ""}
-
-
-@functools.cache
-def _calls() -> Mapping[str, Call]:
-    """Return metric → the functions that the table of metrics names for it."""
-    tree = ast.parse((ROOT / "metrics" / "__init__.py").read_text("utf-8"))
-    found: dict[str, Call] = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Name(id="Metric"), args=[ast.Constant(value=name), call, *_]):
-                assert isinstance(call, ast.Call), f"{name} has a score"
-                paths = tuple(ast.literal_eval(path) for path in call.args)
-                found[str(name)] = (
-                    paths,
-                    {str(k.arg): ast.literal_eval(k.value) for k in call.keywords},
-                )
-    return found

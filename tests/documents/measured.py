@@ -8,9 +8,9 @@ import pandas as pd
 
 from bnnbench.metrics import LISTED
 from bnnbench.reports.judge.statistics.intervals import t_interval
-from bnnbench.reports.read.frames import costs, results
+from bnnbench.reports.read import frames
 from bnnbench.reports.style import labels
-from tests.documents.finished_runs import BUNDLE, suites
+from tests.documents.finished_runs import BUNDLE, records, suites
 
 Options = Mapping[str, str]
 
@@ -136,12 +136,12 @@ def seconds(value: float | None) -> str:
 @functools.cache
 def scores_of(bundles: str) -> pd.DataFrame:
     """Return the scores of one or more folders of docs/bundle, a row for each."""
-    return pd.concat([results(BUNDLE / bundle) for bundle in bundles.split(",")])
+    return pd.concat([frames.scores_of(records(bundle)) for bundle in bundles.split(",")])
 
 
 @functools.cache
 def _costs_of_runs(bundles: str) -> pd.DataFrame:
-    return pd.concat([costs(BUNDLE / bundle) for bundle in bundles.split(",")])
+    return pd.concat([frames.costs_of(records(bundle)) for bundle in bundles.split(",")])
 
 
 def _selected(options: Options) -> pd.DataFrame:

@@ -6,15 +6,15 @@ import pytest
 from scipy import stats
 
 from bnnbench.reports.papers.literature import FOLDER
-from bnnbench.reports.read.frames import results
+from bnnbench.reports.read.frames import scores_of
 from tests.documents.beside_others import literature_table
-from tests.documents.finished_runs import BUNDLE
+from tests.documents.finished_runs import records
 
 
 def test_a_difference_is_paired_by_fold_and_knows_the_shared_rows():
     options = {"profile": "tuned_quick", "metric": "rmse", "methods": "MC dropout,AdamW"}
     rows = {(r[0], r[1]): r[2:] for r in literature_table(options)}
-    ours = results(BUNDLE / "uci_tuned_energy").query("condition == 'clean' and metric == 'rmse'")
+    ours = scores_of(records("uci_tuned_energy")).query("condition == 'clean' and metric == 'rmse'")
     ours = ours[ours.method == "MC dropout"].groupby("fold").value.mean()
     theirs = pd.read_csv(FOLDER / "uci_mc_dropout.csv")
     theirs = theirs.query("dataset == 'energy' and metric == 'rmse'").set_index("fold").value

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bnnbench.reports.read.frames import results
-from tests.documents.finished_runs import BUNDLE, suites
+from bnnbench.reports.read.frames import scores_of
+from tests.documents.finished_runs import records, suites
 from tests.documents.standings import standings_table
 
 
 def wide(bundle: str, dataset: str, metric: str):
-    table = results(BUNDLE / bundle)
+    table = scores_of(records(bundle))
     chosen = table[
         (table.dataset == dataset) & (table.condition == "clean") & (table.metric == metric)
     ]
