@@ -1,6 +1,6 @@
 """All pages of a site but those of suites: the board, methods, data sets, and comparisons."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bnnbench.reports.board.board_pages import board_pages
@@ -31,11 +31,14 @@ NONE_REPEATED: Mapping[str, Repetition] = {}
 
 def pages_of(
     suites: Suites,
-    front: object,
+    front: Callable[[], object],
     stores: Mapping[str, Store] = NO_STORES,
     repeated: Mapping[str, Repetition] = NONE_REPEATED,
 ) -> dict[str, str]:
     """Return address → page, from the runs of all suites and the content of the list of suites.
+
+    `front` returns this content. It is called when all other pages are made, so that the reports
+    that it sums up may be written meanwhile.
 
     Without runs that answer a question of the board, the site begins with the list. `stores` have
     the predictions of suites; benchmarks with predictions of two methods have pages of examples.
@@ -82,14 +85,11 @@ def pages_of(
         suite: [(b.title, first) for b in bs if (first := examples.get((suite, b.identity)))]
         for suite, bs in suites.items()
     }
-    files["suites.html"] = suites_page("suites.html", front, common("suites.html"), shown)
     if tasks:
         files |= board_pages(tasks, runs, common)
         files["compare.html"] = compare_page(
             "compare.html", tasks, common("compare.html"), examples, suites
         )
-    else:
-        files["index.html"] = suites_page("index.html", front, common("index.html"), shown)
     families = {
         m: family_of(runs[0].run.get("method"))
         for bs in suites.values()
@@ -125,6 +125,9 @@ def pages_of(
             files |= run_pages(
                 *(suite, benchmark, address, common(address)), examples=examples.get(place, "")
             )
+    listed_suites = front()
+    for address in ("suites.html",) if tasks else ("suites.html", "index.html"):
+        files[address] = suites_page(address, listed_suites, common(address), shown)
     return files
 
 

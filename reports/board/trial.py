@@ -25,7 +25,7 @@ from bnnbench.reports.read.bundles import holds_bundle, read_bundle
 from bnnbench.reports.read.load import Results
 from bnnbench.reports.style.numbers import amount
 from bnnbench.reports.style.words import joined
-from bnnbench.reports.write.of_suite import Order, written_reports
+from bnnbench.reports.write.of_suite import Order, written_report
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Damaged, Store
 
@@ -67,9 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     datasets = {record.dataset for record in new_runs}
     records = [r for r in others if r.dataset in datasets]
     everyone = Results(store, (*records, *new_runs), (), ())
-    for written in written_reports([Order(everyone, NO_MARGINS)]):
-        for line in written.lines:
-            print(line)
+    for line in written_report(Order(everyone, NO_MARGINS)).lines:
+        print(line)
     mine = dict.fromkeys(record.method for record in new_runs)
     for line in lines(benchmarks(everyone.records), list(mine)):
         print(legible(line))

@@ -1,7 +1,7 @@
 """The command line for reports, sites, comparisons and exports from stored runs."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bnnbench.datasets.reading.foreign_text import legible
@@ -23,7 +23,7 @@ from bnnbench.reports.write import compare, site, timing_page
 from bnnbench.reports.write.content import judged_benchmarks
 from bnnbench.reports.write.exports import runs as export_runs
 from bnnbench.reports.write.margins import add_margins, margins
-from bnnbench.reports.write.of_suite import DAMAGED, Order, Written, written_reports
+from bnnbench.reports.write.of_suite import DAMAGED, Order, Written, reports_under_way
 
 ABOUT = """Rebuild the report of every suite from its stored results, without fitting anything:
 report.html, tables.md, tables.tex, tables.csv, runs.csv, metrics.csv and costs.csv.
@@ -66,42 +66,80 @@ def main(arguments: Sequence[str]) -> int:
         return _error(str(error))
     was_read = {suite: _read(sources) for suite, sources in suites.items()}
     of_suites = {suite: results for suite, (_, results) in was_read.items() if results}
+    codes = {suite: code for suite, (code, _) in was_read.items()}
     judged_by = margins(options.margin)
     in_site = of_suites if options.out else {}
     judged = {suite: judged_benchmarks(one, judged_by) for suite, one in in_site.items()}
     runs = run_addresses(judged) if options.out else None
     orders = [Order(results, judged_by, options.out, runs) for results in of_suites.values()]
-    codes, entries = {suite: code for suite, (code, _) in was_read.items()}, {}
-    for suite, written in zip(of_suites, written_reports(orders), strict=True):
-        _tell(written)
-        codes[suite] = 2 if written.code == 2 else (codes[suite] or written.code) and DAMAGED
-        if written.entry:
-            entries[suite] = written.entry
-    damaged: Sequence[str] = ()
-    if options.out and entries:
-        names = store_names(options.results)
-        timed = timing_page.site_pages(
-            dict(zip(names, options.results, strict=True)), "suites.html"
-        )
-        damaged = timed.damage
-        for reason in damaged:
-            print(f"damaged: {legible(reason)}", file=sys.stderr)
-        front = site.Front(tuple(entries.values()), tuple(timed.links))
-        stores = {suite: of_suites[suite].store for suite in entries}
-        repeated = {key: r for p in options.results for key, r in repeated_runs(p).items()}
-        try:
-            files = dict(timed.pages) | board.pages_of(
-                {suite: judged[suite] for suite in entries}, front, stores, repeated
-            )
-            for address, text in files.items():
-                (options.out / address).parent.mkdir(parents=True, exist_ok=True)
-                write_whole(options.out / address, text.encode())
-        except OSError as error:
-            return _error(f"cannot write the front page: {error}; choose another folder by --out")
-        print(f"{options.out / 'index.html'}: {counted(len(entries), 'suite')}")
+    damaged = False
+    with reports_under_way(orders) as reports:
+        entries = _told(of_suites, reports, codes)
+        if options.out and judged:
+            try:
+                damaged = _write_site(options.out, options.results, of_suites, judged, entries)
+            except OSError as error:
+                return _error(
+                    f"cannot write the front page: {error}; choose another folder by --out"
+                )
+        else:
+            list(entries)  # each is told when it is written
     if set(codes.values()) == {2}:
         return 2
     return DAMAGED if damaged or any(codes.values()) else 0
+
+
+def _told(
+    suites: Iterable[str], reports: Iterator[Written], codes: dict[str, int]
+) -> Iterator[tuple[str, site.Entry]]:
+    """Print what there is to say of each report, keep its exit code, and yield what was written."""
+    for suite, written in zip(suites, reports, strict=True):
+        for line in written.complaints:
+            print(line, file=sys.stderr)
+        for line in written.lines:
+            print(line)
+        codes[suite] = 2 if written.code == 2 else (codes[suite] or written.code) and DAMAGED
+        if written.entry:
+            yield suite, written.entry
+
+
+def _write_site(
+    out: Path,
+    sources: Sequence[Path],
+    of_suites: Mapping[str, Results],
+    judged: board.Suites,
+    entries: Iterator[tuple[str, site.Entry]],
+) -> bool:
+    """Write the pages of a site but the reports, and return whether timings were damaged.
+
+    The reports, which are written meanwhile, become `entries`. Pages know only the suites whose
+    report was written.
+    """
+    names = store_names(sources)
+    timed = timing_page.site_pages(dict(zip(names, sources, strict=True)), "suites.html")
+    for reason in timed.damage:
+        print(f"damaged: {legible(reason)}", file=sys.stderr)
+    repeated = {key: r for path in sources for key, r in repeated_runs(path).items()}
+    written: dict[str, site.Entry] = {}
+
+    def front() -> site.Front:
+        written.update(entries)
+        return site.Front(tuple(written.values()), tuple(timed.links))
+
+    def pages(suites: Iterable[str]) -> dict[str, str]:
+        stores = {suite: of_suites[suite].store for suite in suites}
+        return board.pages_of({suite: judged[suite] for suite in suites}, front, stores, repeated)
+
+    files = pages(judged)
+    if not written:
+        return bool(timed.damage)
+    if written.keys() != judged.keys():
+        files = pages(tuple(written))
+    for address, text in (dict(timed.pages) | files).items():
+        (out / address).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out / address, text.encode())
+    print(f"{out / 'index.html'}: {counted(len(written), 'suite')}")
+    return bool(timed.damage)
 
 
 Sources = Mapping[str, Path | Results]
@@ -141,14 +179,6 @@ def _read(sources: Sources) -> tuple[int, Results | None]:
         except ValueError as error:
             code = _error(str(error))
     return code, merged(results_by_store) if results_by_store else None
-
-
-def _tell(written: Written) -> None:
-    """Print what there is to say of a suite's report."""
-    for line in written.complaints:
-        print(line, file=sys.stderr)
-    for line in written.lines:
-        print(line)
 
 
 def _error(text: str) -> int:

@@ -3,8 +3,9 @@
 import gzip
 import signal
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,25 +72,33 @@ class Written:
     entry: site.Entry | None = None
 
 
-def written_reports(orders: Sequence[Order]) -> Iterator[Written]:
-    """Write reports, those of many runs on all cores, and yield the outcome of each in turn."""
+@contextmanager
+def reports_under_way(orders: Sequence[Order]) -> Iterator[Iterator[Written]]:
+    """Begin to write reports, those of many runs on all cores; the outcomes come in their order.
+
+    Those of few runs are written one by one, when their outcome is asked for.
+    """
     runs = sum(len(order.results.records) for order in orders)
     workers = min(cores(), len(orders)) if runs >= MANY else 1
     if workers < 2:
-        yield from map(_written, orders)
+        yield map(written_report, orders)
         return
     largest_first = sorted(range(len(orders)), key=lambda k: -len(orders[k].results.records))
     end_by_ctrl_c = (signal.SIGINT, signal.SIG_DFL)  # in silence: this process says what happened
     with ProcessPoolExecutor(workers, CONTEXT, signal.signal, end_by_ctrl_c) as pool:
-        futures = {k: pool.submit(_written, orders[k]) for k in largest_first}
-        for k in range(len(orders)):
-            try:
-                yield futures[k].result()
-            except BrokenProcessPool:
-                yield Written(2, complaints=(f"error: {orders[k].results.suite}: {LOST}",))
+        futures = {k: pool.submit(written_report, orders[k]) for k in largest_first}
+        yield (_outcome(futures[k], order) for k, order in enumerate(orders))
 
 
-def _written(order: Order) -> Written:
+def _outcome(future: Future[Written], order: Order) -> Written:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return Written(2, complaints=(f"error: {order.results.suite}: {LOST}",))
+
+
+def written_report(order: Order) -> Written:
+    """Write one report, and return the outcome."""
     report = content(order.results, order.margins)
     folder = order.out / report.suite if order.out else order.results.store.folder
     try:

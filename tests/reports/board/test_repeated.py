@@ -27,7 +27,7 @@ APART = replace(SAME, outcome="differs", score="clean, nll", recorded=1.0, sprea
 
 def method_pages(repeated):
     suites = {"uci": benchmarks(RUNS)}
-    pages = site.pages_of(suites, front=Front(()), repeated=repeated)
+    pages = site.pages_of(suites, front=lambda: Front(()), repeated=repeated)
     return {a.removeprefix("methods/"): t for a, t in pages.items() if a.startswith("methods/")}
 
 

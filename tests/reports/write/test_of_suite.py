@@ -41,7 +41,7 @@ def test_a_site_is_the_same_on_one_core_and_on_two(tmp_path, monkeypatch, capsys
 
 def test_a_suite_that_cannot_be_written_does_not_hold_up_the_others(tmp_path, capsys, on_two_cores):
     for suite in ("cifar10", "mnist"):
-        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}))
+        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}, dataset=suite))
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "cifar10").write_text("a file where a folder should be")
     assert main([str(tmp_path / "results"), "--out", str(tmp_path / "site")]) == of_suite.DAMAGED
@@ -49,14 +49,15 @@ def test_a_suite_that_cannot_be_written_does_not_hold_up_the_others(tmp_path, ca
     assert "cannot write the report" in told.err
     assert "index.html: 1 suite\n" in told.out
     assert (tmp_path / "site" / "mnist" / "report.html").is_file()
+    assert "cifar10/report.html" not in (tmp_path / "site" / "index.html").read_text()
 
 
 def test_a_process_that_is_lost_is_an_error_that_names_its_suites(
     tmp_path, monkeypatch, capsys, on_two_cores
 ):
     for suite in ("cifar10", "mnist"):
-        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}))
-    monkeypatch.setattr(of_suite, "_written", lose)
+        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}, dataset=suite))
+    monkeypatch.setattr(of_suite, "written_report", lose)
     assert main([str(tmp_path / "results"), "--out", str(tmp_path / "site")]) == 2
     told = capsys.readouterr().err
     assert "error: cifar10: its pages were not written" in told
