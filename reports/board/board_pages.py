@@ -26,8 +26,8 @@ def board_pages(
         kind: f"board/{slug(kind)}.html" if k else "index.html" for k, kind in enumerate(by_kind)
     }
     return {
-        addresses[kind]: _board_page(addresses[kind], own, addresses, runs, common(addresses[kind]))
-        for kind, own in by_kind.items()
+        (address := addresses[kind]): _board_page(address, asked, addresses, runs, common(address))
+        for kind, asked in by_kind.items()
     }
 
 

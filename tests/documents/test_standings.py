@@ -9,8 +9,8 @@ from tests.documents.finished_runs import records, suites
 from tests.documents.standings import standings_table
 
 
-def wide(bundle: str, dataset: str, metric: str):
-    table = scores_of(records(bundle))
+def wide(folders: str, dataset: str, metric: str):
+    table = scores_of([record for folder in folders.split(",") for record in records(folder)])
     chosen = table[
         (table.dataset == dataset) & (table.condition == "clean") & (table.metric == metric)
     ]
@@ -18,20 +18,21 @@ def wide(bundle: str, dataset: str, metric: str):
 
 
 @pytest.mark.parametrize(
-    ("bundle", "profile", "dataset", "metric", "constant", "down"),
+    ("folders", "profile", "dataset", "metric", "constant", "down"),
     [
-        ("uci_tuned_energy", "uci:tuned_quick", "energy", "log_likelihood", "Training mean", -1),
+        ("uci_tuned_energy,uci_tuned_informed", "uci:tuned_quick", "energy", "log_likelihood",
+         "Training mean", -1),
         ("uci_classification_tuned", "uci_classification:tuned_quick", "german", "nll",
          "Class frequency", 1),
     ],
     ids=["folds of a regression", "folds of a classification"],
 )  # fmt: skip
 def test_a_place_counts_means_and_the_interval_knows_the_shared_rows(
-    bundle, profile, dataset, metric, constant, down
+    folders, profile, dataset, metric, constant, down
 ):
     options = {"of": "MP", "metric": metric, "profiles": profile}
     (row,) = (r for r in standings_table(options) if r[0] == dataset)
-    scores = wide(bundle, dataset, metric).drop(columns=constant)
+    scores = wide(folders, dataset, metric).drop(columns=constant)
     order = (down * scores.mean()).sort_values().index
     best = next(method for method in order if method != "MP")
     assert row[1:3] == (f"{list(order).index('MP') + 1} of {len(order)}", best)
