@@ -120,7 +120,7 @@ class Benchmark:
             return None
         return listed.margin_for(any(record.target for record in self.records))
 
-    @property
+    @cached_property
     def by_fold(self) -> bool:
         """True if the replicates are folds, each the mean of its seeds; else they are seeds."""
         return len({record.fold for record in self.records}) > 1
