@@ -1,4 +1,7 @@
-"""What a line of the catalogue is made of: a direction, a function, a unit, a margin."""
+"""The parts of which the catalogue of metrics is made.
+
+A line has the better direction, the name, the function, the unit and the margin of a metric.
+"""
 
 import importlib
 from collections.abc import Callable

@@ -1,8 +1,9 @@
 """The scores, costs and keys behind a question, as plain data for Python and for the page alike."""
 
 import math
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bnnbench.metrics import LISTED
@@ -118,6 +119,11 @@ def task_of(question: Question, benchmarks: Mapping[str, Sequence[Benchmark]]) -
     entries.sort(key=lambda item: item[0].rows)
     if not entries:
         return None
+    counts = Counter(column.name for column, _, _ in entries)
+    entries = [
+        (column if counts[column.name] == 1 else _with_its_suite(column), benchmark, conditions)
+        for column, benchmark, conditions in entries
+    ]
     scales = [scale for c in question.criteria if (scale := _scale(c, entries))]
     methods = {m: runs for _, b, _ in entries for m, runs in b.runs.items()}
     records = [r for _, b, _ in entries for r in b.records]
@@ -185,6 +191,12 @@ def _columns(
                 _most_seeds(benchmark.records) if place.by_split and benchmark.by_fold else 1,
             )
             yield column, benchmark, conditions
+
+
+def _with_its_suite(column: Column) -> Column:
+    """Return a column whose name tells it from that of another suite's data set of one name."""
+    origin = f"{column.suite}/{column.profile}"
+    return replace(column, name=f"{origin}/{column.name}", title=f"{column.title} ({origin})")
 
 
 def _scale(

@@ -6,8 +6,8 @@ A folder of a bundle holds complete records of one suite.
 from collections import defaultdict
 from pathlib import Path
 
-from bnnbench.reports.read.lasting import uncollected
 from bnnbench.reports.read.load import Results, read, suite_folders, up_to_date
+from bnnbench.reports.read.uncollected import uncollected
 from bnnbench.suites.engine.store import bundles, repetitions
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.repetitions import Repetition
@@ -38,10 +38,9 @@ def read_bundle(path: Path) -> dict[str, Results]:
     Raises ValueError where there is none, and `Damaged` where a file is altered.
     """
     by_suite: dict[str, list[Record]] = defaultdict(list)
-    with uncollected():
-        for folder in bundle_folders(path):
-            for record in records_of(folder):
-                by_suite[record.suite].append(record)
+    for folder in bundle_folders(path):
+        for record in records_of(folder):
+            by_suite[record.suite].append(record)
     return {
         suite: Results(Store(path / suite), tuple(records), (), ())
         for suite, records in sorted(by_suite.items())
@@ -60,7 +59,8 @@ def results_of(path: Path) -> dict[str, Results]:
 
 def records_of(folder: Path) -> tuple[Record, ...]:
     """Return the records of one folder of a bundle. Raises `Damaged`."""
-    return tuple(map(up_to_date, bundles.read(folder)))
+    with uncollected():
+        return tuple(map(up_to_date, bundles.read(folder)))
 
 
 def repeated_runs(path: Path) -> dict[str, Repetition]:

@@ -18,6 +18,7 @@ from bnnbench.reports.read.predictions.bundled import (
     spans_in,
     with_predictions,
 )
+from bnnbench.reports.read.uncollected import uncollected
 from bnnbench.reports.style.words import counted
 from bnnbench.reports.write import compare, site, timing_page
 from bnnbench.reports.write.content import judged_benchmarks
@@ -77,7 +78,8 @@ def main(arguments: Sequence[str]) -> int:
         entries = _told(of_suites, reports, codes)
         if options.out and judged:
             try:
-                damaged = _write_site(options.out, options.results, of_suites, judged, entries)
+                with uncollected():
+                    damaged = _write_site(options.out, options.results, of_suites, judged, entries)
             except OSError as error:
                 return _error(
                     f"cannot write the front page: {error}; choose another folder by --out"

@@ -1,6 +1,7 @@
 """The runs in docs/bundle, read once for all documents."""
 
 import functools
+import gc
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,7 +10,6 @@ from bnnbench.reports.board.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable, coverage
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
 from bnnbench.reports.read.bundles import bundle_folders, records_of
-from bnnbench.reports.read.lasting import uncollected
 from bnnbench.suites.engine.store.record import Record
 
 ROOT = Path(__file__).parents[2]
@@ -19,8 +19,7 @@ BUNDLE = ROOT / "docs" / "bundle"
 @functools.cache
 def records(folder: str) -> Sequence[Record]:
     """Return the runs of one folder of docs/bundle."""
-    with uncollected():
-        return records_of(BUNDLE / folder)
+    return records_of(BUNDLE / folder)
 
 
 @functools.cache
@@ -30,6 +29,7 @@ def suites() -> Mapping[str, Sequence[Benchmark]]:
     for folder in bundle_folders(BUNDLE):
         for record in records(folder.name):
             by_suite.setdefault(record.suite, []).append(record)
+    gc.freeze()  # millions of objects that stay: no later collection need look at them
     return {suite: benchmarks(by_suite[suite]) for suite in sorted(by_suite)}
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bnnbench.reports.board.questions import OF_NUMBERS, Place, Question, clean
+from bnnbench.reports.board.questions import OF_CLASSES, OF_NUMBERS, Place, Question, clean
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.tasks import task_of
 from bnnbench.reports.read.benchmarks import benchmarks
@@ -83,3 +83,24 @@ def test_each_run_counts_by_itself_elsewhere(records):
     (column,) = found.columns
     assert column.seeds == 1
     assert len(found.scores["likelihood"][column.name]["SGD"]) == FOLDS * SEEDS
+
+
+def test_data_sets_of_one_name_in_two_suites_are_two_columns():
+    scores = {"mnist": 0.5, "cifar10": 1.5}
+    runs = {
+        suite: benchmarks(
+            [
+                record(
+                    "AdamW", "digits", suite=suite, profile="quick", scores={"clean": {"nll": nll}}
+                )
+            ]
+        )
+        for suite, nll in scores.items()
+    }
+    places = tuple(Place(suite, "quick", clean) for suite in scores)
+    task = task_of(Question("classification", "all", "searched", OF_CLASSES, places), runs)
+    assert len({column.name for column in task.columns}) == len(scores)
+    assert len({column.title for column in task.columns}) == len(scores)
+    for column in task.columns:
+        (value,) = task.scores["likelihood"][column.name]["AdamW"].values()
+        assert value == scores[column.suite]

@@ -41,7 +41,7 @@ def test_a_site_is_the_same_on_one_core_and_on_two(tmp_path, monkeypatch, capsys
 
 def test_a_suite_that_cannot_be_written_does_not_hold_up_the_others(tmp_path, capsys, on_two_cores):
     for suite in ("cifar10", "mnist"):
-        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}, dataset=suite))
+        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}))
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "cifar10").write_text("a file where a folder should be")
     assert main([str(tmp_path / "results"), "--out", str(tmp_path / "site")]) == of_suite.DAMAGED
@@ -56,7 +56,7 @@ def test_a_process_that_is_lost_is_an_error_that_names_its_suites(
     tmp_path, monkeypatch, capsys, on_two_cores
 ):
     for suite in ("cifar10", "mnist"):
-        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}, dataset=suite))
+        keep(tmp_path / "results" / suite, runs_of({"AdamW": [1.0, 2.0]}))
     monkeypatch.setattr(of_suite, "written_report", lose)
     assert main([str(tmp_path / "results"), "--out", str(tmp_path / "site")]) == 2
     told = capsys.readouterr().err
