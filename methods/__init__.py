@@ -52,6 +52,7 @@ METHODS: Mapping[str, str] = {
     "deep_gp": "bnnbench.methods.gp.deep:DeepGp",
     "fastfood": "bnnbench.methods.gp.fastfood:Fastfood",
     "gaussian_process": "bnnbench.methods.gp.exact:GaussianProcess",
+    "gaussian_process_left_out": "bnnbench.methods.gp.leave_one_out:LeaveOneOutGp",
     "tempered": "bnnbench.methods.post_hoc.tempered:Tempered",
     "conformal": "bnnbench.methods.post_hoc.conformal:Conformal",
     "sklearn_gp": "bnnbench.methods.libraries.sklearn_gp:SklearnGp",

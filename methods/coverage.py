@@ -21,7 +21,10 @@ COVERED: Mapping[str, tuple[str, ...]] = {
         ("mlp regression", "linear regression"),
     ),
     **dict.fromkeys(("deep_kernel", "ep"), ("mlp regression",)),
-    **dict.fromkeys(("gaussian_process", "fastfood"), ("mlp regression", "linear regression")),
+    **dict.fromkeys(
+        ("gaussian_process", "gaussian_process_left_out", "fastfood"),
+        ("mlp regression", "linear regression"),
+    ),
     "mc_dropout": (*MLPS, "cnn regression", "cnn classification"),
     "sklearn_ridge": ("mlp regression", "linear regression", "cnn regression"),
     **dict.fromkeys(("blackjax_nuts", "numpyro_nuts"), (*MLPS, "linear regression")),

@@ -26,6 +26,7 @@ METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(
         ("deep_kernel", "orthogonal_gp", "deep_gp", "gaussian_process", "fastfood"), PROCESSES
     ),
+    "gaussian_process_left_out": PROCESSES,
     **dict.fromkeys(("pbp", "ep", "message_passing", "message_passing_crossed"), MESSAGES),
     **dict.fromkeys(("moment_propagation", "moment_prediction"), MOMENTS),
     **dict.fromkeys(("moment_approximation", "untrained_network"), MOMENTS),

@@ -8,6 +8,7 @@ from bnnbench.methods.dvi.method import Dvi
 from bnnbench.methods.dvi.prior import InverseGamma
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.gp.exact import GaussianProcess
+from bnnbench.methods.gp.leave_one_out import LeaveOneOutGp
 from bnnbench.methods.ivon import Ivon
 from bnnbench.methods.laplace.kfac import Kfac
 from bnnbench.methods.laplace.method import Laplace
@@ -61,6 +62,7 @@ DVI = Dvi(hyperprior=InverseGamma(1.0, 100.0), initial_std=0.003, epochs=300, ba
 METHODS = {
     "Training mean": Marginal(),
     "GP": GaussianProcess(),
+    "GP (leave-one-out)": LeaveOneOutGp(),
     "AdamW": ADAMW,
     "SGD": Sgd(learning_rate=1e-2, weight_decay=5e-5, epochs=40, batch_size=32),
     "MC dropout": McDropout(

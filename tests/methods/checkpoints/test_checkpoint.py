@@ -25,6 +25,7 @@ WITHOUT = {
     "ep": "a fit of a second",
     "fastfood": "a search of seconds, whose state scipy keeps",
     "gaussian_process": "a few searches of kernels, whose state scikit-learn keeps",
+    "gaussian_process_left_out": "a few searches of kernels, whose state scikit-learn keeps",
     "hmc_hamiltorch": "its chains run inside of a package, which cannot go on with them",
     "laplace_diagonal": "a few quasi-Newton searches, whose state SciPy keeps",
     **{

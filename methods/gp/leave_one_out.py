@@ -1,0 +1,90 @@
+"""Gaussian process regression whose kernel is chosen by rows that are left out.
+
+Where rows repeat with equal targets, the marginal likelihood can grow without bound as the noise
+falls, and so can the density of a row whose twin is known. Rows of equal inputs are therefore left
+out together, and each scored by itself. Source: Rasmussen and Williams (2006), "Gaussian Processes
+for Machine Learning", section 5.4.2, here for groups of rows.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from bnnbench.methods.base import Posterior, PriorUse, Problem
+from bnnbench.methods.gp.exact import ExactGpPosterior, GaussianProcess
+from bnnbench.methods.tuning.space import Space
+
+Groups = Sequence[Int[Tensor, "groups size"]]
+"""Places of rows that are left out together, the groups of one size in one tensor."""
+
+
+@dataclass(frozen=True)
+class LeaveOneOutGp:
+    """The Gaussian process that predicts left-out rows best, out of several.
+
+    They are maxima of marginal likelihood: that of each kernel from the fixed place, and the best
+    of each kernel with restarts.
+    """
+
+    space: ClassVar[Space] = Space()
+    prior_use: ClassVar[PriorUse] = "own"
+
+    process: GaussianProcess = field(default_factory=GaussianProcess)
+    """The kernels, restarts and rows of the processes to choose from."""
+
+    def fit(self, problem: Problem, rng: torch.Generator) -> Posterior:
+        """Return the posterior; raises `Unsupported` for more rows than `process` accepts."""
+        candidates = [
+            (number, replace(self.process, kernels=(kernel,), restarts=restarts))
+            for number, kernel in enumerate(self.process.kernels)
+            for restarts in sorted({0, self.process.restarts})
+        ]
+        fits = [_fitted(process, problem, rng) for _, process in candidates]
+        groups = rows_of_equal_inputs(problem.train.inputs)
+        densities = [left_out_log_density(fit, groups) for fit in fits]
+        best = int(np.argmax(densities))
+        chosen = {
+            "kernel": float(candidates[best][0]),
+            "left_out_log_likelihood": densities[best],
+        }
+        return replace(fits[best], diagnostics=dict(fits[best].diagnostics) | chosen)
+
+
+def rows_of_equal_inputs(inputs: Float[Tensor, "rows features"]) -> Groups:
+    """Return the groups of rows of equal inputs; most groups are of one row."""
+    group = torch.unique(inputs.cpu(), dim=0, return_inverse=True)[1]
+    sizes = group.bincount()
+    members = group.argsort(stable=True).split(sizes.tolist())
+    return [
+        torch.stack([rows for rows in members if len(rows) == size])
+        for size in sizes.unique().tolist()
+    ]
+
+
+def left_out_log_density(posterior: ExactGpPosterior, groups: Groups) -> float:
+    """Return the mean log density of a training target, given the rows of all other groups.
+
+    In nats, for standardised targets. Equations 5.10 to 5.12, with the block of a group in place
+    of $[K^{-1}]_{ii}$; its inverse is the covariance of the group given the others.
+    """
+    precision = torch.cholesky_inverse(torch.tensor(posterior.process.L_))
+    weights = precision @ torch.tensor(posterior.process.y_train_)
+    total = torch.zeros(())
+    for rows in groups:
+        covariances = torch.linalg.inv(precision[rows[:, :, None], rows[:, None, :]])
+        errors = torch.einsum("gij,gj->gi", covariances, weights[rows])
+        variances = covariances.diagonal(dim1=1, dim2=2)
+        total = total - 0.5 * (errors.square() / variances + (2 * math.pi * variances).log()).sum()
+    return float(total) / len(weights)
+
+
+def _fitted(process: GaussianProcess, problem: Problem, rng: torch.Generator) -> ExactGpPosterior:
+    posterior = process.fit(problem, rng)
+    assert isinstance(posterior, ExactGpPosterior)
+    return posterior
