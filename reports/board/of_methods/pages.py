@@ -12,7 +12,7 @@ from bnnbench.reports.board.of_methods.printed import printed_and_ours
 from bnnbench.reports.board.of_methods.repeated_runs import RepeatedRun, repeated_runs_of
 from bnnbench.reports.board.of_methods.search_spaces import searched
 from bnnbench.reports.board.of_methods.snippets import snippet
-from bnnbench.reports.board.of_methods.strips import WIDTH, chapter_of, place_text
+from bnnbench.reports.board.of_methods.strips import WIDTH, chapter_of
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.board.tasks import Task
@@ -93,7 +93,6 @@ def method_page(
         chapters=chapters,
         sets={s.dataset: s.title for c in chapters for of in c.strips.values() for s in of},
         scores=list(dict.fromkeys(title for chapter in chapters for title in chapter.strips)),
-        places=[text for task in site.tasks if (text := place_text(task, method))],
         failures=failures_of(entries, site.verdicts),
         printed=printed_and_ours(method, site.printed),
         run_page=lambda entry: site.run_pages.get((entry.suite, entry.benchmark.identity), ""),

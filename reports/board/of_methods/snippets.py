@@ -1,6 +1,7 @@
 """The lines of Python that fit a method with the settings of a record."""
 
 import dataclasses
+import textwrap
 from collections.abc import Mapping
 
 from bnnbench.suites.engine.command.methods.labels import default_of
@@ -63,8 +64,12 @@ def _written(value: object, imports: dict[str, set[str]], before: int, indent: s
     line = f"{opening}{', '.join(parts)}{closing}"
     if before + len(line) <= WIDTH and "\n" not in line:
         return line
-    lines = [opening, *(f"{inner}{part}," for part in parts), f"{indent}{closing[-1]}"]
-    return "\n".join(lines)
+    rows = [f"{inner}{part}," for part in parts]
+    if all(isinstance(item, int | float) for _, item in items):
+        rows = textwrap.wrap(
+            f"{', '.join(parts)},", WIDTH, initial_indent=inner, subsequent_indent=inner
+        )
+    return "\n".join([opening, *rows, f"{indent}{closing[-1]}"])
 
 
 def _of_this_project(name: str) -> type:

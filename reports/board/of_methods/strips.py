@@ -9,11 +9,10 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import duration, number, slug, typographic
 from bnnbench.reports.style.words import counted, joined
 
-MOST_PLACES = 4
-"""Most data sets of a question whose places are named one by one in a sentence."""
 EDGE = 0.06
 """The share of methods at the worse end whose ticks stand at the edge of a strip."""
 WIDTH = 300
+DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -37,14 +36,20 @@ class Chapter:
     title: str
     methods: int
     runs: str
+    places: str
     strips: Mapping[str, Sequence[Strip]]
 
 
 def means(task: Task, scale: Scale, column: Column) -> dict[str, float]:
-    """Return method → mean score on a column, without constants."""
+    """Return method → mean score on a column, without constants.
+
+    To `DECIMALS`, since equal means differ in their last digits by the order of their sums.
+    """
     scores, constants = task.scores[scale.name][column.name], task.constants
     return {
-        m: sum(by_run.values()) / len(by_run) for m, by_run in scores.items() if m not in constants
+        method: round(sum(by_run.values()) / len(by_run), DECIMALS)
+        for method, by_run in scores.items()
+        if method not in constants
     }
 
 
@@ -57,20 +62,16 @@ def place_of(task: Task, scale: Scale, column: Column, method: str) -> tuple[int
     return 1 + sum(sign * value > sign * of[method] for value in of.values()), len(of)
 
 
-def place_text(task: Task, method: str) -> str:
-    """Return its places by mean on a question, in words; of many data sets, best and worst."""
+def places_text(task: Task, method: str) -> str:
+    """Return its best and worst place by mean on a question, score by score, in words."""
     parts = []
     for scale in task.scales:
-        places = {c.title: p[0] for c in task.columns if (p := place_of(task, scale, c, method))}
-        named = [f"{places[title]} on {title}" for title in sorted(places, key=places.__getitem__)]
-        if len(named) > MOST_PLACES:
-            parts.append(f"by {scale.title} from {named[0]} to {named[-1]}")
-        elif named:
-            parts.append(f"by {scale.title} {joined(named)}")
-    question = task.question
+        found = (place_of(task, scale, column, method) for column in task.columns)
+        if places := sorted({place for place, _ in filter(None, found)}):
+            ends = dict.fromkeys((places[0], places[-1]))
+            parts.append(f"{scale.title} {' to '.join(map(str, ends))}")
     others = max((len(means(task, s, c)) for s in task.scales for c in task.columns), default=0)
-    name = f"{labels.sentence(question.kind)}, {question.data}, settings {question.settings}"
-    return f"{name}, among {counted(others, 'method')}: {'; '.join(parts)}." if parts else ""
+    return f"Places among {counted(others, 'method')}: {joined(parts)}." if parts else ""
 
 
 def chapter_of(task: Task, method: str) -> Chapter:
@@ -88,6 +89,7 @@ def chapter_of(task: Task, method: str) -> Chapter:
         f"{labels.sentence(question.kind)}: {question.data}, settings {question.settings}",
         len(task.families) - len(task.constants),
         f"{duration(seconds)} a fit ({kind})" if seconds else "",
+        places_text(task, method),
         {title: listed for title, listed in strips.items() if listed},
     )
 

@@ -24,4 +24,5 @@ function chooseStrips() {
     part.hidden = !shows(part.dataset.by, by) || !part.querySelector(".strip:not([hidden])");
   for (const chapter of document.querySelectorAll(".chapter"))
     chapter.hidden = !chapter.querySelector(":scope > section:not([hidden])");
+  if (set || by) for (const chapter of document.querySelectorAll(".chapter")) chapter.open = true;
 }

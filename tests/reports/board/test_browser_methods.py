@@ -81,7 +81,7 @@ def test_the_largest_page_of_a_method_keeps_to_its_size(folder):
 
 def test_the_data_set_and_the_score_of_a_method_are_in_the_address(opened):
     page = opened("methods/pbp.html")
-    every = page.locator(".strip:visible").count()
+    every = page.locator(".strip").count()
     page.locator("select[data-name=set]").select_option("energy")
     page.locator("select[data-name=by]").select_option("RMSE")
     assert page.url.endswith("#set=energy&by=RMSE")
@@ -96,9 +96,17 @@ def test_the_data_set_and_the_score_of_a_method_are_in_the_address(opened):
     assert page.locator(".strip:visible").count() > few
 
 
-def test_nonsense_in_a_methods_address_shows_all_strips(opened):
+def test_one_question_is_open_at_first_and_a_choice_opens_all(opened):
+    page = opened("methods/pbp.html")
+    chapters = page.locator(".chapter")
+    assert chapters.count() > page.locator(".chapter[open]").count() == 1
+    page.locator("select[data-name=by]").select_option("RMSE")
+    assert page.locator(".chapter[open]").count() == chapters.count()
+
+
+def test_nonsense_in_a_methods_address_hides_no_strip(opened):
     page = opened("methods/pbp.html#set=nowhere&by=zzz")
-    assert page.locator(".strip:visible").count() == page.locator(".strip").count()
+    assert page.locator(".strip[hidden]").count() == 0 < page.locator(".strip").count()
 
 
 def test_the_neighbours_of_a_family_lead_to_each_other(opened):
@@ -111,10 +119,10 @@ def test_the_neighbours_of_a_family_lead_to_each_other(opened):
 
 def test_formulas_are_drawn_without_a_script(opened):
     page = opened("methods/laplace-kfac.html")
-    page.locator("details").evaluate("e => e.open = true")
+    page.locator("details:not(.chapter)").evaluate("e => e.open = true")
     box = page.locator("math").first.bounding_box()
     assert box["width"] > 20
-    assert "$" not in page.locator("details").inner_text()
+    assert "$" not in page.locator("details:not(.chapter)").inner_text()
 
 
 def test_a_question_and_a_score_of_a_comparison_are_in_the_address(opened):

@@ -49,6 +49,15 @@ def test_every_snippet_makes_the_method_that_was_run():
     assert made > 100
 
 
+def test_many_numbers_fill_their_lines():
+    code = snippet({"type": "message_passing", "iterations": [*range(1, 61)]})
+    lines = code.splitlines()
+    assert 0 < sum(line.strip()[:1].isdigit() for line in lines) < 5
+    names = {}
+    exec(code.partition("\nposterior")[0], names)
+    assert names["method"].iterations == (*range(1, 61),)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_the_lines_fit_and_predict(name):
     kind = coverage.covered(name)[0]
