@@ -9,7 +9,6 @@ from typing import NamedTuple
 from bnnbench.metrics import LISTED
 from bnnbench.reports.board.questions import Criterion, Place, Question
 from bnnbench.reports.judge.comparisons import exclusion
-from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.participants import Exclusion, Run
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds, timed_elsewhere
@@ -181,7 +180,7 @@ def _columns(
                 heading,
                 "/".join(filter(None, (place.suite, benchmark.dataset, benchmark.setting))),
                 benchmark.by_fold,
-                (holdout_ratio(benchmark.records) or 0.0) if benchmark.by_fold else 0.0,
+                benchmark.overlap or 0.0,
                 rows if isinstance(rows, int) else 0,
                 place.suite,
                 place.profile,

@@ -8,7 +8,6 @@ from bnnbench.metrics.statistics import Samples, mean, replicates
 from bnnbench.reports.judge.comparisons import decision_on
 from bnnbench.reports.judge.contest import Points
 from bnnbench.reports.judge.decision import NOT_COMPARED, Standing
-from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.statistics.intervals import standard_error, t_interval
 from bnnbench.reports.judge.table import Cell, Column, Entry
 from bnnbench.reports.read.benchmarks import Benchmark
@@ -86,7 +85,6 @@ def filled(
     `points` gives a run's scores at each test point, where there are any.
     """
     samples = {method: samples_of(benchmark.runs.get(method, ()), value) for method in methods}
-    overlap = holdout_ratio(benchmark.records) if benchmark.by_fold else 0.0
     margin = benchmark.margin(column.name) if column.kind == "score" else None
     better = column.higher_is_better
     decision = decision_on(benchmark, column.name, better, samples, points)
@@ -95,7 +93,7 @@ def filled(
         cell_of(
             replicates(samples[method], benchmark.by_fold),
             len(samples[method]),
-            overlap,
+            benchmark.overlap,
             standings.get(method, NOT_COMPARED),
             unconverged(benchmark.runs[method]) if column.kind == "score" else 0,
         )
@@ -104,7 +102,7 @@ def filled(
         for method in methods
     ]
     column = replace(column, decision=decision, margin=margin, by_fold=benchmark.by_fold)
-    column = replace(column, overlap=overlap, benchmark=benchmark.identity)
+    column = replace(column, overlap=benchmark.overlap, benchmark=benchmark.identity)
     return with_decimals(column, cells), cells
 
 

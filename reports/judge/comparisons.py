@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from bnnbench.metrics.statistics import Samples
 from bnnbench.reports.judge.contest import Contest, Points
 from bnnbench.reports.judge.decision import Decision, decide
-from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.participants import Exclusion
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant, unconverged, unfinished
@@ -50,7 +49,7 @@ def contest_of(
         samples,
         higher_is_better,
         benchmark.by_fold,
-        holdout_ratio(benchmark.records) if benchmark.by_fold else 0.0,
+        benchmark.overlap,
         benchmark.margin(metric),
         frozenset((r.fold, r.seed) for r in benchmark.records),
         {method: why for method in samples if (why := exclusion(runs[method]))},

@@ -11,6 +11,7 @@ from bnnbench.datasets.origins import ORIGINS
 from bnnbench.metrics import LISTED, PROBED
 from bnnbench.metrics.base import Margin, Margins
 from bnnbench.reports.read.arms import Arm, arm_of
+from bnnbench.reports.read.overlap import holdout_ratio
 from bnnbench.reports.read.predictions.point_scores import KeptScores
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import differing
@@ -124,6 +125,11 @@ class Benchmark:
     def by_fold(self) -> bool:
         """True if the replicates are folds, each the mean of its seeds; else they are seeds."""
         return len({record.fold for record in self.records}) > 1
+
+    @cached_property
+    def overlap(self) -> float | None:
+        """Test rows over training rows of a split; 0 where replicates are seeds of one split."""
+        return holdout_ratio(self.records) if self.by_fold else 0.0
 
     @property
     def title(self) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from statistics import mean
 
 from bnnbench.metrics import METRICS
-from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.statistics.intervals import Interval, standard_error, t_interval
 from bnnbench.reports.papers.literature import SOURCES, Source
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.overlap import holdout_ratio
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section, where_of
 from bnnbench.reports.style import labels
 from bnnbench.suites.engine.store.record import Record

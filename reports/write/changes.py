@@ -11,12 +11,12 @@ from bnnbench.metrics import LISTED
 from bnnbench.metrics.base import NO_MARGINS, Margins
 from bnnbench.metrics.statistics import Samples, holm, mean, replicates
 from bnnbench.reports.judge.elimination import one_sided
-from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.participants import FEWEST
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.judge.statistics.moderation import LEVEL
 from bnnbench.reports.read.facts import provenance_entries
 from bnnbench.reports.read.load import Damage
+from bnnbench.reports.read.overlap import holdout_ratio
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import flatten
 from bnnbench.suites.engine.store.record import Record

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from bnnbench.metrics import LISTED
-from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant
+from bnnbench.reports.read.overlap import holdout_ratio
 from bnnbench.suites.engine.store.record import Record
 from tests.documents.finished_runs import suites
 from tests.documents.measured import seconds

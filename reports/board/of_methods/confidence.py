@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from bnnbench.metrics.catalogue.entries import ONE_PERCENT_LIKELIER, ONE_POINT
 from bnnbench.metrics.statistics import Samples, mean, replicates
 from bnnbench.reports.judge.columns import samples_of, score_under
-from bnnbench.reports.judge.overlap import holdout_ratio
 from bnnbench.reports.judge.statistics.intervals import Interval, t_interval
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant
@@ -86,5 +85,4 @@ def scores(benchmark: Benchmark, method: str, metric: str) -> Samples:
 
 def interval_of(benchmark: Benchmark, samples: Samples) -> Interval | None:
     """Return the interval of a mean over runs, as tables have it; None for fewer than two."""
-    overlap = (holdout_ratio(benchmark.records) or 0.0) if benchmark.by_fold else 0.0
-    return t_interval(replicates(samples, benchmark.by_fold), overlap)
+    return t_interval(replicates(samples, benchmark.by_fold), benchmark.overlap or 0.0)

@@ -4,7 +4,7 @@ import pytest
 
 from bnnbench.datasets.cuts.disjoint import Disjoint
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
-from bnnbench.reports.judge.overlap import holdout_ratio
+from bnnbench.reports.read.overlap import holdout_ratio
 from tests.reports.synthetic import record
 
 SETS = Disjoint(DigitsAsMnist(), train=100, blocks=4, test=50)
