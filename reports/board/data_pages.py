@@ -136,10 +136,25 @@ def _line(method: str, cell: Cell, places: int, scale: float) -> Line:
 
 
 def data_index(
-    address: str, sets: Mapping[str, tuple[str, str, str]], common: dict[str, Any]
+    address: str,
+    sets: Mapping[str, Mapping[str, Sequence[Benchmark]]],
+    pages: Mapping[str, str],
+    common: dict[str, Any],
 ) -> str:
-    """Return the list of all data sets: name → title, page and origin."""
+    """Return the list of all data sets by suite, from name → suite → benchmarks.
+
+    `pages` has the name of each set's page. A set of several suites stands in each.
+    """
+    by_suite: dict[str, list[tuple[str, str, str]]] = {}
+    for name, benchmarks in sets.items():
+        for suite, (first, *_) in benchmarks.items():
+            listed = by_suite.setdefault(labels.suite(suite), [])
+            listed.append((first.title, pages[name], first.origin))
     return page(
         *("datasets.html", address, "Data sets · bnnbench", "Data sets", common),
-        sets=sorted(sets.values(), key=lambda item: item[0].casefold()),
+        count=len(sets),
+        suites={
+            title: sorted(listed, key=lambda item: item[0].casefold())
+            for title, listed in sorted(by_suite.items())
+        },
     )

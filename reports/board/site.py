@@ -110,9 +110,7 @@ def pages_of(
             *(name, address, by_suite, of_methods), verdicts, runs, examples, common(address)
         )
     address = "data/index.html"
-    origins = {name: next(iter(by_suite.values()))[0].origin for name, by_suite in by_set.items()}
-    listed = {name: (titles[name], of_sets[name], origins[name]) for name in by_set}
-    files[address] = data_index(address, listed, common(address))
+    files[address] = data_index(address, by_set, of_sets, common(address))
     for paper, tables in papers.items():
         address = f"papers/{paper}.html"
         files[address] = paper_page(paper, address, tables, runs, common(address))
