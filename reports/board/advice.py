@@ -59,7 +59,7 @@ def advice(ranking: Ranking) -> Advice:
     open_, equal, worse = (ranking.of(state) for state in ("undecided", "equal", "worse"))
     alike = [m for m in ranking.standings.decision.leaders if m != first]
     if len(worse) == others:
-        sentences.append(f"{_all(others)} worse.")
+        sentences += [f"{_all(others)} worse.", *_time_of(ranking, use, first)]
         return Advice(f"Use {use}: it is best.", " ".join(sentences))
     if alike:
         verb = "has" if len(alike) == 1 else "have"
@@ -86,6 +86,8 @@ def advice(ranking: Ranking) -> Advice:
             f"The cheapest that may be best is {cheapest}: {_seconds(ranking, cheapest)} a fit; "
             f"{use} takes {_seconds(ranking, use)}."
         )
+    else:
+        sentences += _time_of(ranking, use, first)
     headline = f"Use {use} first." if open_ else f"Use {use}."
     return Advice(headline, " ".join(sentences))
 
@@ -139,6 +141,14 @@ def _cheapest(ranking: Ranking, methods: list[str], use: str) -> str:
         return ""
     cheapest = min(timed, key=lambda m: timed[m])
     return cheapest if timed[cheapest] < use_seconds else ""
+
+
+def _time_of(ranking: Ranking, use: str, first: str) -> list[str]:
+    """Return the sentence on the time of the first, unless times cannot be compared."""
+    known = next(row.seconds for row in ranking.compared if row.method == use)
+    if use != first or not known or not ranking.task.of_processors:
+        return []
+    return [f"{use} takes {_seconds(ranking, use)} a fit."]
 
 
 def _place(ranking: Ranking) -> str:

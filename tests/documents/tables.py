@@ -25,8 +25,8 @@ space, and fits longer than the chosen one (`searched.py`).
 `standings`: one method's place on every data set, and its difference from the best
 (`standings.py`).
 `literature`: our methods beside published scores of the same folds (`beside_others.py`).
-`answers`: what the board says to each question, by one criterion; with `each=kind`, to the one of
-each kind with most methods. `column`: one column of a table of the report, with its decision
+`answers`: what the board says to each question, by one criterion; with `each=kind`, to the one
+that each kind's page begins with. `column`: one column of a table of the report, with its decision
 (`one_column.py`).
 `repeated`, `apart`, `repetitions`: runs that were carried out again (`repeated.py`).
 `methods`: a card for each method (`cards.py`).
@@ -127,7 +127,7 @@ def oracles_table(options: Options) -> Iterator[tuple[str, ...]]:
 def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each question of the board.
 
-    With `each=kind`, only for the question of each kind that most methods took part in.
+    With `each=kind`, only for the question of each kind that its page begins with.
     """
     yield ("what for", "from", "answer", "methods", "cannot be told from the best", "worse")
     yield ("---", "---", "---", "---:", "---:", "---:")
@@ -139,8 +139,7 @@ def answers_table(options: Options) -> Iterator[tuple[str, ...]]:
         task = usual(alike)
         rankings[question] = task, ranked(task, task.scales[0].name)
     if options.get("each") == "kind":
-        by_size = sorted(rankings, key=lambda question: -len(rankings[question][1].compared))
-        chosen = {kind: (kind, data) for kind, data in reversed(by_size)}.values()
+        chosen = {kind: (kind, data) for kind, data in reversed(rankings)}.values()
         rankings = {question: found for question, found in rankings.items() if question in chosen}
     for (kind, data), (task, ranking) in rankings.items():
         methods = [ranking.compared, ranking.of("undecided"), ranking.of("worse")]

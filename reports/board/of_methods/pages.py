@@ -68,9 +68,8 @@ def method_page(
     The method is among its neighbours, whose order is that of the list of methods.
     """
     entries = entries_of(method, site.suites)
-    descriptions = [entry.runs[0].run.get("method") for entry in entries]
-    # A bundle may keep the settings of some profiles alone, and some profiles search for them.
-    description = max(descriptions, key=lambda d: (_has_settings(d), not about(d).wrapped))
+    shown = _first_with_settings(entries, site.tasks)
+    description = _description(shown)
     known = about(description)
     chapters = [chapter_of(task, method) for task in site.tasks if method in task.families]
     chapters = [chapter for chapter in chapters if chapter.strips]
@@ -88,6 +87,7 @@ def method_page(
         space=searched(known.name) if known.name else None,
         code=snippet(description),
         settings_kept=_has_settings(description),
+        shown=shown,
         previous=neighbours[place - 1] if place > 0 else None,
         next=neighbours[place + 1] if 0 <= place < len(names) - 1 else None,
         chapters=chapters,
@@ -129,7 +129,12 @@ def uses_of(method: str, site: Site) -> list[Use]:
             runs = [run for b in within for run in b.runs[method]]
             if not runs:
                 continue
-            times = [r.cost.fit_seconds for r in runs if r.cost and r.status == "completed"]
+            times = [
+                seconds
+                for run in runs
+                if run.cost and run.status == "completed"
+                if (seconds := run.cost.fit_cpu_seconds) is not None
+            ]
             description = runs[0].run.get("method")
             uses.append(
                 Use(
@@ -170,6 +175,26 @@ def by_family(
         for family in FAMILIES
     }
     return {family: listed for family, listed in listings.items() if listed}
+
+
+def _first_with_settings(entries: Sequence[Entry], tasks: Sequence[Task]) -> Entry:
+    """Return the runs whose settings a page shows: those of the first suite of the board's.
+
+    A bundle may keep the settings of some profiles alone, and some profiles search for them.
+    """
+    order = list(dict.fromkeys(c.suite for task in tasks for c in task.columns))
+    place = {suite: -number for number, suite in enumerate(order)}
+
+    def preference(entry: Entry) -> tuple[bool, bool, int]:
+        described = _description(entry)
+        whole = _has_settings(described), not about(described).wrapped
+        return *whole, place.get(entry.suite, -len(order))
+
+    return max(entries, key=preference)
+
+
+def _description(entry: Entry) -> object:
+    return entry.runs[0].run.get("method")
 
 
 def _has_settings(description: object) -> bool:

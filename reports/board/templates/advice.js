@@ -80,13 +80,15 @@ function adviceOn(ranking) {
       : `It is within ${marginOf(scale)} of ${first}, which has ${best}, for ` +
         `${time(use)} a fit instead of ${time(first)}.`,
   ];
+  const timed = use === first && ranking.task.ofProcessors && ranking.seconds.get(use);
+  const own = timed ? [`${use} takes ${time(use)} a fit.`] : [];
   const [open, equal, worse] = ["undecided", "equal", "worse"].map(ranking.of);
   if (worse.length === others) {
     const all =
       others === 1 ? "The only other method is"
       : others === 2 ? "Both others are"
       : `All ${spelled(others)} others are`;
-    sentences.push(`${all} worse.`);
+    sentences.push(`${all} worse.`, ...own);
     return { headline: `Use ${use}: it is best.`, text: sentences.join(" ") };
   }
   const are = (names) => (names.length === 1 ? "is" : "are");
@@ -105,6 +107,7 @@ function adviceOn(ranking) {
     sentences.push(
       `The cheapest that may be best is ${cheapest}: ${time(cheapest)} a fit; ${use} takes ${time(use)}.`
     );
+  else sentences.push(...own);
   return { headline: open.length ? `Use ${use} first.` : `Use ${use}.`, text: sentences.join(" ") };
 }
 

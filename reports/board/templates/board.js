@@ -121,16 +121,18 @@ function rankingNote(ranking) {
   return el("p", { class: "note" },
     `Mean margins over what is counted, ${runs} in pairs; new ${columns[0].byFold ? "splits" : "seeds"} are the question, the data sets are given. `,
     `Worse: some other method is shown to be better; at most ${level} of such tables call a best method worse.${equal} `,
-    el("span", { class: "with-bars" }, `Lines: intervals of all margins at once, at ${digits(100 * (1 - found.level), 3)} %, which pay for the choice of the first as well. A method whose line does not reach 0 is worse, though perhaps by a practically equal amount.`));
+    el("span", { class: "with-bars" }, `Lines: intervals of all margins at once, at ${digits(100 * (1 - found.level), 3)} %, which pay for the choice of the first as well. A method whose line does not reach 0 is worse, though perhaps by a practically equal amount; one whose line reaches 0 may be worse too, because states test pair by pair and lines hold all at once.`),
+    ...(ranking.task.ofProcessors ? [` Fit: processor seconds${ranking.task.settings === "searched" ? ", the search for settings included" : ""}.`] : []));
 }
 
 function heatNote(ranking) {
   const { scale } = ranking;
   const way = scale.up ? "higher is better" : "lower is better";
   const unit = scale.scale === 100 && !scale.ratio ? ", in points" : scale.ratio ? ", in the target's unit" : ", nats";
+  const byRatio = scale.ratio && ranking.columns.some((column) => column.seeds > 1);
   const swatches = el("span", { class: "swatches" }, [0, 1, 2, 3, 4].map((k) => el("i", { class: `h${k}` })));
   return [
-    `${capital(scale.title)}${unit}; ${way}. Mean ± half of a 95 % interval. `, swatches,
+    `${capital(scale.title)}${unit}; ${way}. Mean ± half of a 95 % interval${byRatio ? "; the geometric mean over the seeds of a split" : ""}. `, swatches,
     " faint: near the best of its column, strong: far behind; outlined: best mean. A cell opens its runs.",
   ];
 }

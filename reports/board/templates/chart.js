@@ -100,12 +100,20 @@ function stairs(front, x, y, bottom) {
   return `${path}H${PLOT.right}`;
 }
 
+const PEN = document.createElement("canvas").getContext("2d");
+
+// The width of a label, in the units of the chart.
+function widthOf(text) {
+  PEN.font = `600 12px ${getComputedStyle(document.body).fontFamily}`;
+  return PEN.measureText(text).width;
+}
+
 // Labels at the first of eight places where they meet neither labels nor marks.
 function placeLabels(strong, marks) {
   const taken = marks.map((m) => ({ left: m.x - 6, right: m.x + 6, top: m.y - 6, bottom: m.y + 6 }));
   const placed = new Map();
   for (const { row, x, y } of [...strong].sort((a, b) => a.row.margin - b.row.margin)) {
-    const wide = 6.6 * row.method.length;
+    const wide = widthOf(row.method);
     const spots = [
       [x + 9, y + 4, "start"], [x - 9, y + 4, "end"], [x, y - 9, "middle"], [x, y + 18, "middle"],
       [x + 7, y - 7, "start"], [x + 7, y + 15, "start"], [x - 7, y - 7, "end"], [x - 7, y + 15, "end"],

@@ -46,13 +46,15 @@ const shared = (tasks, first, second) =>
 
 // A positive difference says that the second method is behind the first.
 function comparedLines(tasks, first, second) {
-  const lines = [];
+  const [lines, seen] = [[], new Set()];
   for (const task of tasks)
     for (const scale of task.scales)
       for (const column of task.columns) {
         const [fits] = fitsOf(task, scale, [column], [first, second]);
         const [ours, theirs] = [fits.samples.get(first), fits.samples.get(second)];
-        if (!ours || !theirs) continue;
+        const place = [column.suite, column.profile, column.id, scale.name].join("/");
+        if (!ours || !theirs || seen.has(place)) continue;
+        seen.add(place); // two questions may share the runs of a data set
         const common = inOrder([...ours.keys()].filter((run) => theirs.has(run)));
         const gaps = new Map(common.map((run) => [run, theirs.get(run) - ours.get(run)]));
         const values = replicatesOf(gaps, common, column.byFold);

@@ -12,7 +12,7 @@ from bnnbench.reports.style.families import family_of
 from tests.documents import finished_runs
 from tests.reports.browsing import CONTRAST, settled
 
-TASK = "regression-under-1-000-rows-as-declared"
+TASK = "regression-under-1-000-rows-5-splits-as-declared"
 WIDTHS = [(390, "dark"), (820, "light"), (1400, "light"), (1400, "dark")]
 
 
@@ -167,7 +167,7 @@ def test_marks_are_the_runs_that_both_have_and_lie_on_the_side_of_the_better(ope
 
 def test_only_settings_that_differ_are_side_by_side(opened):
     address = "compare.html#a=laplace-diagonal&b=laplace-kfac&task=regression-under-1-000-rows-"
-    page = opened(f"{address}searched")
+    page = opened(f"{address}5-splits-searched")
     rows = page.locator(".beside tbody tr")
     texts = [rows.nth(k).locator("th, td").all_inner_texts() for k in range(rows.count())]
     assert ["method.structure", "Diagonal", "Kfac"] in [[a, b, c] for a, b, c in texts]

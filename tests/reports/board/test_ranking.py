@@ -28,7 +28,7 @@ def troubled():
     return {task.question.kind: task for task in tasks_of(runs)}
 
 
-SMALL = "regression-under-1-000-rows-as-declared"
+SMALL = "regression-under-1-000-rows-5-splits-as-declared"
 
 
 def test_five_methods_have_the_margins_and_errors_of_the_specification():
