@@ -6,6 +6,7 @@ from typing import Any
 
 from bnnbench.reports.board.of_methods.failures import Verdicts
 from bnnbench.reports.board.pages import page
+from bnnbench.reports.board.questions import QUESTIONS
 from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
@@ -87,11 +88,25 @@ def data_page(
                 examples.get((suite, b.identity), ""),
                 tables,
             )
-            for suite, of in benchmarks.items()
-            for b in sorted(of, key=lambda b: -len(b.runs))
+            for suite, b in _in_order_of_questions(benchmarks)
             if (tables := [_ranked(v) for v in verdicts[suite, b.identity] if v.cells])
         ],
     )
+
+
+def _in_order_of_questions(
+    benchmarks: Mapping[str, Sequence[Benchmark]],
+) -> list[tuple[str, Benchmark]]:
+    """Return the benchmarks of all suites, those behind the board first, in the board's order."""
+    places = [(place.suite, place.profile) for q in QUESTIONS for place in q.places]
+
+    def order(item: tuple[str, Benchmark]) -> tuple[int, int]:
+        suite, benchmark = item
+        place = suite, benchmark.profile
+        asked = places.index(place) if place in places else len(places)
+        return asked, -len(benchmark.runs)
+
+    return sorted(((suite, b) for suite, of in benchmarks.items() for b in of), key=order)
 
 
 def _longest(facts: Mapping[str, DataFacts]) -> DataFacts:
@@ -101,7 +116,10 @@ def _longest(facts: Mapping[str, DataFacts]) -> DataFacts:
 
 def _heading(suite: str, benchmark: Benchmark) -> str:
     setting = f", {benchmark.setting}" if benchmark.setting else ""
-    return f"{labels.suite(suite)}, profile {labels.profile(benchmark.profile)}{setting}"
+    place = suite, benchmark.profile
+    asked = next((q for q in QUESTIONS if place in {(p.suite, p.profile) for p in q.places}), None)
+    words = f": {asked.data}, settings {asked.settings}" if asked else ""
+    return f"{labels.suite(suite)}, profile {labels.profile(benchmark.profile)}{setting}{words}"
 
 
 def _ranked(verdict: Judged) -> Ranked:

@@ -10,6 +10,7 @@ from bnnbench.reports.board.of_methods.failures import verdicts_of
 from bnnbench.reports.board.questions import QUESTIONS
 from bnnbench.reports.board.ranking import ranked
 from bnnbench.reports.board.run_pages import run_addresses
+from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import slug
 from tests.documents import finished_runs
 from tests.reports.board.recomputed import (
@@ -162,3 +163,8 @@ def test_a_data_page_has_the_sentences(verdicts):
     said = [v.verdict[0] for s, bs in of.items() for b in bs for v in verdicts[s, b.identity]]
     assert said
     assert all(sentence in text for sentence in said)
+    headings = re.findall(r"<h2>(.*?)</h2>", text)
+    first = f"profile league: {QUESTIONS[0].data}, settings searched"
+    assert next(h for h in headings if "profile" in h) == f"{labels.suite('uci')}, {first}"
+    asked = [": " in heading for heading in headings if "profile" in heading]
+    assert asked == sorted(asked, reverse=True)
