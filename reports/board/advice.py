@@ -5,12 +5,15 @@
 
 from dataclasses import dataclass
 
-from bnnbench.reports.board.ranking import Ranking, no_better_than_constants, ranked
+from bnnbench.metrics.statistics import mean, replicates
+from bnnbench.reports.board.ranking import Ranking, fits_of, no_better_than_constants, ranked
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import counted, counted_in_words, joined, spelled
 
 FEW_NAMES = 3
 """Lists of more names than this are counted."""
+FEWEST_SETS = 3
+"""The fewest data sets of which one is left out, to see how much the choice hangs on it."""
 MUCH_CHEAPER = 0.5
 """An equal method is advised instead of the first if it takes less than this share of its time."""
 
@@ -59,7 +62,8 @@ def advice(ranking: Ranking) -> Advice:
     open_, equal, worse = (ranking.of(state) for state in ("undecided", "equal", "worse"))
     alike = [m for m in ranking.standings.decision.leaders if m != first]
     if len(worse) == others:
-        sentences += [f"{_all(others)} worse.", *_time_of(ranking, use, first)]
+        sentences += [f"{_all(others)} worse.", *_without_one(ranking, first)]
+        sentences += _time_of(ranking, use, first)
         return Advice(f"Use {use}: it is best.", " ".join(sentences))
     if alike:
         verb = "has" if len(alike) == 1 else "have"
@@ -80,6 +84,7 @@ def advice(ranking: Ranking) -> Advice:
     if worse:
         verb = "is" if len(worse) == 1 else "are"
         sentences.append(f"{_capital(_named(worse))} {verb} worse.")
+    sentences += _without_one(ranking, first)
     cheapest = _cheapest(ranking, open_, use)
     if cheapest:
         sentences.append(
@@ -141,6 +146,31 @@ def _cheapest(ranking: Ranking, methods: list[str], use: str) -> str:
         return ""
     cheapest = min(timed, key=lambda m: timed[m])
     return cheapest if timed[cheapest] < use_seconds else ""
+
+
+def _without_one(ranking: Ranking, first: str) -> list[str]:
+    """Return a sentence on the data sets without which another method has the best mean."""
+    if len(ranking.columns) < FEWEST_SETS or not _is_apart(ranking):
+        return []
+    names = [row.method for row in ranking.compared]
+    means = {
+        column.title: {
+            name: mean(replicates(samples, column.by_fold))
+            for fits in fits_of(ranking.task, ranking.scale, [column], names)
+            for name, samples in fits.samples.items()
+        }
+        for column in ranking.columns
+    }
+    others: dict[str, str] = {}
+    for left_out in means:
+        sums = {n: sum(of[n] for title, of in means.items() if title != left_out) for n in names}
+        best = min(names, key=lambda name: sums[name])
+        if sums[best] < sums[first]:
+            others[left_out] = best
+    if len(others) > FEW_NAMES:
+        return [f"Without any one of {spelled(len(others))} of them another has the best mean."]
+    parts = [f"without {title}: {best}" for title, best in others.items()]
+    return [f"Best mean {'; '.join(parts)}."] if parts else []
 
 
 def _time_of(ranking: Ranking, use: str, first: str) -> list[str]:

@@ -135,6 +135,10 @@ QUESTIONS = (
         (Place("mnist", "disjoint", clean),),
     ),
     Question(
+        *("classification", "640 to 10,240 digits", "searched", OF_CLASSES),
+        (Place("mnist", "tuned_quick", clean),),
+    ),
+    Question(
         *("classification", "3,000 photographs", "searched", OF_CLASSES),
         (Place("cifar10", "tuned_quick", clean),),
     ),
@@ -157,6 +161,10 @@ QUESTIONS = (
     Question(
         *("telling strange inputs apart", "320 to 2,560 digits", "searched", (DETECTION,)),
         (Place("mnist", "disjoint", outside),),
+    ),
+    Question(
+        *("telling strange inputs apart", "640 to 10,240 digits", "searched", (DETECTION,)),
+        (Place("mnist", "tuned_quick", outside),),
     ),
     Question(
         *("telling strange inputs apart", "3,000 photographs", "searched", (DETECTION,)),

@@ -1,6 +1,7 @@
 // The answer in words, as bnnbench.reports.board.advice has it.
 
 const FEW_NAMES = 3;
+const FEWEST_SETS = 3;
 const MUCH_CHEAPER = 0.5;
 const USELESS = "worse by likelihood, or not shown to beat a constant prediction";
 const WORDS = [
@@ -88,7 +89,7 @@ function adviceOn(ranking) {
       others === 1 ? "The only other method is"
       : others === 2 ? "Both others are"
       : `All ${spelled(others)} others are`;
-    sentences.push(`${all} worse.`, ...own);
+    sentences.push(`${all} worse.`, ...withoutOne(ranking, first), ...own);
     return { headline: `Use ${use}: it is best.`, text: sentences.join(" ") };
   }
   const are = (names) => (names.length === 1 ? "is" : "are");
@@ -102,6 +103,7 @@ function adviceOn(ranking) {
     sentences.push(`${capital(named(open))} cannot be told from the best with ${runs}${each}.`);
   }
   if (worse.length) sentences.push(`${capital(named(worse))} ${are(worse)} worse.`);
+  sentences.push(...withoutOne(ranking, first));
   const cheapest = cheapestOf(ranking, open, use);
   if (cheapest)
     sentences.push(
@@ -109,6 +111,26 @@ function adviceOn(ranking) {
     );
   else sentences.push(...own);
   return { headline: open.length ? `Use ${use} first.` : `Use ${use}.`, text: sentences.join(" ") };
+}
+
+// Data sets without which another method has the best mean.
+function withoutOne(ranking, first) {
+  const { task, scale, columns } = ranking;
+  if (columns.length < FEWEST_SETS || new Set(columns.map((c) => c.fits)).size < columns.length) return [];
+  const names = ranking.compared.map((row) => row.method);
+  const means = columns.map((column) => {
+    const [{ samples, byFold }] = fitsOf(task, scale, [column], names);
+    return new Map([...samples].map(([name, of]) => [name, mean(replicatesOf(of, [...of.keys()], byFold))]));
+  });
+  const others = columns.flatMap((column, k) => {
+    const sum = (name) => means.reduce((total, of, j) => (j === k ? total : total + of.get(name)), 0);
+    const best = names.reduce((one, name) => (sum(name) < sum(one) ? name : one));
+    return sum(best) < sum(first) ? [[column.title, best]] : [];
+  });
+  if (others.length > FEW_NAMES)
+    return [`Without any one of ${spelled(others.length)} of them another has the best mean.`];
+  const parts = others.map(([title, best]) => `without ${title}: ${best}`);
+  return parts.length ? [`Best mean ${parts.join("; ")}.`] : [];
 }
 
 function guardedAgainst(ranking, first) {
