@@ -16,8 +16,8 @@ from bnnbench.suites.uci.tuned import TUNED_QUICK
 from bnnbench.suites.uci_classification.tuned import TUNED_QUICK as TUNED_CLASSES
 
 FEW = (
-    *("Training mean", "GP", "AdamW", "Ensemble", "Ensemble heteroscedastic", "MC dropout"),
-    *("MFVI", "IVON", "SWAG", "PBP"),
+    *("Training mean", "GP (leave-one-out)", "AdamW", "Ensemble", "Ensemble heteroscedastic"),
+    *("MC dropout", "MFVI", "IVON", "SWAG", "PBP"),
 )
 FEW_OF_CLASSES = (
     *("Class frequency", "AdamW", "AdamW (tempered)", "SGD (tempered)", "Label smoothing"),
