@@ -20,8 +20,8 @@ def wide(folders: str, dataset: str, metric: str):
 @pytest.mark.parametrize(
     ("folders", "profile", "dataset", "metric", "constant", "down"),
     [
-        ("uci_tuned_energy,uci_tuned_informed", "uci:tuned_quick", "energy", "log_likelihood",
-         "Training mean", -1),
+        ("uci_tuned_energy,uci_tuned_informed,uci_tuned_left_out", "uci:tuned_quick", "energy",
+         "log_likelihood", "Training mean", -1),
         ("uci_classification_tuned", "uci_classification:tuned_quick", "german", "nll",
          "Class frequency", 1),
     ],
