@@ -100,11 +100,13 @@ def _in_order_of_questions(
     """Return the benchmarks of all suites, those behind the board first, in the board's order."""
     places = [(place.suite, place.profile) for q in QUESTIONS for place in q.places]
 
-    def order(item: tuple[str, Benchmark]) -> tuple[int, int]:
+    suites = list(benchmarks)
+
+    def order(item: tuple[str, Benchmark]) -> tuple[int, int, int]:
         suite, benchmark = item
         place = suite, benchmark.profile
         asked = places.index(place) if place in places else len(places)
-        return asked, -len(benchmark.runs)
+        return asked, suites.index(suite), -len(benchmark.runs)
 
     return sorted(((suite, b) for suite, of in benchmarks.items() for b in of), key=order)
 
@@ -118,8 +120,8 @@ def _heading(suite: str, benchmark: Benchmark) -> str:
     setting = f", {benchmark.setting}" if benchmark.setting else ""
     place = suite, benchmark.profile
     asked = next((q for q in QUESTIONS if place in {(p.suite, p.profile) for p in q.places}), None)
-    words = f": {asked.data}, settings {asked.settings}" if asked else ""
-    return f"{labels.suite(suite)}, profile {labels.profile(benchmark.profile)}{setting}{words}"
+    question = f": {asked.data}, settings {asked.settings}" if asked else ""
+    return f"{labels.suite(suite)}, profile {labels.profile(benchmark.profile)}{setting}{question}"
 
 
 def _ranked(verdict: Judged) -> Ranked:

@@ -66,8 +66,8 @@ def places_text(task: Task, method: str) -> str:
     """Return its best and worst place by mean on a question, score by score, in words."""
     parts = []
     for scale in task.scales:
-        found = (place_of(task, scale, column, method) for column in task.columns)
-        if places := sorted({place for place, _ in filter(None, found)}):
+        ranks = (place_of(task, scale, column, method) for column in task.columns)
+        if places := sorted({place for place, _ in filter(None, ranks)}):
             ends = dict.fromkeys((places[0], places[-1]))
             parts.append(f"{scale.title} {' to '.join(map(str, ends))}")
     others = max((len(means(task, s, c)) for s in task.scales for c in task.columns), default=0)
