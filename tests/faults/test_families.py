@@ -3,10 +3,13 @@
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from bnnbench.suites.engine.executors import Limits
@@ -112,6 +115,33 @@ def test_who_is_dismissed_leaves_no_process(tmp_path):
     worker.terminate()
     worker.dismiss()
     gone(started)
+
+
+def test_who_ended_before_it_is_dismissed_leaves_no_process(tmp_path):
+    file, worker = tmp_path / "pids", Worker(Limits())
+    worker.assign(task("start", file))
+    started = wait_for(file)
+    parent = psutil.Process(started[0]).parent()
+    worker.terminate()
+    psutil.wait_procs([parent], timeout=20)
+    worker.dismiss()
+    gone(started)
+
+
+def test_a_head_that_ends_its_own_family_ends_all_of_it():
+    code = """
+import os, subprocess, sys
+from bnnbench.suites.engine.executors import family
+family.become_head()
+sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+children = [subprocess.Popen(sleep, start_new_session=apart, **quiet) for apart in (False, True)]
+print(*[child.pid for child in children], flush=True)
+family.end(os.getpid(), family.descendants(os.getpid()))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    gone([int(pid) for pid in ended.stdout.split()])
 
 
 def test_who_is_killed_leaves_no_process_of_its_session(tmp_path):

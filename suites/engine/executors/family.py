@@ -51,15 +51,16 @@ def memory(head: int) -> float:
 def end(head: int, others: "list[psutil.Process]") -> None:
     """Kill a family, the head's session and the `others` that left it, and wait for nobody.
 
-    A head that has ended may have left members of its session.
+    A head that has ended may have left members of its session. The session comes last, since this
+    process may be its head.
     """
     import psutil
 
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(head, signal.SIGKILL)
     for process in others:
         with suppress(psutil.Error):
             process.kill()
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(head, signal.SIGKILL)
 
 
 def _share(process: "psutil.Process") -> float:

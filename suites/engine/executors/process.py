@@ -46,15 +46,18 @@ class Process:
             data.close()
         assert self._process.pid
         self.pid: int = self._process.pid
+        self._descendants: list[Any] = []
         self._at_exit = weakref.finalize(self, _kill, self._process)
 
     def terminate(self) -> None:
         """Ask the process to end, whatever it does."""
+        # Once it has ended, nobody knows the members of its family that left its session.
+        self._descendants = family.descendants(self.pid)
         self._process.terminate()
 
     def dismiss(self) -> None:
         """Close the channel, which ends an idle process, and end what remains of its family."""
-        others = family.descendants(self.pid)
+        others = [*self._descendants, *family.descendants(self.pid)]
         self.channel.close()
         self._process.join(SECONDS_TO_END)
         self._end(others)
