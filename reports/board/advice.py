@@ -168,7 +168,8 @@ def _without_one(ranking: Ranking, first: str) -> list[str]:
         if sums[best] < sums[first]:
             others[left_out] = best
     if len(others) > FEW_NAMES:
-        return [f"Without any one of {spelled(len(others))} of them another has the best mean."]
+        count = spelled(len(others))
+        return [f"Leaving out one of {count} of them gives another method the best mean."]
     parts = [f"without {title}: {best}" for title, best in others.items()]
     return [f"Best mean {'; '.join(parts)}."] if parts else []
 

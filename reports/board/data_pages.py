@@ -6,7 +6,7 @@ from typing import Any
 
 from bnnbench.reports.board.of_methods.failures import Verdicts
 from bnnbench.reports.board.pages import page
-from bnnbench.reports.board.questions import QUESTIONS
+from bnnbench.reports.board.questions import QUESTIONS, question_of
 from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
@@ -98,15 +98,13 @@ def _in_order_of_questions(
     benchmarks: Mapping[str, Sequence[Benchmark]],
 ) -> list[tuple[str, Benchmark]]:
     """Return the benchmarks of all suites, those behind the board first, in the board's order."""
-    places = [(place.suite, place.profile) for q in QUESTIONS for place in q.places]
-
     suites = list(benchmarks)
 
     def order(item: tuple[str, Benchmark]) -> tuple[int, int, int]:
         suite, benchmark = item
-        place = suite, benchmark.profile
-        asked = places.index(place) if place in places else len(places)
-        return asked, suites.index(suite), -len(benchmark.runs)
+        asked = question_of(suite, benchmark.profile)
+        place = QUESTIONS.index(asked) if asked else len(QUESTIONS)
+        return place, suites.index(suite), -len(benchmark.runs)
 
     return sorted(((suite, b) for suite, of in benchmarks.items() for b in of), key=order)
 
@@ -118,8 +116,7 @@ def _longest(facts: Mapping[str, DataFacts]) -> DataFacts:
 
 def _heading(suite: str, benchmark: Benchmark) -> str:
     setting = f", {benchmark.setting}" if benchmark.setting else ""
-    place = suite, benchmark.profile
-    asked = next((q for q in QUESTIONS if place in {(p.suite, p.profile) for p in q.places}), None)
+    asked = question_of(suite, benchmark.profile)
     question = f": {asked.data}, settings {asked.settings}" if asked else ""
     return f"{labels.suite(suite)}, profile {labels.profile(benchmark.profile)}{setting}{question}"
 

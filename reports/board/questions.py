@@ -184,3 +184,9 @@ QUESTIONS = (
 )
 """In the order of the page. Of several settings for the same data, the page begins with the one of
 more data sets; in a tie, with searched ones."""
+
+
+def question_of(suite: str, profile: str) -> Question | None:
+    """Return the first question that the runs of a profile answer; None for no question."""
+    place = suite, profile
+    return next((q for q in QUESTIONS if place in {(p.suite, p.profile) for p in q.places}), None)

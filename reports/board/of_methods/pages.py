@@ -18,11 +18,14 @@ from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.board.tasks import Task
 from bnnbench.reports.papers.coverage import PrintedTable
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.devices import has_processor_seconds, mean_fit_seconds
 from bnnbench.reports.style import formulas, labels
 from bnnbench.reports.style.descriptions import call
 from bnnbench.reports.style.families import FAMILIES, family_of
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.words import joined
+from bnnbench.suites import SUITES
+from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.repetitions import Repetition
 
 
@@ -88,6 +91,7 @@ def method_page(
         code=snippet(description),
         settings_kept=_has_settings(description),
         shown=shown,
+        can_be_run=bool(known.name) and shown.suite in SUITES,
         previous=neighbours[place - 1] if place > 0 else None,
         next=neighbours[place + 1] if 0 <= place < len(names) - 1 else None,
         chapters=chapters,
@@ -129,12 +133,6 @@ def uses_of(method: str, site: Site) -> list[Use]:
             runs = [run for b in within for run in b.runs[method]]
             if not runs:
                 continue
-            times = [
-                seconds
-                for run in runs
-                if run.cost and run.status == "completed"
-                if (seconds := run.cost.fit_cpu_seconds) is not None
-            ]
             description = runs[0].run.get("method")
             uses.append(
                 Use(
@@ -148,11 +146,18 @@ def uses_of(method: str, site: Site) -> list[Use]:
                     ],
                     sum(run.status == "completed" for run in runs),
                     len(runs),
-                    duration(sum(times) / len(times)) if times else "",
+                    _time_of(runs),
                     repeated_runs_of(suite, within, method, site.run_pages, site.repeated),
                 )
             )
     return uses
+
+
+def _time_of(runs: Sequence[Record]) -> str:
+    """Return the mean time of a fit: of processors, or of the clock, which is then said."""
+    of_processors = has_processor_seconds(runs)
+    seconds = mean_fit_seconds(runs, of_processors, ())
+    return f"{duration(seconds)}{'' if of_processors else ' (clock)'}" if seconds else ""
 
 
 def methods_index(

@@ -82,14 +82,14 @@ function adviceOn(ranking) {
         `${time(use)} a fit instead of ${time(first)}.`,
   ];
   const timed = use === first && ranking.task.ofProcessors && ranking.seconds.get(use);
-  const own = timed ? [`${use} takes ${time(use)} a fit.`] : [];
+  const cost = timed ? [`${use} takes ${time(use)} a fit.`] : [];
   const [open, equal, worse] = ["undecided", "equal", "worse"].map(ranking.of);
   if (worse.length === others) {
     const all =
       others === 1 ? "The only other method is"
       : others === 2 ? "Both others are"
       : `All ${spelled(others)} others are`;
-    sentences.push(`${all} worse.`, ...withoutOne(ranking, first), ...own);
+    sentences.push(`${all} worse.`, ...withoutOne(ranking, first), ...cost);
     return { headline: `Use ${use}: it is best.`, text: sentences.join(" ") };
   }
   const are = (names) => (names.length === 1 ? "is" : "are");
@@ -109,7 +109,7 @@ function adviceOn(ranking) {
     sentences.push(
       `The cheapest that may be best is ${cheapest}: ${time(cheapest)} a fit; ${use} takes ${time(use)}.`
     );
-  else sentences.push(...own);
+  else sentences.push(...cost);
   return { headline: open.length ? `Use ${use} first.` : `Use ${use}.`, text: sentences.join(" ") };
 }
 
@@ -128,7 +128,7 @@ function withoutOne(ranking, first) {
     return sum(best) < sum(first) ? [[column.title, best]] : [];
   });
   if (others.length > FEW_NAMES)
-    return [`Without any one of ${spelled(others.length)} of them another has the best mean.`];
+    return [`Leaving out one of ${spelled(others.length)} of them gives another method the best mean.`];
   const parts = others.map(([title, best]) => `without ${title}: ${best}`);
   return parts.length ? [`Best mean ${parts.join("; ")}.`] : [];
 }

@@ -132,7 +132,7 @@ function heatNote(ranking) {
   const byRatio = scale.ratio && ranking.columns.some((column) => column.seeds > 1);
   const swatches = el("span", { class: "swatches" }, [0, 1, 2, 3, 4].map((k) => el("i", { class: `h${k}` })));
   return [
-    `${capital(scale.title)}${unit}; ${way}. Mean ± half of a 95 % interval${byRatio ? "; the geometric mean over the seeds of a split" : ""}. `, swatches,
+    `${capital(scale.title)}${unit}; ${way}. Mean ± half of a 95 % interval${byRatio ? "; seeds of a split are averaged by their ratios (geometric mean)" : ""}. `, swatches,
     " faint: near the best of its column, strong: far behind; outlined: best mean. A cell opens its runs.",
   ];
 }

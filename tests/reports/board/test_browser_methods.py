@@ -5,9 +5,11 @@ import pytest
 from bnnbench.reports.board.compare_pages import compare_page
 from bnnbench.reports.board.of_methods.failures import verdicts_of
 from bnnbench.reports.board.of_methods.pages import Site, by_family, method_page
+from bnnbench.reports.board.of_methods.snippets import snippet
 from bnnbench.reports.board.pages import slugs
 from bnnbench.reports.board.paper_pages import paper_page
 from bnnbench.reports.board.run_pages import run_addresses
+from bnnbench.reports.read.devices import gpu
 from bnnbench.reports.style.families import family_of
 from tests.documents import finished_runs
 from tests.reports.browsing import CONTRAST, settled
@@ -18,7 +20,7 @@ WIDTHS = [(390, "dark"), (820, "light"), (1400, "light"), (1400, "dark")]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The pages of three methods, the largest among them, and the comparison of any two."""
+    """The pages of four methods, the largest among them, and the comparison of any two."""
     folder = tmp_path_factory.mktemp("pages")
     suites, tasks = finished_runs.suites(), finished_runs.tasks()
     families = {m: family_of(r[0].run.get("method"))
@@ -30,7 +32,7 @@ def folder(tmp_path_factory):
     (folder / "methods").mkdir()
     for listed in by_family(families, pages).values():
         for method, slug in listed:
-            if method in ("PBP", "Laplace KFAC", "MP"):
+            if method in ("PBP", "Laplace KFAC", "MP", "Ensemble"):
                 address = f"methods/{slug}.html"
                 (folder / address).write_text(method_page(method, address, site, common, listed))
     (folder / "compare.html").write_text(compare_page("compare.html", tasks, common, {}, suites))
@@ -123,6 +125,41 @@ def test_formulas_are_drawn_without_a_script(opened):
     box = page.locator("math").first.bounding_box()
     assert box["width"] > 20
     assert "$" not in page.locator("details:not(.chapter)").inner_text()
+
+
+def test_the_code_is_of_the_suite_that_is_named(opened):
+    page = opened("methods/ensemble.html")
+    (runs, *_) = (b.runs["Ensemble"] for b in finished_runs.suites()["uci"] if b.profile == "quick")
+    assert page.locator("pre").inner_text().strip() == snippet(runs[0].run["method"])
+    assert 'bnnbench uci --profile quick --methods "Ensemble"' in page.locator("main").inner_text()
+
+
+def test_times_of_fits_on_a_gpu_are_of_the_clock(opened):
+    rows = opened("methods/mp.html").locator("h2:has-text('Runs') ~ div tbody tr")
+    texts = [rows.nth(k).inner_text() for k in range(rows.count())]
+    by_clock = [text.split()[:2] for text in texts if "(clock)" in text]
+    suites = finished_runs.suites()
+    on_gpu = {
+        (suite, b.profile)
+        for suite, bs in suites.items()
+        for b in bs
+        if any(gpu(run) for run in b.runs.get("MP", ()))
+    }
+    assert {(suite, profile) for suite, profile in by_clock} >= on_gpu > set()
+    assert len(by_clock) < len(texts)
+
+
+def test_runs_that_two_questions_share_are_compared_once(opened):
+    page = opened("compare.html#a=adamw&b=pbp&by=likelihood")
+    rows = page.locator("#differences tbody tr:not(.group)")
+    names = rows.locator("td:first-child").all_inner_texts()
+    shared = [
+        (c.suite, c.profile)
+        for task in finished_runs.tasks()
+        for c in task.columns
+        if c.title == "haberman"
+    ]
+    assert sum("haberman" in name for name in names) == len(set(shared)) < len(shared)
 
 
 def test_a_question_and_a_score_of_a_comparison_are_in_the_address(opened):
