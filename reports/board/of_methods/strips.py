@@ -24,7 +24,7 @@ class Strip:
     title: str
     text: str
     ticks: str
-    """The path of marks at the places of the other methods, from 0 to `WIDTH`."""
+    """A line along the places of the other methods, at each of which the page draws a tick."""
     place: float
     """Place of the method itself."""
 
@@ -115,5 +115,5 @@ def strip_of(task: Task, scale: Scale, column: Column, method: str) -> Strip | N
     rank = f"{place[0]} of {place[1]}"
     text = f"{rank}: {shown}" + (f"; best {best}, {of_best}" if best != method else ", the best")
     places = sorted({round(x(value)) for m, value in values.items() if m != method})
-    ticks = "".join(f"M{place} 9v12" for place in places)
+    ticks = "".join(f"H{place}" for place in places)
     return Strip(slug(column.title), column.title, text, ticks, x(values[method]))

@@ -20,7 +20,7 @@ WIDTHS = [(390, "dark"), (820, "light"), (1400, "light"), (1400, "dark")]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The pages of four methods, the largest among them, and the comparison of any two."""
+    """The pages of five methods, the largest among them, and the comparison of any two."""
     folder = tmp_path_factory.mktemp("pages")
     suites, tasks = finished_runs.suites(), finished_runs.tasks()
     families = {m: family_of(r[0].run.get("method"))
@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
     (folder / "methods").mkdir()
     for listed in by_family(families, pages).values():
         for method, slug in listed:
-            if method in ("PBP", "Laplace KFAC", "MP", "Ensemble"):
+            if method in ("PBP", "Laplace KFAC", "MP", "Ensemble", "SWAG"):
                 address = f"methods/{slug}.html"
                 (folder / address).write_text(method_page(method, address, site, common, listed))
     (folder / "compare.html").write_text(compare_page("compare.html", tasks, common, {}, suites))
@@ -76,9 +76,20 @@ def test_the_pages_fit_and_are_legible(opened, address, width, scheme):
     assert page.evaluate(CONTRAST) >= 4.5
 
 
-def test_the_largest_page_of_a_method_keeps_to_its_size(folder):
-    """It has at most 150,000 bytes; names for the search that are not here take some 8,000."""
-    assert (folder / "methods/mp.html").stat().st_size < 142_000
+@pytest.mark.parametrize("name", ["mp", "swag"])
+def test_the_largest_pages_of_methods_keep_to_their_size(folder, name):
+    """They have at most 150,000 bytes; names for the search that are not here take some 8,000."""
+    assert (folder / f"methods/{name}.html").stat().st_size < 142_000
+
+
+def test_a_strip_has_a_tick_for_every_place_of_another_method(opened):
+    page = opened("methods/mp.html")
+    strip = page.locator(".chapter[open] .strip").first
+    line = strip.locator("path").get_attribute("d")
+    assert line.count("H") - 1 > 10  # the last of them is the end of the line
+    marker = "e => getComputedStyle(e).markerMid"
+    assert "#tick" in strip.locator("path").evaluate(marker)
+    assert page.locator("marker#tick path").count() == 1
 
 
 def test_the_data_set_and_the_score_of_a_method_are_in_the_address(opened):
