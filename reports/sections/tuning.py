@@ -9,7 +9,7 @@ from bnnbench.methods.tuning.space import last_part
 from bnnbench.metrics import METRICS
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import sensitivity, trials
-from bnnbench.reports.judge.summaries.sensitivity import sensitivities
+from bnnbench.reports.judge.summaries.sensitivity import Sensitivity, sensitivities
 from bnnbench.reports.judge.summaries.tuning import NARROW, Tuning, budgets_of, tunings
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import (
@@ -21,6 +21,7 @@ from bnnbench.reports.sections.base import (
     figures,
 )
 from bnnbench.reports.style import labels
+from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
 
 SCORES = ("log_likelihood", "nll", "rmse", "accuracy")
@@ -42,16 +43,17 @@ NOTE = (
 )
 
 SENSITIVITY = (
-    "Held-out log likelihood of each trial, less the best of its fold, over the places of a "
-    "setting in its space; the worst quarter of the trials is not shown. Line: the best trial "
-    "nearby, averaged over folds. A line that falls towards both ends speaks for the bounds of "
-    "the space, a level one for a setting that does not matter."
+    "Held-out log likelihood, less the best of its fold, over the places of a setting in its "
+    "space. A line for each data set: the best trial nearby, averaged over folds, from the best "
+    "trial down to where the worst quarter begins. A line that falls towards both ends speaks for "
+    "the bounds of the space, a level one for a setting that does not matter."
 )
 
 
 def sections(material: Material) -> Iterator[Section]:
     """Yield a section on the data sets on which settings were searched for."""
-    choices, drawings, over_settings, narrow = [], [], [], {}
+    choices, drawings, narrow = [], [], {}
+    over_settings: dict[str, dict[str, list[Sensitivity]]] = {}
     for benchmark, name, where in material.figure_places("tuning"):
         searches = tunings(benchmark, material.methods)
         if not searches:
@@ -67,10 +69,9 @@ def sections(material: Material) -> Iterator[Section]:
         if league := equal_seconds(searches, where):
             choices.append(Choice(by="set", name=f"{where}, equal seconds", listing=league))
         drawings += tuning_drawings(searches, material.styles, name, where)
-        for number, one in enumerate(searches):
+        for one in searches:
             if by_setting := sensitivities(one):
-                style, mark = material.styles[one.method], f"{name}-sensitivity-{number}"
-                over_settings.append(sensitivity.draw(one.method, by_setting, style, mark, where))
+                over_settings.setdefault(one.method, {})[where] = by_setting
             if one.is_narrow:
                 narrow.setdefault(one.method, []).append(where)
     about = (
@@ -80,7 +81,14 @@ def sections(material: Material) -> Iterator[Section]:
     )
     galleries = figures("Best of n trials", about, drawings)
     if over_settings:
-        galleries += (Gallery("Sensitivity", SENSITIVITY, tuple(over_settings), wide=True),)
+        rows = tuple(
+            sensitivity.draw(
+                *(method, by_set, material.styles[method]),
+                identifier(material.anchor, "sensitivity", number),
+            )
+            for number, (method, by_set) in enumerate(over_settings.items())
+        )
+        galleries += (Gallery("Sensitivity", SENSITIVITY, rows, wide=True),)
     if choices:
         yield Section(
             "Tuning",
@@ -115,7 +123,7 @@ def equal_seconds(searches: list[Tuning], where: str) -> Listing | None:
 
 
 def tuning_drawings(
-    searches: list[Tuning], styles: Mapping[str, Style], identifier: str, where: str
+    searches: list[Tuning], styles: Mapping[str, Style], mark: str, where: str
 ) -> list[Drawing]:
     """Return a figure for each of two scores: against trials, and against seconds of the search."""
     drawings = []
@@ -134,7 +142,7 @@ def tuning_drawings(
             ("seconds", "seconds of search in a fold", by_cost),
         ):
             if any(c.shape[1] > 1 for _, c in points.values()):
-                name = f"{identifier}-{metric}-{kind}"
+                name = f"{mark}-{metric}-{kind}"
                 higher = bool(METRICS[metric].higher_is_better)
                 drawings.append(trials.draw(points, styles, name, where, (across, up), higher))
     return drawings

@@ -79,13 +79,19 @@ class Choice:
 def choices(runs: Sequence[Record]) -> list[Choice]:
     """Return the choices of completed runs that were searched for.
 
-    A search that cannot be read is left out; `verify --rescore` names it.
+    Runs of one fold share its search, which is read once. A search that cannot be read is left
+    out; `verify --rescore` names it.
     """
     chosen = []
+    read: dict[int, tuple[object, Search]] = {}
     for record in runs:
         if record.status == "completed" and record.search is not None:
+            data, search = read.get(record.fold, (None, None))
             with suppress(ValueError):
-                choice = Choice(record, Search.from_data(record.search))
+                if search is None or data != record.search:
+                    search = Search.from_data(record.search)
+                    read[record.fold] = record.search, search
+                choice = Choice(record, search)
                 if choice.trial in choice.search.ranking:
                     chosen.append(choice)
     return chosen

@@ -1,6 +1,7 @@
 """The sensitivity of a method to its settings, by searches whose scores are known functions."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -51,8 +52,8 @@ def test_trials_that_diverged_leave_gaps_only_where_no_other_is_near():
     scores = [[math.nan], [math.nan], [math.nan], *([-1.0] for _ in range(13))]
     (found,) = sensitivities(tuning(scores))
     assert np.isnan(found.envelope()).tolist() == [True, *[False] * 7]
-    drawn = draw("SGD", [found], styles(["SGD"])["SGD"], "figure", "boston")
-    assert "from diverged at 0.0011 to 0 at 0.0093" in drawn.svg
+    drawn = draw("SGD", {"boston": [found]}, styles(["SGD"])["SGD"], "figure")
+    assert "on boston, rate from diverged at 0.0011 to 0 at 0.0093" in drawn.svg
 
 
 def test_a_single_trial_and_a_halved_search_say_nothing():
@@ -66,3 +67,38 @@ def test_values_that_are_no_numbers_are_named():
     values = [{"inner.rate": ("outputs",) if u < 0.5 else "none"} for u in PLACES]
     (found,) = sensitivities(tuning([[-1.0]] * 16, settings=values))
     assert found.ends == ("outputs", "none")
+
+
+def test_data_sets_share_a_figure_each_at_its_own_scale():
+    (small,) = sensitivities(tuning([[-((u - 0.7) ** 2)] for u in PLACES]))
+    (large,) = sensitivities(tuning([[-50 * (u - 0.7) ** 2] for u in PLACES]))
+    drawn = draw("SGD", {"boston": [small], "yacht": [large]}, styles(["SGD"])["SGD"], "figure")
+    assert ">boston<" in drawn.svg
+    assert ">yacht<" in drawn.svg  # the legend
+    deficits = np.sort(large.deficits.ravel())
+    quarter = f"{-np.quantile(deficits, 0.25):.2g} nats on yacht"
+    assert quarter in drawn.caption
+    lines = re.findall(r'<path d="([^"]+)"[^>]*stroke-width: 1.3', drawn.svg)
+    steps = [one for one in lines if one.count("L") > 2]  # not those of the legend
+    assert len(steps) == 2
+    assert steps[0] == steps[1]  # equal but for their scale
+
+
+def test_lengths_of_other_ladders_are_not_named_as_if_they_were_one():
+    (_, length) = sensitivities(tuning([[-2.0, -1.0]] * 16))
+    other = replace(length, ends=("5", "20"))
+    drawn = draw("SGD", {"a": [length], "b": [other]}, styles(["SGD"])["SGD"], "figure")
+    assert ">shortest<" in drawn.svg
+    assert ">longest<" in drawn.svg
+
+
+def test_a_search_is_read_once_for_the_seeds_of_a_fold():
+    first = a_run(0, 0, [[-1.0], [-2.0]], {}, 0)
+    seeds = [first, replace(first, seed=1), replace(first, fold=1)]
+    other = replace(first, seed=2, search=a_run(0, 2, [[-3.0], [-2.0]], {}, 1).search)
+    one, two, three = choices(seeds)
+    assert one.search is two.search is not three.search
+    *_, last = choices(
+        [*seeds, replace(other, diagnostics=first.diagnostics | {"chosen_trial": 1})]
+    )
+    assert last.search.ranking[0] == 1
