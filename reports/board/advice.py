@@ -169,7 +169,7 @@ def _without_one(ranking: Ranking, first: str) -> list[str]:
             others[left_out] = best
     if len(others) > FEW_NAMES:
         count = spelled(len(others))
-        return [f"Leaving out one of {count} of them gives another method the best mean."]
+        return [f"For {count} of them, leaving that one out gives another method the best mean."]
     parts = [f"without {title}: {best}" for title, best in others.items()]
     return [f"Best mean {'; '.join(parts)}."] if parts else []
 

@@ -44,9 +44,10 @@ NOTE = (
 
 SENSITIVITY = (
     "Held-out log likelihood, less the best of its fold, over the places of a setting in its "
-    "space. A line for each data set: the best trial nearby, averaged over folds, from the best "
-    "trial down to where the worst quarter begins. A line that falls towards both ends speaks for "
-    "the bounds of the space, a level one for a setting that does not matter."
+    "space. A line for each data set shows the best trial nearby, averaged over folds. The axis "
+    "reaches down to where the worst quarter of a data set's trials begins. A line that falls "
+    "towards both ends speaks for the bounds of the space, a level one for a setting that does "
+    "not matter."
 )
 
 

@@ -128,7 +128,7 @@ function withoutOne(ranking, first) {
     return sum(best) < sum(first) ? [[column.title, best]] : [];
   });
   if (others.length > FEW_NAMES)
-    return [`Leaving out one of ${spelled(others.length)} of them gives another method the best mean.`];
+    return [`For ${spelled(others.length)} of them, leaving that one out gives another method the best mean.`];
   const parts = others.map(([title, best]) => `without ${title}: ${best}`);
   return parts.length ? [`Best mean ${parts.join("; ")}.`] : [];
 }

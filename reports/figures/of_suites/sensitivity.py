@@ -20,7 +20,7 @@ DEEPEST = 0.25
 """The vertical axis reaches down to this quantile of the finite deficits on each data set."""
 
 DASHES = ((), (4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (3, 1, 3, 3), (8, 2))
-"""What tells the lines of data sets apart."""
+"""Patterns of dashes, one after another for the lines of data sets; beyond six they repeat."""
 
 
 def draw(
@@ -52,7 +52,8 @@ def draw(
                           dashes=dashes[name], label=name)  # fmt: skip
             axes.set(xlim=(-0.04, 1.04), ylim=(-1.06, 0.06), yticks=[-1, 0])
             axes.set_yticklabels(["worst quarter", "best"])
-            axes.set_xticks([0, 1])
+            places = next(iter(of_sets.values())).places[0]
+            axes.set_xticks([places.min(), places.max()])
             left, right = axes.set_xticklabels(_ends(list(of_sets.values())), fontsize=7)
             left.set_horizontalalignment("left")
             right.set_horizontalalignment("right")
@@ -89,7 +90,10 @@ def _in_nats(depths: Mapping[str, float]) -> list[str]:
 
 
 def _ends(of_sets: Sequence[Sensitivity]) -> tuple[str, str]:
-    """Return the values at the ends of a setting's axis, in words where data sets have others."""
+    """Return what to write at the ends of a setting's axis.
+
+    Trials are the same on all data sets, but for lengths, which can have other values on each.
+    """
     ends = of_sets[0].ends
     shared = all(one.ends == ends for one in of_sets)
     return ends if shared or of_sets[0].setting != LENGTH else ("shortest", "longest")

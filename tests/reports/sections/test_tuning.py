@@ -1,7 +1,5 @@
 """The section on searches: its protocol, choices, curves, and spaces that are too narrow."""
 
-import re
-
 import pytest
 
 from bnnbench.reports.write.cli import main
@@ -41,6 +39,6 @@ def test_it_draws_the_expected_best_against_trials_and_seconds(page):
 
 def test_it_draws_how_much_each_setting_matters(page):
     assert "Sensitivity" in page
-    described = r"held-out scores over each setting: on [^,;]+, rate from -6 at 0 to -6 at 0\.9"
+    described = "held-out scores over each setting: on line, rate from -6 at 0 to -6 at 0.9"
     # all trials but the chosen one have -8 at their best, it has -2
-    assert re.search(described, page)
+    assert described in page

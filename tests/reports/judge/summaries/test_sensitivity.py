@@ -3,10 +3,13 @@
 import math
 import re
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from markupsafe import Markup
 
+from bnnbench.reports.figures.of_suites import sensitivity
 from bnnbench.reports.figures.of_suites.sensitivity import draw, line
 from bnnbench.reports.judge.summaries.sensitivity import sensitivities
 from bnnbench.reports.judge.summaries.tuning import Tuning, choices
@@ -82,6 +85,18 @@ def test_data_sets_share_a_figure_each_at_its_own_scale():
     steps = [one for one in lines if one.count("L") > 2]  # not those of the legend
     assert len(steps) == 2
     assert steps[0] == steps[1]  # equal but for their scale
+
+
+def test_the_ends_of_an_axis_are_where_the_outermost_trials_lie():
+    (one,) = sensitivities(tuning([[-((u - 0.7) ** 2)] for u in PLACES]))
+    with patch.object(sensitivity, "svg", return_value=Markup("")) as written:
+        draw("SGD", {"boston": [one]}, styles(["SGD"])["SGD"], "figure")
+    (axes,) = written.call_args[0][0].axes
+    ticks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    assert [(place, label.get_text()) for place, label in ticks] == [
+        (PLACES[0], "0.0011"),
+        (PLACES[-1], "0.0093"),
+    ]
 
 
 def test_lengths_of_other_ladders_are_not_named_as_if_they_were_one():
