@@ -75,12 +75,6 @@ class Content:
         """Identity of a benchmark → its index in `benchmarks`."""
         return {benchmark.identity: i for i, benchmark in enumerate(self.benchmarks)}
 
-    @property
-    def has_details(self) -> bool:
-        """True if there are tables of single corruptions or sizes."""
-        datasets = (dataset for part in self.parts for dataset in part.datasets)
-        return any(dataset.parts or dataset.tables_by_size for dataset in datasets)
-
     @cached_property
     def families(self) -> Mapping[str, str]:
         """Method → family, in the order of the families."""

@@ -1,30 +1,44 @@
 """The drilldown from a cell of a page to its runs, as compact data for the page's script."""
 
 import json
+import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
+from bnnbench.reports.board.pages import packed
 from bnnbench.reports.board.run_pages import NO_PAGES, RunPages
+from bnnbench.reports.judge.table import Table
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.run_columns import column_of, run_columns
 from bnnbench.reports.style import labels
 from bnnbench.reports.write.content import Content
 from bnnbench.suites.engine.store.record import COSTS, Record
 
-MOST_DRILLDOWN = 1_400_000
-"""The largest number of bytes of the drilldown of a page."""
-
 Plain = dict[str, Any]
 MethodRuns = tuple[Plain, Sequence[Record], Sequence[tuple[str, str]], str]
 """A method's data on the page, its runs, the scores to add, and the main condition."""
 
 
+def compressed(
+    content: Content, tables: Sequence[Table], most_bytes: int, run_pages: RunPages = NO_PAGES
+) -> str:
+    """Return the drilldown of the tables of a page, compressed to at most so many bytes."""
+    data = drilldown(content, tables, run_pages)
+    text = packed(data)
+    while len(text) > most_bytes and any(b["methods"] for b in data["benchmarks"]):
+        smaller = int(0.9 * size(data) * most_bytes / len(text))
+        data = drilldown(content, tables, run_pages, smaller)
+        text = packed(data)
+    return text
+
+
 def drilldown(
-    content: Content, most_bytes: int = MOST_DRILLDOWN, run_pages: RunPages = NO_PAGES
+    content: Content,
+    tables: Sequence[Table],
+    run_pages: RunPages = NO_PAGES,
+    most_bytes: float = math.inf,
 ) -> Plain:
-    """Return the data shown on a click: runs, scores, diagnostics, settings, provenance.
+    """Return the data shown on a click in these tables: runs, scores, settings, provenance.
 
     A column that is equal for all runs of a method is stored as one value. Data beyond
     `most_bytes` are left out, beginning with scores under conditions other than the main one;
@@ -32,12 +46,9 @@ def drilldown(
     """
     places = content.results.places
     stores = list(content.stores)
-    shown_columns = {
-        (column.benchmark, column.condition, column.name)
-        for _, table in content.tables
-        for column in table.columns
-        if column.condition
-    }
+    columns_of = [column for table in tables for column in table.columns]
+    shown_columns = {(c.benchmark, c.condition, c.name) for c in columns_of if c.condition}
+    opened = {column.benchmark for column in columns_of}
     origins: dict[str, int] = {}
     data: Plain = {
         "suite": content.suite,
@@ -59,7 +70,7 @@ def drilldown(
         if page := run_pages.get((content.suite, benchmark.identity)):
             entry["page"] = f"../{page}"
         data["benchmarks"].append(entry)
-        for method, runs in benchmark.runs.items():
+        for method, runs in benchmark.runs.items() if benchmark.identity in opened else ():
             columns = run_columns(runs, origins)
             if stores:
                 columns["store"] = column_of([stores.index(places[r.key]) for r in runs])
@@ -84,16 +95,8 @@ def drilldown(
 
 
 def size(data: object) -> int:
-    """Return the number of bytes that data take on the page."""
-    return len(embedded(data).encode())
-
-
-def embedded(data: object) -> Markup:
-    """Return data as JSON without characters that have a meaning in HTML."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
+    """Return the number of bytes of data before they are compressed."""
+    return len(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode())
 
 
 def _names(

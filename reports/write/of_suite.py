@@ -16,10 +16,12 @@ from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.read.load import Results
 from bnnbench.reports.style.words import counted
 from bnnbench.reports.write import site
+from bnnbench.reports.write.blocks import CHAPTERS
 from bnnbench.reports.write.content import Content, content
 from bnnbench.reports.write.exports.listing import RUN_COLUMNS, run_rows
 from bnnbench.reports.write.exports.tables import latex, markdown, tidy
-from bnnbench.reports.write.page import MOST_DAMAGE, pages
+from bnnbench.reports.write.page import pages
+from bnnbench.reports.write.templating import MOST_DAMAGE
 from bnnbench.suites.engine.executors import cores
 from bnnbench.suites.engine.executors.context import CONTEXT
 from bnnbench.suites.engine.store.tables import (
@@ -34,7 +36,7 @@ UNPACKED_BYTES = 200_000
 """Larger files of a site, other than its pages, are compressed by gzip."""
 
 OCCASIONAL = (
-    *("details.html", "figures*.html", "profile-*.html"),
+    *("profile-*.html", *(f"{chapter.name}*.html" for chapter in CHAPTERS)),
     *("damage.csv*", "*.csv.gz", "tables.*.gz"),
 )
 """Files that only some reports have."""

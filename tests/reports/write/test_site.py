@@ -1,20 +1,23 @@
 """The site: stores of several machines merged, a front page, files that stay small."""
 
+import base64
 import json
 import re
+import zlib
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from bnnbench.methods import METHODS
+from bnnbench.reports.board.pages import LIMIT
 from bnnbench.reports.read.load import read, store_names
 from bnnbench.reports.read.merge import MergedStore, merged, store_of
 from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, WRAPPERS, family_of
 from bnnbench.reports.write import page as pages_of
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.drilldown import drilldown, embedded
+from bnnbench.reports.write.drilldown import compressed, drilldown, size
 from bnnbench.suites.engine.store.record import Cost, to_json
 from tests.reports.synthetic import PROVENANCE, classified, keep, record, runs_of
 
@@ -28,10 +31,13 @@ def rng():
 
 
 def data_of(page):
-    text = re.search(
-        r'<script type="application/json" id="drilldown">(.*?)</script>', page, re.DOTALL
-    )
-    return json.loads(text[1])
+    packed = re.search(r'<script type="text/plain" id="drilldown">(.*?)</script>', page)[1]
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
+
+
+def behind(found, **options):
+    """Return the drilldown of all tables of a report."""
+    return drilldown(found, [table for _, table in found.tables], **options)
 
 
 def test_the_list_names_every_suite_with_data_budget_and_answer(tmp_path):
@@ -155,7 +161,7 @@ def test_what_is_behind_a_cell_is_the_runs_with_their_numbers(tmp_path):
     ]  # fmt: skip
     lost = record(seed=3, scores={}, status="diverged", error=HOSTILE)
     keep(tmp_path / "s", [*runs, lost])
-    data = drilldown(content(read(tmp_path / "s")))
+    data = behind(content(read(tmp_path / "s")))
     (benchmark,) = data["benchmarks"]
     held = benchmark["methods"]["AdamW"]
     assert held["key"] == [r.key for r in (*runs, lost)]
@@ -170,17 +176,18 @@ def test_what_is_behind_a_cell_is_the_runs_with_their_numbers(tmp_path):
     assert data["whole"]
 
 
-def test_embedded_data_cannot_leave_their_element():
-    text = embedded({HOSTILE: "\u2028 & ' \" </SCRIPT"})
-    assert "<" not in text
-    assert "\u2028" not in text
-    assert json.loads(text) == {HOSTILE: "\u2028 & ' \" </SCRIPT"}
+def test_packed_data_cannot_leave_their_element(tmp_path):
+    keep(tmp_path / "s", [record(settings={HOSTILE: HOSTILE}, scores={"clean": {"nll": 1.0}})])
+    found = content(read(tmp_path / "s"))
+    text = compressed(found, [table for _, table in found.tables], 10_000)
+    assert re.fullmatch("[A-Za-z0-9+/=]+", text)
+    assert HOSTILE in data_of(pages_of.render(found))["settings"]["quick"]["AdamW"]
 
 
 def test_values_that_are_no_numbers_are_said_by_name(tmp_path):
     values = [float("nan"), float("inf"), float("-inf")]
     keep(tmp_path / "s", runs_of({"AdamW": values}))
-    data = drilldown(content(read(tmp_path / "s")))
+    data = behind(content(read(tmp_path / "s")))
     column = data["benchmarks"][0]["methods"]["AdamW"]["scores"]["clean"]["nll"]
     assert sorted(column) == sorted(["NaN", "∞", "−∞"])
 
@@ -188,51 +195,99 @@ def test_values_that_are_no_numbers_are_said_by_name(tmp_path):
 def test_what_does_not_fit_is_left_out_and_said(tmp_path):
     keep(tmp_path / "s", runs_of({"AdamW": [1.23456 + k / 7 for k in range(50)]}))
     found = content(read(tmp_path / "s"))
-    whole = len(embedded(drilldown(found)))
-    small = drilldown(found, whole - 200)
+    small = behind(found, most_bytes=size(behind(found)) - 200)
     assert not small["whole"]
     assert "scores" not in small["benchmarks"][0]["methods"]["AdamW"]
     assert len(small["benchmarks"][0]["methods"]["AdamW"]["key"]) == 50
-    assert drilldown(found, 0)["benchmarks"][0]["methods"] == {}
+    assert behind(found, most_bytes=0)["benchmarks"][0]["methods"] == {}
 
 
-def test_a_page_that_is_too_large_gives_parts_to_others(tmp_path, rng, monkeypatch):
+@pytest.mark.parametrize("share", [1.0, 0.8, 0.5, 0.2])
+def test_compressed_runs_take_no_more_than_their_room(share, tmp_path):
+    rng = np.random.default_rng(0)
+    keep(tmp_path / "s", runs_of({m: list(rng.random(50)) for m in ("A", "B", "C")}))
+    found = content(read(tmp_path / "s"))
+    tables = [table for _, table in found.tables]
+    whole = compressed(found, tables, 10**6)
+    text = compressed(found, tables, int(share * len(whole)))
+    assert len(text) <= share * len(whole)
+    data = json.loads(zlib.decompress(base64.b64decode(text)))
+    assert data["whole"] == (share == 1)
+
+
+def test_a_page_has_the_runs_of_its_own_tables_only(tmp_path):
+    scores = {"clean": {"nll": 1.0}, "corrupted_1": {"nll": 2.0}}
+    keep(tmp_path / "s", [record(dataset=d, scores=scores) for d in ("boston", "yacht")])
+    found = content(read(tmp_path / "s"))
+    (table,) = [
+        table
+        for _, table in found.tables
+        if {c.condition for c in table.columns if c.kind == "score"} == {"clean"}
+        and table.benchmark == found.benchmarks[1].identity
+    ][:1]
+    data = drilldown(found, [table])
+    assert [list(b["methods"]) for b in data["benchmarks"]] == [[], ["AdamW"]]
+    assert set(data["benchmarks"][1]["methods"]["AdamW"]["scores"]) == {"clean"}
+
+
+def test_a_page_that_is_too_large_gives_chapters_to_others(tmp_path, rng, monkeypatch):
     noisy = {f"corrupted_{k}": {"nll": 1.0 + k} for k in range(1, 6)}
     runs = [record(m, scores={"clean": {"nll": 1.0}, **noisy}) for m in ("AdamW", "SGD")]
     keep(tmp_path / "s", runs, {r.key: {"clean": classified(rng, 1.0)} for r in runs})
     found = content(read(tmp_path / "s"))
-    assert set(pages_of.pages(found)) == {"report.html"}
-    whole = len(pages_of.pages(found)["report.html"].encode())
-    monkeypatch.setattr(pages_of, "MOST_BYTES", whole // 2)
-    monkeypatch.setattr(pages_of, "LEAST_DRILLDOWN", 0)
-    monkeypatch.setattr(pages_of, "MOST_FIGURES", 30_000)
+    (whole,) = pages_of.pages(found).values()
+    empty = 60_000
+    monkeypatch.setattr(pages_of, "MOST_BYTES", empty + (len(whole) - empty) // 2)
     files = pages_of.pages(found)
     assert "figures.html" in files
     assert all(f'href="{name}"' in files["report.html"] for name in files if name != "report.html")
-    figures = "".join(text for name, text in files.items() if name.startswith("figures"))
-    assert figures.count('role="img"') == sum(
-        len(g.drawings) for p in found.parts for g in p.galleries
-    )
+    assert all(len(text.encode()) <= pages_of.MOST_BYTES for text in files.values())
+    for kind in ('role="img" aria-label', "<table", 'id="settings"', 'id="provenance"'):
+        assert sum(text.count(kind) for text in files.values()) == whole.count(kind), kind
 
 
-def test_profiles_that_are_too_large_for_one_page_have_one_each(tmp_path, monkeypatch):
+def test_pages_of_a_site_are_as_small_as_others_there(tmp_path, rng):
+    metrics = {f"metric_{k}": 1.0 for k in range(40)}
+    names = [f"Method {k}" for k in range(60)]
+    sets = [f"set_{k}" for k in range(6)]
+    runs = [record(m, d, scores={"clean": metrics | {"nll": 1.0}}) for m in names for d in sets]
+    keep(tmp_path / "s", runs)
+    found = content(read(tmp_path / "s"))
+    assert len(pages_of.pages(found)) == 1
+    files = pages_of.pages(found, "../suites.html")
+    assert len(files) > 3
+    assert max(len(text.encode()) for text in files.values()) <= LIMIT
+    for name in files.keys() - {"report.html"}:
+        assert 'href="report.html"' in files[name]
+        assert f'href="{name}" aria-current="page"' in files[name]
+        assert f'href="{name}"' in files["report.html"]
+
+
+def test_profiles_of_a_site_have_a_page_each(tmp_path):
     profiles = ("quick", "tuned quick", 'tuned "quick"')
     runs = [record(m, profile=p, seed=s) for p in profiles for m in ("A", "B") for s in range(3)]
     keep(tmp_path / "s", runs)
     found = content(read(tmp_path / "s"))
     assert set(pages_of.pages(found)) == {"report.html"}
-    monkeypatch.setattr(pages_of, "MOST_BYTES", 10_000)
     files = pages_of.pages(found, "../suites.html")
-    firsts = {name for name in files if "figures" not in name}
-    assert len(firsts) == 4
-    assert all(f'href="{name}"' in files["report.html"] for name in firsts - {"report.html"})
+    assert len(files) == 4
+    assert all(f'href="{name}"' in files["report.html"] for name in files.keys() - {"report.html"})
     assert 'href="../suites.html"' in files["report.html"]
-    for name in firsts - {"report.html"}:
+    for name in files.keys() - {"report.html"}:
         assert 'href="report.html"' in files[name]
         assert "6 runs" in files[name]
         assert "compressed (.gz)" in files[name]
-        assert "compressed (.gz)" not in pages_of.pages(found)[name]
     assert "18 runs" in files["report.html"]
+
+
+def test_profiles_have_a_page_each_where_one_page_would_be_too_large(tmp_path, monkeypatch):
+    keep(tmp_path / "s", [record(profile=p) for p in ("quick", "paper")])
+    found = content(read(tmp_path / "s"))
+    assert set(pages_of.pages(found)) == {"report.html"}
+    monkeypatch.setattr(pages_of, "MOST_BYTES", 10_000)
+    files = pages_of.pages(found)
+    assert {"report.html", "profile-quick.html", "profile-paper.html"} <= set(files)
+    assert "compressed (.gz)" not in files["profile-quick.html"]
 
 
 def test_success_is_a_column_even_where_all_went_well(tmp_path):

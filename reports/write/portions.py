@@ -1,0 +1,96 @@
+"""What stands on the first page of a report, and on further ones of limited size."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from bnnbench.reports.style.words import joined
+from bnnbench.reports.write.blocks import CHAPTERS, Block, Chapter, Piece, divided
+
+
+class Portion(NamedTuple):
+    """The blocks of a further page; its label tells it from others of its chapter."""
+
+    label: str
+    blocks: tuple[Block, ...]
+
+
+def shared_out(
+    blocks: Sequence[Block], room: int
+) -> tuple[list[Block], dict[Chapter, list[Portion]]]:
+    """Return the blocks of the first page, and the portions of chapters that have no room there.
+
+    Chapters leave in their order until the rest fits `room` bytes; of the last one, what comes
+    first stays as far as there is room.
+    """
+    staying = list(blocks)
+    further: dict[Chapter, list[Portion]] = {}
+    for chapter in CHAPTERS:
+        if sum(block.size for block in staying) <= room:
+            break
+        leaving = [block for block in staying if block.chapter is chapter]
+        if chapter is CHAPTERS[-1]:
+            sizes = itertools.accumulate(block.size for block in leaving)
+            leaving = leaving[sum(size <= room for size in sizes) :]
+        if leaving:
+            further[chapter] = portions(leaving, room)
+            staying = [block for block in staying if block not in leaving]
+    return staying, further
+
+
+def portions(blocks: Sequence[Block], room: int) -> list[Portion]:
+    """Return the blocks in portions of at most `room` bytes.
+
+    A group is kept together where a page has room for it, then a block; a piece always is.
+    """
+    pages: list[list[Block]] = [[]]
+    left = room
+    for _, members in itertools.groupby(blocks, key=lambda block: block.group.name):
+        group = list(members)
+        size = sum(block.size for block in group)
+        for block in group:
+            if pages[-1] and left < size <= room and block is group[0]:
+                pages.append([])
+                left = room
+            for pieces, starts_page in _divided(block, left, room):
+                if starts_page and pages[-1]:
+                    pages.append([])
+                    left = room
+                part = divided(block, pieces)
+                pages[-1].append(part)
+                left -= part.size
+    return [Portion(label, tuple(page)) for label, page in zip(_labels(pages), pages, strict=True)]
+
+
+def _divided(block: Block, left: int, room: int) -> Iterator[tuple[Sequence[Piece], bool]]:
+    """Yield pieces that fit, and whether they begin a page."""
+    frame = len((block.before + block.after).encode())
+    starts_page = left < frame + (block.pieces[0].size if block.pieces else 0)
+    left = (room if starts_page else left) - frame
+    few: list[Piece] = []
+    for piece in block.pieces:
+        if few and piece.size > left:
+            yield few, starts_page
+            few, starts_page, left = [], True, room - frame
+        few.append(piece)
+        left -= piece.size
+    yield few, starts_page
+
+
+def _labels(pages: Sequence[Sequence[Block]]) -> Iterator[str]:
+    """Yield what tells a page from others of its chapter: its groups, or the range of pieces."""
+    if len(pages) == 1:
+        yield ""
+        return
+    names = [list(dict.fromkeys(b.group.name for b in page if b.group.name)) for page in pages]
+    counts = Counter(name for of_page in names for name in of_page)
+    for page, of_page in zip(pages, names, strict=True):
+        told = [f"{n}: {_range(page, n)}" if counts[n] > 1 else n for n in of_page]
+        yield joined(told) or "more"
+
+
+def _range(page: Sequence[Block], group: str) -> str:
+    """Return the first and last piece of a group on a page, by name."""
+    names = [piece.name for block in page if block.group.name == group for piece in block.pieces]
+    return names[0] if names[0] == names[-1] else f"{names[0]} to {names[-1]}"
