@@ -41,11 +41,14 @@ class Content:
     failures: Sequence[Failure]
     origins: Sequence[Origin]
     results: Results
+    whole: "Content | None" = None
+    """The content of all profiles, where this is that of one."""
 
     def only(self, part: Part) -> "Content":
         """Return the content of one profile, without what concerns the whole store."""
         return replace(
             self,
+            whole=self,
             parts=(part,),
             damage=(),
             superseded=0,
@@ -67,7 +70,9 @@ class Content:
 
     @cached_property
     def twins(self) -> Twins:
-        """The deduplicated counterparts of data sets whose test rows have twins."""
+        """The deduplicated counterparts of data sets whose test rows have twins, of any profile."""
+        if self.whole:
+            return self.whole.twins
         return twins_of(self.benchmarks, [table for _, table in self.tables])
 
     @cached_property

@@ -117,7 +117,7 @@ class _Report:
     def _further(self, page: Page, blocks: Sequence[Block], further: Further, above: Page) -> str:
         return self._page(
             *("chapter.html", blocks, further),
-            title=page.title,
+            page=page,
             above=above,
             here=page.address,
             more_of={},

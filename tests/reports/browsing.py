@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from axe_playwright_python.sync_playwright import Axe
 
+from bnnbench.reports.write.cli import main
 from tests.reports.showcase import cifar10
 from tests.reports.synthetic import classified, detected, keep, record, regressed
 
@@ -34,9 +35,23 @@ CONTRAST = """() => {
 """JavaScript: the least contrast of a text with its ground."""
 
 
+def folders(tmp_path_factory):
+    """Return folders for results and a site, beside each other, as `visit` expects them."""
+    place = tmp_path_factory.mktemp("reports")
+    return place / "results", place / "site"
+
+
+def reported(results, site):
+    """Write a report beside the runs of each suite and a site; return the site."""
+    assert main([str(results)]) in (0, 3)
+    assert main([str(results), "--out", str(site)]) in (0, 3)
+    return site
+
+
 def settled(page):
     """Return the page after its script has unpacked its data, if it has any."""
-    page.locator("html[data-ready], html:not(:has(script#data))").wait_for(state="attached")
+    without_script = "html:not(.js):not(:has(script#data))"
+    page.locator(f"html[data-ready], {without_script}").wait_for(state="attached")
     return page
 
 

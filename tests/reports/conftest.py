@@ -2,22 +2,20 @@
 
 import pytest
 
-from bnnbench.reports.write.cli import main
-from tests.reports.browsing import keep_suites, settled
+from tests.reports.browsing import folders, keep_suites, reported, settled
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     """Reports of the suites in `browsing`."""
-    results, site = tmp_path_factory.mktemp("results"), tmp_path_factory.mktemp("site")
+    results, site = folders(tmp_path_factory)
     keep_suites(results)
-    assert main([str(results), "--out", str(site)]) in (0, 3)
-    return site
+    return reported(results, site)
 
 
 @pytest.fixture
 def visit(browser, site):
-    """Open a page of the site; afterwards nothing may have gone wrong or out."""
+    """Open a suite's report, or a page of the site; nothing may have gone wrong or out."""
     complaints, requests, contexts = [], [], []
 
     def opened(name, width=1400, **options):
@@ -28,8 +26,8 @@ def visit(browser, site):
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
-        path = site / name
-        page.goto((path if path.suffix == ".html" else path / "report.html").as_uri())
+        report = site.parent / "results" / name / "report.html"
+        page.goto((site / name if name.endswith(".html") else report).as_uri())
         return settled(page)
 
     yield opened

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bnnbench.reports.write.cli import main
+from tests.reports.browsing import folders, reported
 from tests.reports.read.test_health import SOUND
 from tests.reports.read.test_timings import HOSTILE, SESSION, entry, of_method, written
 from tests.reports.sections.of_suites.test_regions import SUITE, command
@@ -12,7 +12,7 @@ from tests.reports.synthetic import keep, record
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Regions over a plane, data with twins, and two sessions of timings with hostile names."""
-    results, site = tmp_path_factory.mktemp("results"), tmp_path_factory.mktemp("site")
+    results, site = folders(tmp_path_factory)
     arguments = ["--out", str(results), "--no-report", "--executor", "serial"]
     assert command({"quick": SUITE}, arguments) == 0
     odd = SOUND | {"test_twins": 3, "transforms": [HOSTILE]}
@@ -20,8 +20,7 @@ def site(tmp_path_factory):
     slow = [*SESSION[:2], of_method("ivon", "fit", 6.0), *SESSION[3:], entry(HOSTILE, 1.0)]
     written(results / "benchmark.json", slow)
     written(results / "benchmark_previous.json", SESSION)
-    assert main([str(results), "--out", str(site)]) == 0
-    return site
+    return reported(results, site)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -54,7 +53,7 @@ def test_timings_are_sorted_by_their_values_and_the_slower_are_marked(visit):
 
 
 def test_regions_are_drawn_with_their_raster(visit):
-    page = visit("moons/report.html")
+    page = visit("moons")
     figure = page.locator("figure:has(image)").first
     assert figure.locator("svg").get_attribute("aria-label").startswith("Frequency on two moons")
     box = figure.locator("image").bounding_box()
@@ -63,7 +62,7 @@ def test_regions_are_drawn_with_their_raster(visit):
 
 
 def test_twins_are_told_and_hostile_words_stay_words(visit):
-    page = visit("uci/report.html", 390)
+    page = visit("uci", 390)
     data = page.locator("#data")
     assert "3 of 10 test rows have an exact twin in training" in data.inner_text()
     data.locator("summary").click()

@@ -2,8 +2,7 @@
 
 import pytest
 
-from bnnbench.reports.write.cli import main
-from tests.reports.browsing import keep_suites
+from tests.reports.browsing import folders, keep_suites, reported
 from tests.reports.read.test_timings import HOSTILE, of_method, written
 
 REST = {"light": "rgb(180, 186, 193)", "dark": "rgb(86, 94, 104)"}
@@ -21,12 +20,11 @@ TIMED = ["adamw", "sgd", "ivon", "mfvi", "ensemble", "pbp"]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The suites in `browsing`, and a session of timings of six methods, one of a hostile name."""
-    results, site = tmp_path_factory.mktemp("results"), tmp_path_factory.mktemp("site")
+    results, site = folders(tmp_path_factory)
     keep_suites(results)
     written(results / "benchmark.json",
             [of_method(m, "fit", 1.0 + k) for k, m in enumerate([*TIMED, HOSTILE])])  # fmt: skip
-    assert main([str(results), "--out", str(site)]) in (0, 3)
-    return site
+    return reported(results, site)
 
 
 def gallery(page, kind):
@@ -160,10 +158,7 @@ def test_names_of_rows_answer_to_pointer_and_keys(visit):
 
 
 def test_without_script_the_best_and_the_plain_network_are_in_colour_and_named(visit):
-    page = visit("suites.html")
-    address = page.url.replace("suites.html", "cifar10/report.html")
-    page = page.context.browser.new_context(java_script_enabled=False).new_page()
-    page.goto(address)
+    page = visit("cifar10", java_script_enabled=False)
     scope = page.locator(".methods:has(.legend)").last
     assert scope.locator(".legend li").all_inner_texts() == METHODS
     labels = scope.locator("figure svg").first.locator(".label text")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bnnbench.reports.write.cli import main
+from tests.reports.browsing import folders, reported
 from tests.reports.synthetic import keep
 from tests.reports.write.test_twins import CUT, PLAIN, _runs
 
@@ -10,13 +10,12 @@ from tests.reports.write.test_twins import CUT, PLAIN, _runs
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """A set with twins, one without, and the deduplicated counterpart."""
-    results, site = tmp_path_factory.mktemp("results"), tmp_path_factory.mktemp("site")
+    results, site = folders(tmp_path_factory)
     runs = _runs("wine", PLAIN, 1.0, twins=3)
     runs += _runs("yacht", {"type": "uci", "name": "yacht"}, 2.0)
     runs += _runs("wine-deduplicated", CUT, 4.0, profile="deduplicated")
     keep(results / "uci", runs)
-    assert main([str(results), "--out", str(site)]) == 0
-    return site
+    return reported(results, site)
 
 
 def test_the_keyboard_switches_to_the_table_without_twins_and_back(visit):

@@ -142,7 +142,5 @@ const openable = () => {
   }
 };
 const packedRuns = document.getElementById("drilldown").textContent;
-if (packedRuns !== "null") {
-  unpacked(packedRuns).then((data) => { DRILLDOWN = data; openable(); })
-    .finally(() => { document.documentElement.dataset.ready = ""; });
-}
+(packedRuns === "null" ? Promise.resolve() : unpacked(packedRuns).then((data) => { DRILLDOWN = data; openable(); }))
+  .finally(() => { document.documentElement.dataset.ready = ""; });
