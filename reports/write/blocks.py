@@ -32,7 +32,7 @@ METRICS = Chapter("metrics", "More metrics and diagnostics")
 BACKGROUND = Chapter("background", "Data, settings and provenance")
 PUBLISHED = Chapter("published", "Published numbers")
 SEARCHES = Chapter("searches", "Searches, literature and work")
-TABLES = Chapter("tables", "Tables of each data set")
+TABLES = Chapter("tables", "Further tables")
 OVERVIEW = Chapter("overviews", "Further overviews")
 
 CHAPTERS = (DETAILS, FIGURES, METRICS, BACKGROUND, PUBLISHED, SEARCHES, TABLES, OVERVIEW)

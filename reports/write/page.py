@@ -110,7 +110,10 @@ class _Report:
         return files
 
     def _first(
-        self, blocks: Sequence[Block], further: Further, more_of: Mapping[str, Sequence[Page]]
+        self,
+        blocks: Sequence[Block],
+        further: Further,
+        more_of: Mapping[str, Mapping[Chapter, Page]],
     ) -> str:
         return self._page("page.html", blocks, further, above=self.above, here="", more_of=more_of)
 
@@ -159,13 +162,13 @@ def _named(chapter: Chapter, portions: Sequence[Portion], stem: str) -> list[Pag
 
 def _more_of(
     chapters: Mapping[Chapter, Sequence[Portion]], further: Further
-) -> dict[str, list[Page]]:
-    """Return name of a group → the further pages with blocks of it."""
-    pages_of: dict[str, list[Page]] = defaultdict(list)
+) -> dict[str, dict[Chapter, Page]]:
+    """Return name of a group → chapter → the first further page with blocks of the group."""
+    pages_of: dict[str, dict[Chapter, Page]] = defaultdict(dict)
     for chapter, portions in chapters.items():
         for page, portion in zip(further[chapter], portions, strict=True):
-            for name in dict.fromkeys(block.group.name for block in portion.blocks):
-                pages_of[name].append(page)
+            for block in portion.blocks:
+                pages_of[block.group.name].setdefault(chapter, page)
     return pages_of
 
 

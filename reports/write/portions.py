@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bnnbench.reports.style.words import joined
-from bnnbench.reports.write.blocks import CHAPTERS, Block, Chapter, Piece, divided
+from bnnbench.reports.write.blocks import (
+    CHAPTERS,
+    OVERVIEW,
+    TABLES,
+    Block,
+    Chapter,
+    Piece,
+    divided,
+)
 
 
 class Portion(NamedTuple):
@@ -21,22 +29,37 @@ def shared_out(
 ) -> tuple[list[Block], dict[Chapter, list[Portion]]]:
     """Return the blocks of the first page, and the portions of chapters that have no room there.
 
-    Chapters leave in their order until the rest fits `room` bytes; of the last one, what comes
-    first stays as far as there is room.
+    Chapters leave in their order until the rest fits `room` bytes. What comes first of overviews,
+    and of tables where all are of one data set, stays as far as there is room.
     """
     staying = list(blocks)
     further: dict[Chapter, list[Portion]] = {}
     for chapter in CHAPTERS:
-        if sum(block.size for block in staying) <= room:
+        excess = sum(block.size for block in staying) - room
+        if excess <= 0:
             break
-        leaving = [block for block in staying if block.chapter is chapter]
-        if chapter is CHAPTERS[-1]:
-            sizes = itertools.accumulate(block.size for block in leaving)
-            leaving = leaving[sum(size <= room for size in sizes) :]
+        leaving = members = [block for block in staying if block.chapter is chapter]
+        kept: dict[Block, Block] = {}
+        if chapter is OVERVIEW or (chapter is TABLES and len({b.group for b in members}) == 1):
+            first, leaving = _parted(members, sum(block.size for block in members) - excess)
+            kept = dict(zip(members, first, strict=False))
         if leaving:
             further[chapter] = portions(leaving, room)
-            staying = [block for block in staying if block not in leaving]
+        staying = [kept.get(b, b) for b in staying if b.chapter is not chapter or b in kept]
     return staying, further
+
+
+def _parted(blocks: Sequence[Block], room: int) -> tuple[list[Block], list[Block]]:
+    """Return what comes first of these blocks and fits, the last one perhaps in part; the rest."""
+    for k, block in enumerate(blocks):
+        if block.size > room:
+            few, starts_page = next(_divided(block, room, room))
+            fits = not starts_page and bool(few)
+            head = [divided(block, few)] if fits else []
+            rest = divided(block, block.pieces[len(few) :]) if fits else block
+            return [*blocks[:k], *head], [rest, *blocks[k + 1 :]]
+        room -= block.size
+    return list(blocks), []
 
 
 def portions(blocks: Sequence[Block], room: int) -> list[Portion]:
@@ -86,7 +109,10 @@ def _labels(pages: Sequence[Sequence[Block]]) -> Iterator[str]:
     names = [list(dict.fromkeys(b.group.name for b in page if b.group.name)) for page in pages]
     counts = Counter(name for of_page in names for name in of_page)
     for page, of_page in zip(pages, names, strict=True):
-        told = [f"{n}: {_range(page, n)}" if counts[n] > 1 else n for n in of_page]
+        told = [
+            f"{f'{name}: ' * (len(counts) > 1)}{_range(page, name)}" if counts[name] > 1 else name
+            for name in of_page
+        ]
         yield joined(told) or "more"
 
 

@@ -38,6 +38,9 @@ STYLES = ("style", "curves", "controls", "print")
 NO_DRILLDOWN = "null"
 """The drilldown of a page without runs."""
 
+MOST_LISTED = 4
+"""A list of more pages of one chapter is folded."""
+
 MOST_DAMAGE = 20
 """A page names at most this many damaged runs; a file beside it lists them all."""
 
@@ -54,6 +57,7 @@ def text_of(template: str, drilldown: str = NO_DRILLDOWN, **values: object) -> s
             current=Markup(' aria-current="page"'),
             family_order="|".join(FAMILIES),
             most_damage=MOST_DAMAGE,
+            most_listed=MOST_LISTED,
             drilldown=drilldown,
             style=Markup(_texts(f"{name}.css" for name in STYLES)),
             script=Markup(script),

@@ -44,6 +44,26 @@ def test_of_overviews_the_first_stay_as_far_as_there_is_room():
     assert [b.group.name for b in page.blocks] == ["c", "d"]
 
 
+def test_of_tables_of_one_data_set_the_first_stay_as_far_as_there_is_room():
+    tables = block(sizes=(10, 10, 10), frame=4)
+    staying, further = shared_out([tables, block(chapters.METRICS)], 24)
+    assert [[p.name for p in b.pieces] for b in staying] == [["piece 0", "piece 1"]]
+    (page,) = further[chapters.TABLES]
+    assert [[p.name for p in b.pieces] for b in page.blocks] == [["piece 2"]]
+    assert shared_out([tables], 13)[0] == []
+
+
+def test_tables_of_several_data_sets_leave_together():
+    overview = block(chapters.OVERVIEW)
+    tables = [block(group=name) for name in ("boston", "yacht")]
+    staying, further = shared_out([overview, *tables], 25)
+    assert staying == [overview]
+    assert [b.group.name for page in further[chapters.TABLES] for b in page.blocks] == [
+        "boston",
+        "yacht",
+    ]
+
+
 def test_a_group_is_kept_together_where_a_page_has_room_for_it():
     pages = portions([block(group="a", sizes=(60,)), block(group="b", sizes=(30, 30))], 100)
     assert [sizes(page) for page in pages] == [[[60]], [[30, 30]]]
