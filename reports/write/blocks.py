@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from jinja2 import Environment
@@ -65,7 +66,7 @@ class Piece:
     name: str = ""
     tables: tuple[Table, ...] = ()
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of bytes."""
         return len(self.markup.encode())
@@ -95,7 +96,7 @@ class Block:
         """The block as it stands on a page."""
         return self.before + NOTHING.join(piece.markup for piece in self.pieces) + self.after
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of bytes."""
         return len(self.markup.encode())
@@ -184,7 +185,11 @@ class _OfPart:
         yield block(TABLES, main, before=before, after=END)
         for family, tables in dataset.sized:
             by_metric = [
-                self._choice(table, _metric(table), {"metric": _metric(table)}) for table in tables
+                self._choice(
+                    *(table, _metric(table), {"metric": _metric(table)}),
+                    name=f"{family.title}, {_metric(table)}",
+                )
+                for table in tables
             ]
             before = say.family_head(family) + SWITCH
             yield block(TABLES, by_metric, title=family.title, before=before, after=END)
@@ -219,9 +224,11 @@ class _OfPart:
                 title = f"{family.title}: {_metric(table)} by {family.axis}"
                 yield self._choice(table, title, axes)
 
-    def _choice(self, table: Table, title: str, axes: dict[str, str], **values: Any) -> Piece:
+    def _choice(
+        self, table: Table, title: str, axes: dict[str, str], name: str = "", **values: Any
+    ) -> Piece:
         markup = self.say.table_choice(table, title, axes, **values)
-        return Piece(markup, next(iter(axes.values())), (table,))
+        return Piece(markup, name or next(iter(axes.values())), (table,))
 
     def _table(self, table: Table, title: str, name: str) -> Piece:
         return Piece(self.say.further_table(table, title), name, (table,))

@@ -19,79 +19,90 @@ MethodRuns = tuple[Plain, Sequence[Record], Sequence[tuple[str, str]], str]
 """A method's data on the page, its runs, the scores to add, and the main condition."""
 
 
-def compressed(
-    content: Content, tables: Sequence[Table], most_bytes: int, run_pages: RunPages = NO_PAGES
-) -> str:
-    """Return the drilldown of the tables of a page, compressed to at most so many bytes."""
-    data = drilldown(content, tables, run_pages)
-    text = packed(data)
-    while len(text) > most_bytes and any(b["methods"] for b in data["benchmarks"]):
-        smaller = int(0.9 * size(data) * most_bytes / len(text))
-        data = drilldown(content, tables, run_pages, smaller)
+class Drilldown:
+    """The runs behind the tables of a report, whose pages link to `run_pages`."""
+
+    def __init__(self, content: Content, run_pages: RunPages = NO_PAGES) -> None:
+        self.content = content
+        self.run_pages = run_pages
+        self.stores = list(content.stores)
+        self.origins: dict[str, int] = {}
+        self.columns: dict[tuple[object, str], Plain] = {}
+
+    def compressed(self, tables: Sequence[Table], most_bytes: int) -> str:
+        """Return the drilldown of the tables of a page, compressed to at most so many bytes."""
+        data = self.of(tables)
         text = packed(data)
-    return text
+        while len(text) > most_bytes and any(b["methods"] for b in data["benchmarks"]):
+            data = self.of(tables, int(0.9 * size(data) * most_bytes / len(text)))
+            text = packed(data)
+        return text
 
+    def of(self, tables: Sequence[Table], most_bytes: float = math.inf) -> Plain:
+        """Return the data shown on a click in these tables: runs, scores, settings, provenance.
 
-def drilldown(
-    content: Content,
-    tables: Sequence[Table],
-    run_pages: RunPages = NO_PAGES,
-    most_bytes: float = math.inf,
-) -> Plain:
-    """Return the data shown on a click in these tables: runs, scores, settings, provenance.
+        A column that is equal for all runs of a method is stored as one value. Data beyond
+        `most_bytes` are left out, beginning with scores under conditions other than the main one;
+        `whole` is then false.
+        """
+        content = self.content
+        columns_of = [column for table in tables for column in table.columns]
+        shown_columns = {(c.benchmark, c.condition, c.name) for c in columns_of if c.condition}
+        opened = {column.benchmark for column in columns_of}
+        data: Plain = {
+            "suite": content.suite,
+            "stores": self.stores,
+            "settings": {part.profile: part.settings for part in content.parts},
+            "names": _names(content.benchmarks, shown_columns),
+            "benchmarks": [],
+            "whole": True,
+        }
+        left = most_bytes - size(data)
+        runs_of: list[MethodRuns] = []
+        for benchmark in content.benchmarks:
+            entry = self._entry(benchmark)
+            data["benchmarks"].append(entry)
+            for method, runs in benchmark.runs.items() if benchmark.identity in opened else ():
+                columns = dict(self._columns(benchmark, method))
+                left -= (cost := size(columns))
+                if left < 0:
+                    data["whole"], left = False, left + cost
+                    continue
+                entry["methods"][method] = columns
+                scores = sorted((c, m) for b, c, m in shown_columns if b == benchmark.identity)
+                runs_of.append((columns, runs, scores, benchmark.main))
+        data["origins"] = [json.loads(text) for text in self.origins]
+        left -= size(data["origins"])
+        for columns, name, column in _numbers(runs_of):
+            left -= (cost := size(column) + len(name[-1]) + 8)
+            if left < 0:
+                data["whole"], left = False, left + cost
+                continue
+            for part in name[:-1]:
+                columns = columns.setdefault(part, {})
+            columns[name[-1]] = column
+        return data
 
-    A column that is equal for all runs of a method is stored as one value. Data beyond
-    `most_bytes` are left out, beginning with scores under conditions other than the main one;
-    `whole` is then false.
-    """
-    places = content.results.places
-    stores = list(content.stores)
-    columns_of = [column for table in tables for column in table.columns]
-    shown_columns = {(c.benchmark, c.condition, c.name) for c in columns_of if c.condition}
-    opened = {column.benchmark for column in columns_of}
-    origins: dict[str, int] = {}
-    data: Plain = {
-        "suite": content.suite,
-        "stores": stores,
-        "settings": {part.profile: part.settings for part in content.parts},
-        "names": _names(content.benchmarks, shown_columns),
-        "benchmarks": [],
-        "whole": True,
-    }
-    left = most_bytes - size(data)
-    runs_of: list[MethodRuns] = []
-    for benchmark in content.benchmarks:
-        entry = {
+    def _entry(self, benchmark: Benchmark) -> Plain:
+        page = self.run_pages.get((self.content.suite, benchmark.identity))
+        return {
             "title": benchmark.title,
             "profile": benchmark.profile,
             "origin": benchmark.origin,
             "methods": {},
-        }
-        if page := run_pages.get((content.suite, benchmark.identity)):
-            entry["page"] = f"../{page}"
-        data["benchmarks"].append(entry)
-        for method, runs in benchmark.runs.items() if benchmark.identity in opened else ():
-            columns = run_columns(runs, origins)
-            if stores:
-                columns["store"] = column_of([stores.index(places[r.key]) for r in runs])
-            left -= (cost := size(columns))
-            if left < 0:
-                data["whole"], left = False, left + cost
-                continue
-            entry["methods"][method] = columns
-            scores = sorted((c, m) for b, c, m in shown_columns if b == benchmark.identity)
-            runs_of.append((columns, runs, scores, benchmark.main))
-    data["origins"] = [json.loads(text) for text in origins]
-    left -= size(data["origins"])
-    for columns, name, column in _numbers(runs_of):
-        left -= (cost := size(column) + len(name[-1]) + 8)
-        if left < 0:
-            data["whole"], left = False, left + cost
-            continue
-        for part in name[:-1]:
-            columns = columns.setdefault(part, {})
-        columns[name[-1]] = column
-    return data
+        } | ({"page": f"../{page}"} if page else {})
+
+    def _columns(self, benchmark: Benchmark, method: str) -> Plain:
+        """Return the columns of a method's runs, without scores and diagnostics."""
+        place = benchmark.identity, method
+        if place not in self.columns:
+            runs = benchmark.runs[method]
+            columns = run_columns(runs, self.origins)
+            if self.stores:
+                places = self.content.results.places
+                columns["store"] = column_of([self.stores.index(places[r.key]) for r in runs])
+            self.columns[place] = columns
+        return self.columns[place]
 
 
 def size(data: object) -> int:

@@ -13,7 +13,7 @@ from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import span
 from bnnbench.reports.write.blocks import Block, Chapter, Group, Heading, blocks_of
 from bnnbench.reports.write.content import Content
-from bnnbench.reports.write.drilldown import compressed
+from bnnbench.reports.write.drilldown import Drilldown
 from bnnbench.reports.write.portions import Portion, shared_out
 from bnnbench.reports.write.templating import NO_DRILLDOWN, environment, text_of
 
@@ -85,6 +85,10 @@ class _Report:
         return blocks_of(self.content, environment())
 
     @cached_property
+    def _drilldown(self) -> Drilldown:
+        return Drilldown(self.content, self.runs)
+
+    @cached_property
     def _room(self) -> int:
         """The bytes of a page that blocks may take."""
         empty = len(self._first((), {}, {}).encode())
@@ -144,7 +148,7 @@ class _Report:
         """Return the page with its drilldown, as far as there is room."""
         tables = [table for block in blocks for table in block.tables]
         room = max(self.most_bytes - len(page.encode()), 0)
-        data = compressed(self.content, tables, room, self.runs) if tables else NO_DRILLDOWN
+        data = self._drilldown.compressed(tables, room) if tables else NO_DRILLDOWN
         return page.replace(DRILLDOWN, data)
 
 

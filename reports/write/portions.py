@@ -107,13 +107,16 @@ def _labels(pages: Sequence[Sequence[Block]]) -> Iterator[str]:
         yield ""
         return
     names = [list(dict.fromkeys(b.group.name for b in page if b.group.name)) for page in pages]
+    given: Counter[str] = Counter()
     counts = Counter(name for of_page in names for name in of_page)
     for page, of_page in zip(pages, names, strict=True):
         told = [
             f"{f'{name}: ' * (len(counts) > 1)}{_range(page, name)}" if counts[name] > 1 else name
             for name in of_page
         ]
-        yield joined(told) or "more"
+        label = joined(told) or "more"
+        given[label] += 1
+        yield f"{label} ({given[label]})" if given[label] > 1 else label
 
 
 def _range(page: Sequence[Block], group: str) -> str:

@@ -96,6 +96,12 @@ def test_every_piece_is_on_one_page_in_its_order_and_pages_keep_their_limit(room
     assert len({page.label for page in pages}) == len(pages)
 
 
+def test_pages_whose_pieces_have_equal_names_are_numbered():
+    pieces = tuple(Piece(Markup("x" * 60), "ECE") for _ in range(3))
+    (whole,) = [Block(chapters.TABLES, HEADING, Group("boston"), pieces)]
+    assert [page.label for page in portions([whole], 100)] == ["ECE", "ECE (2)", "ECE (3)"]
+
+
 def test_a_block_without_pieces_is_not_lost():
     (page,) = portions([block(sizes=(), frame=4), block()], 100)
     assert [str(b.markup) for b in page.blocks] == ["(())", "x" * 10]

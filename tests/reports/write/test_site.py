@@ -17,7 +17,7 @@ from bnnbench.reports.style.families import FAMILIES, METHOD_FAMILIES, OTHER, WR
 from bnnbench.reports.write import page as pages_of
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.drilldown import compressed, drilldown, size
+from bnnbench.reports.write.drilldown import Drilldown, size
 from bnnbench.suites.engine.store.record import Cost, to_json
 from tests.reports.synthetic import PROVENANCE, classified, keep, record, runs_of
 
@@ -37,7 +37,7 @@ def data_of(page):
 
 def behind(found, **options):
     """Return the drilldown of all tables of a report."""
-    return drilldown(found, [table for _, table in found.tables], **options)
+    return Drilldown(found).of([table for _, table in found.tables], **options)
 
 
 def test_the_list_names_every_suite_with_data_budget_and_answer(tmp_path):
@@ -179,7 +179,7 @@ def test_what_is_behind_a_cell_is_the_runs_with_their_numbers(tmp_path):
 def test_packed_data_cannot_leave_their_element(tmp_path):
     keep(tmp_path / "s", [record(settings={HOSTILE: HOSTILE}, scores={"clean": {"nll": 1.0}})])
     found = content(read(tmp_path / "s"))
-    text = compressed(found, [table for _, table in found.tables], 10_000)
+    text = Drilldown(found).compressed([table for _, table in found.tables], 10_000)
     assert re.fullmatch("[A-Za-z0-9+/=]+", text)
     assert HOSTILE in data_of(pages_of.render(found))["settings"]["quick"]["AdamW"]
 
@@ -208,8 +208,8 @@ def test_compressed_runs_take_no_more_than_their_room(share, tmp_path):
     keep(tmp_path / "s", runs_of({m: list(rng.random(50)) for m in ("A", "B", "C")}))
     found = content(read(tmp_path / "s"))
     tables = [table for _, table in found.tables]
-    whole = compressed(found, tables, 10**6)
-    text = compressed(found, tables, int(share * len(whole)))
+    whole = Drilldown(found).compressed(tables, 10**6)
+    text = Drilldown(found).compressed(tables, int(share * len(whole)))
     assert len(text) <= share * len(whole)
     data = json.loads(zlib.decompress(base64.b64decode(text)))
     assert data["whole"] == (share == 1)
@@ -225,7 +225,7 @@ def test_a_page_has_the_runs_of_its_own_tables_only(tmp_path):
         if {c.condition for c in table.columns if c.kind == "score"} == {"clean"}
         and table.benchmark == found.benchmarks[1].identity
     ][:1]
-    data = drilldown(found, [table])
+    data = Drilldown(found).of([table])
     assert [list(b["methods"]) for b in data["benchmarks"]] == [[], ["AdamW"]]
     assert set(data["benchmarks"][1]["methods"]["AdamW"]["scores"]) == {"clean"}
 
