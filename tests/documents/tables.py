@@ -29,6 +29,7 @@ space, and fits longer than the chosen one (`searched.py`).
 that each kind's page begins with. `column`: one column of a table of the report, with its decision
 (`one_column.py`).
 `repeated`, `apart`, `repetitions`: runs that were carried out again (`repeated.py`).
+`folders`: the folders of docs/bundle (`bundled.py`).
 `methods`: a card for each method (`cards.py`).
 `metrics`: all metrics (`formulary.py`).
 """
@@ -50,6 +51,7 @@ from bnnbench.reports.sections.of_suites.oracles import HEADINGS, row
 from bnnbench.reports.style import labels
 from tests.documents.audited import aside_table, comparisons_table, summary_table
 from tests.documents.beside_others import literature_table
+from tests.documents.bundled import folders_table
 from tests.documents.cards import cards
 from tests.documents.finished_runs import ROOT, suites, tasks
 from tests.documents.formulary import formulary
@@ -77,7 +79,10 @@ from tests.documents.repeated import apart_table, repeated_table, repeated_text
 from tests.documents.searched import edges_table, longer_table, places_table
 from tests.documents.standings import standings_table
 
-DOCUMENTS = ("README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md"))))
+DOCUMENTS = (
+    *("README.md", "docs/bundle/README.md"),
+    *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md"))),
+)
 BLOCK = re.compile(r"<!-- (?!end)(\w+) ?([^>]*) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 VALUE = re.compile(r"<!-- value ([^>]*) -->(.*?)<!-- end -->", re.DOTALL)
 
@@ -220,6 +225,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "standings": standings_table,
     "repeated": repeated_table,
     "apart": apart_table,
+    "folders": folders_table,
 }
 TEXTS: Mapping[str, Callable[[Options], str]] = {
     "decision": column_text,
