@@ -155,7 +155,8 @@ class _OfPart:
 
     def _gallery(self, gallery: Gallery) -> Block:
         figures = tuple(
-            Piece(self.say.figure(drawing), str(drawing.heading)) for drawing in gallery.drawings
+            Piece(self.say.figure(drawing, gallery.wide), drawing.heading)
+            for drawing in gallery.drawings
         )
         before = self.say.gallery_head(self.part, gallery)
         return Block(FIGURES, self.figures, Group(gallery.title), figures, before, END + END)
