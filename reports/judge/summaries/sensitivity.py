@@ -75,4 +75,6 @@ def _over_length(searches: Sequence[Search]) -> Sensitivity:
 
 def _text(value: object) -> str:
     plain = plain_setting(value)
-    return f"{plain:.2g}" if isinstance(plain, float) else str(plain)
+    if not isinstance(plain, float):
+        return str(plain)
+    return f"{plain:.0f}" if abs(plain) >= 100 else f"{plain:.2g}"

@@ -87,6 +87,12 @@ def test_data_sets_share_a_figure_each_at_its_own_scale():
     assert steps[0] == steps[1]  # equal but for their scale
 
 
+def test_large_settings_are_written_without_powers_of_ten():
+    values = [{"inner.rate": 10.0 ** (6 * u)} for u in PLACES]
+    (found,) = sensitivities(tuning([[-u] for u in PLACES], settings=values))
+    assert found.ends == ("1.5", "649382")
+
+
 def test_the_ends_of_an_axis_are_where_the_outermost_trials_lie():
     (one,) = sensitivities(tuning([[-((u - 0.7) ** 2)] for u in PLACES]))
     with patch.object(sensitivity, "svg", return_value=Markup("")) as written:
