@@ -105,10 +105,10 @@ class Block:
 def blocks_of(content: Content, environment: Environment) -> list[Block]:
     """Return the blocks of a report, in the order of its pages."""
     several = len(content.parts) > 1
-    found: list[Block] = []
+    all_blocks: list[Block] = []
     for part in content.parts:
-        found += _OfPart(content, part, environment, several).blocks()
-    return [*found, *_published(content, environment), *_background(content, environment)]
+        all_blocks += _OfPart(content, part, environment, several).blocks()
+    return [*all_blocks, *_published(content, environment), *_background(content, environment)]
 
 
 class _OfPart:

@@ -39,13 +39,15 @@ def shared_out(
         if excess <= 0:
             break
         leaving = members = [block for block in staying if block.chapter is chapter]
-        kept: dict[Block, Block] = {}
+        staying_of: dict[Block, Block] = {}
         if chapter is OVERVIEW or (chapter is TABLES and len({b.group for b in members}) == 1):
             first, leaving = _parted(members, sum(block.size for block in members) - excess)
-            kept = dict(zip(members, first, strict=False))
+            staying_of = dict(zip(members, first, strict=False))
         if leaving:
             further[chapter] = portions(leaving, room)
-        staying = [kept.get(b, b) for b in staying if b.chapter is not chapter or b in kept]
+        staying = [
+            staying_of.get(b, b) for b in staying if b.chapter is not chapter or b in staying_of
+        ]
     return staying, further
 
 
@@ -65,7 +67,7 @@ def _parted(blocks: Sequence[Block], room: int) -> tuple[list[Block], list[Block
 def portions(blocks: Sequence[Block], room: int) -> list[Portion]:
     """Return the blocks in portions of at most `room` bytes.
 
-    A group is kept together where a page has room for it, then a block; a piece always is.
+    A group is staying_of together where a page has room for it, then a block; a piece always is.
     """
     pages: list[list[Block]] = [[]]
     left = room
