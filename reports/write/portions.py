@@ -67,7 +67,7 @@ def _parted(blocks: Sequence[Block], room: int) -> tuple[list[Block], list[Block
 def portions(blocks: Sequence[Block], room: int) -> list[Portion]:
     """Return the blocks in portions of at most `room` bytes.
 
-    A group is staying_of together where a page has room for it, then a block; a piece always is.
+    A group stays together where a page has room for it, then a block; a piece always does.
     """
     pages: list[list[Block]] = [[]]
     left = room
