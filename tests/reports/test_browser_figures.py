@@ -32,6 +32,18 @@ def test_pages_fit_the_window(visit, name, width, scheme):
     assert page.evaluate("window.hit") is None
 
 
+def test_a_wide_figure_keeps_the_size_of_its_lettering_on_a_phone(visit):
+    page = visit("timing.html", 390)
+    scroll = page.locator(".ranks .scroll").first
+    assert scroll.locator("svg").bounding_box()["width"] >= 480
+    assert scroll.bounding_box()["width"] <= 390
+    assert scroll.get_attribute("tabindex") == "0"
+    smallest = scroll.evaluate(
+        "e => Math.min(...[...e.querySelectorAll('text')].map(t => t.getBoundingClientRect().height))"
+    )
+    assert smallest >= 9
+
+
 def test_the_list_of_suites_leads_to_the_timings_and_back(visit):
     page = visit("suites.html")
     page.get_by_role("link", name="Timings").click()
