@@ -2,19 +2,19 @@
 
 import base64
 import functools
-import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from bnnbench.reports.board.shapes import OUTLINES
 from bnnbench.reports.style.families import OTHER
 from bnnbench.reports.style.numbers import slug
+from bnnbench.reports.style.templates import digest_of, environment_in, joined_files
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -28,7 +28,7 @@ SECTIONS = (
 )
 """Title and address of the site's sections."""
 
-COMMON = ("dom", "state", "search")
+COMMON = ("dom", "state", "search", "inflate")
 JUDGING = ("numerics", "decision", "ranking", "advice", "table")
 SCRIPTS = {
     "board.html": (*JUDGING, "chart", "heat", "command_line", "runs", "board"),
@@ -56,8 +56,8 @@ def page(
     `data` is what the script reads. Raises `PageTooLarge`.
     """
     parts = (*COMMON, *SCRIPTS.get(template, ()), "start")
-    script = "(() => {\n" + _texts(f"{name}.js" for name in parts) + "})();\n"
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    files = joined_files(*(TEMPLATES / f"{name}.js" for name in parts))
+    script = "(() => {\n" + files + "})();\n"
     text = (
         _environment()
         .get_template(template)
@@ -67,9 +67,9 @@ def page(
             section=section,
             sections=SECTIONS,
             root="../" * address.count("/"),
-            style=Markup(_texts(["board.css"])),
+            style=Markup(joined_files(TEMPLATES / "board.css")),
             script=Markup(script),
-            digest=digest,
+            digest=digest_of(script),
             data=Markup(embedded(data)),
         )
     )
@@ -110,16 +110,6 @@ def slugs(names: Sequence[str]) -> dict[str, str]:
 
 @functools.cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = environment_in(TEMPLATES)
     environment.globals |= {"outline": lambda family: OUTLINES.get(family, OUTLINES[OTHER])}
     return environment
-
-
-def _texts(names: Iterable[str]) -> str:
-    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)

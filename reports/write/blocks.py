@@ -56,11 +56,12 @@ class Group(NamedTuple):
     folds: bool = False
     """True if it is folded on the first page."""
     open: bool = False
+    """True if it is folded, but open at first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """What stays whole on a page: a table, a figure, one of several choices."""
+    """A table, a figure, or one of several choices: it stays whole on a page."""
 
     markup: Markup
     name: str = ""
@@ -85,6 +86,10 @@ class Block:
     title: str = ""
     folds: bool = False
     """True if it is folded under its title on the first page."""
+
+    def only(self, pieces: Sequence[Piece]) -> "Block":
+        """Return the block with some of its pieces."""
+        return replace(self, pieces=tuple(pieces))
 
     @property
     def tables(self) -> list[Table]:
@@ -251,14 +256,15 @@ def _published(content: Content, environment: Environment) -> Iterator[Block]:
     if content.reproductions:
         say: Any = environment.get_template("published.html").make_module({"content": content})
         heading = Heading("published", "Published numbers")
-        pieces = tuple(
+        tables = (
             Piece(
                 say.reproduction_of(reproduction),
                 f"{labels.paper(reproduction.paper)}, table {reproduction.table}",
             )
             for reproduction in content.reproductions
         )
-        yield Block(PUBLISHED, heading, Group(""), pieces, say.judged())
+        pieces = (Piece(say.judged(), "verdicts"), *tables)
+        yield Block(PUBLISHED, heading, Group(heading.title), pieces)
 
 
 def _background(content: Content, environment: Environment) -> Iterator[Block]:
@@ -272,8 +278,3 @@ def _background(content: Content, environment: Environment) -> Iterator[Block]:
     for heading, markup in made.items():
         if markup:
             yield Block(BACKGROUND, heading, Group(heading.title), (Piece(markup()),))
-
-
-def divided(block: Block, pieces: Sequence[Piece]) -> Block:
-    """Return the block with some of its pieces."""
-    return replace(block, pieces=tuple(pieces))

@@ -36,7 +36,8 @@ UNPACKED_BYTES = 200_000
 """Larger files of a site, other than its pages, are compressed by gzip."""
 
 OCCASIONAL = (
-    *("profile-*.html", *(f"{chapter.name}*.html" for chapter in CHAPTERS)),
+    "profile-*.html",
+    *(f"{chapter.name}{number}.html" for chapter in CHAPTERS for number in ("", "-[0-9]*")),
     *("damage.csv*", "*.csv.gz", "tables.*.gz"),
 )
 """Files that only some reports have."""

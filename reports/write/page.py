@@ -36,7 +36,7 @@ class Page(NamedTuple):
     address: str
     title: str
     label: str = ""
-    """What tells it from others of its chapter."""
+    """The words that tell it from other pages of its chapter."""
 
 
 Further = Mapping[Chapter, Sequence[Page]]
@@ -48,13 +48,12 @@ def pages(content: Content, home: str = "", runs: RunPages = NO_PAGES) -> dict[s
 
     Then each of several profiles has a page of its own, to which report.html links, as always in
     a site, which has its front page at `home` and pages of `runs`. Chapters that have no room on a
-    page move to further ones. Pages of a site are as small as others there.
+    page move to further ones. Pages of a site are as small as others there, except where a single
+    table or figure is larger.
     """
     most_bytes = LIMIT if home else MOST_BYTES
     report = _Report(content, content.title, Page(home, "All suites"), bool(home), runs, most_bytes)
-    if len(content.parts) == 1:
-        return report.pages(FIRST, "")
-    if not home and report.fits_one_page:
+    if len(content.parts) == 1 or (not home and report.fits_one_page):
         return report.pages(FIRST, "")
     files: dict[str, str] = {}
     of_profiles = slugs([part.profile for part in content.parts])

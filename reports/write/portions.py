@@ -1,8 +1,8 @@
-"""What stands on the first page of a report, and on further ones of limited size."""
+"""A report is shared out among a first page and further ones of limited size."""
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bnnbench.reports.style.words import joined
@@ -13,7 +13,6 @@ from bnnbench.reports.write.blocks import (
     Block,
     Chapter,
     Piece,
-    divided,
 )
 
 
@@ -39,14 +38,14 @@ def shared_out(
         if excess <= 0:
             break
         leaving = members = [block for block in staying if block.chapter is chapter]
-        staying_of: dict[Block, Block] = {}
+        shortened: dict[Block, Block] = {}
         if chapter is OVERVIEW or (chapter is TABLES and len({b.group for b in members}) == 1):
             first, leaving = _parted(members, sum(block.size for block in members) - excess)
-            staying_of = dict(zip(members, first, strict=False))
+            shortened = dict(zip(members, first, strict=False))
         if leaving:
             further[chapter] = portions(leaving, room)
         staying = [
-            staying_of.get(b, b) for b in staying if b.chapter is not chapter or b in staying_of
+            shortened.get(b, b) for b in staying if b.chapter is not chapter or b in shortened
         ]
     return staying, further
 
@@ -57,8 +56,8 @@ def _parted(blocks: Sequence[Block], room: int) -> tuple[list[Block], list[Block
         if block.size > room:
             few, starts_page = next(_divided(block, room, room))
             fits = not starts_page and bool(few)
-            head = [divided(block, few)] if fits else []
-            rest = divided(block, block.pieces[len(few) :]) if fits else block
+            head = [block.only(few)] if fits else []
+            rest = block.only(block.pieces[len(few) :]) if fits else block
             return [*blocks[:k], *head], [rest, *blocks[k + 1 :]]
         room -= block.size
     return list(blocks), []
@@ -73,16 +72,15 @@ def portions(blocks: Sequence[Block], room: int) -> list[Portion]:
     left = room
     for _, members in itertools.groupby(blocks, key=lambda block: block.group.name):
         group = list(members)
-        size = sum(block.size for block in group)
+        if pages[-1] and left < sum(block.size for block in group) <= room:
+            pages.append([])
+            left = room
         for block in group:
-            if pages[-1] and left < size <= room and block is group[0]:
-                pages.append([])
-                left = room
             for pieces, starts_page in _divided(block, left, room):
                 if starts_page and pages[-1]:
                     pages.append([])
                     left = room
-                part = divided(block, pieces)
+                part = block.only(pieces)
                 pages[-1].append(part)
                 left -= part.size
     return [Portion(label, tuple(page)) for label, page in zip(_labels(pages), pages, strict=True)]
@@ -112,16 +110,19 @@ def _labels(pages: Sequence[Sequence[Block]]) -> Iterator[str]:
     given: Counter[str] = Counter()
     counts = Counter(name for of_page in names for name in of_page)
     for page, of_page in zip(pages, names, strict=True):
-        told = [
-            f"{f'{name}: ' * (len(counts) > 1)}{_range(page, name)}" if counts[name] > 1 else name
-            for name in of_page
-        ]
-        label = joined(told) or "more"
+        told = [_label(page, name, counts) for name in of_page]
+        label = joined(list(filter(None, told))) or "more"
         given[label] += 1
         yield f"{label} ({given[label]})" if given[label] > 1 else label
 
 
-def _range(page: Sequence[Block], group: str) -> str:
-    """Return the first and last piece of a group on a page, by name."""
+def _label(page: Sequence[Block], group: str, pages_of: Mapping[str, int]) -> str:
+    """Return the name of a group, with its first and last piece where it has several pages.
+
+    The name is left out where all pages are of one group.
+    """
+    if pages_of[group] == 1:
+        return group
     names = [piece.name for block in page if block.group.name == group for piece in block.pieces]
-    return names[0] if names[0] == names[-1] else f"{names[0]} to {names[-1]}"
+    pieces = " to ".join(dict.fromkeys((*names[:1], *names[-1:])))
+    return ": ".join(filter(None, (group if len(pages_of) > 1 else "", pieces)))

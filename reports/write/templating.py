@@ -1,20 +1,19 @@
 """Pages of a report from templates: self-contained files whose text is escaped."""
 
-import base64
 import functools
-import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from bnnbench.datasets.names import title_of
+from bnnbench.reports.board.pages import TEMPLATES as BOARD
 from bnnbench.reports.judge.participants import LEGEND
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.families import FAMILIES
 from bnnbench.reports.style.numbers import duration, identifier, number, typographic
 from bnnbench.reports.style.palette import MARKERS, Style
+from bnnbench.reports.style.templates import digest_of, environment_in, joined_files
 from bnnbench.reports.style.words import spelled
 from bnnbench.reports.write.captions import (
     MARKS,
@@ -29,7 +28,7 @@ from bnnbench.reports.write.exports.tables import printed
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-SCRIPTS = ("start", "sort", "filter", "switch", "copy", "runs", "curves", "lift")
+SCRIPTS = ("start", "inflate", "sort", "filter", "switch", "copy", "runs", "curves", "lift")
 """The parts of a page's script, in the order in which they run."""
 
 STYLES = ("style", "curves", "controls", "print")
@@ -47,8 +46,7 @@ MOST_DAMAGE = 20
 
 def text_of(template: str, drilldown: str = NO_DRILLDOWN, **values: object) -> str:
     """Return a page; all text is escaped, and only the page's own script may run."""
-    script = _texts(f"{name}.js" for name in SCRIPTS)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script = joined_files(*map(_script, SCRIPTS))
     return (
         environment()
         .get_template(template)
@@ -59,9 +57,9 @@ def text_of(template: str, drilldown: str = NO_DRILLDOWN, **values: object) -> s
             most_damage=MOST_DAMAGE,
             most_listed=MOST_LISTED,
             drilldown=drilldown,
-            style=Markup(_texts(f"{name}.css" for name in STYLES)),
+            style=Markup(joined_files(*(TEMPLATES / f"{name}.css" for name in STYLES))),
             script=Markup(script),
-            script_digest=digest,
+            script_digest=digest_of(script),
         )
     )
 
@@ -69,13 +67,7 @@ def text_of(template: str, drilldown: str = NO_DRILLDOWN, **values: object) -> s
 @functools.cache
 def environment() -> Environment:
     """Return the environment of the templates, which escapes all text."""
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = environment_in(TEMPLATES)
     made.filters |= {"typographic": typographic}
     made.globals |= {
         "labels": labels,
@@ -98,8 +90,10 @@ def environment() -> Environment:
     return made
 
 
-def _texts(names: Iterable[str]) -> str:
-    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+def _script(name: str) -> Path:
+    """Return the file of a part of the script: one of these templates, or of the board's."""
+    path = TEMPLATES / f"{name}.js"
+    return path if path.is_file() else BOARD / path.name
 
 
 def swatch(style: Style) -> Markup:

@@ -5,7 +5,7 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from bnnbench.reports.board.pages import LIMIT
-from tests.reports.browsing import CONTRAST, HOSTILE, SUITES, broken_rules, settled
+from tests.reports.browsing import CONTRAST, HOSTILE, SUITES
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -26,29 +26,6 @@ def test_the_list_of_suites_fits_and_its_links_lead_to_suites(visit, width):
     assert page.locator("h1").inner_text() == "CIFAR-10 benchmark"
     page.get_by_role("link", name="All suites").click()
     assert page.locator("h1").inner_text() == "Suites"
-
-
-@pytest.mark.parametrize("width", [390, 1400])
-def test_chapters_on_pages_of_their_own_fit_and_lead_to_each_other_and_back(visit, site, width):
-    page = visit("cifar10/report.html", width)
-    addresses = page.evaluate("[...document.querySelectorAll('nav.further a')].map(a => a.href)")
-    written = {path.as_uri() for path in (site / "cifar10").glob("*.html")}
-    assert {page.url, *addresses} == written
-    assert len(addresses) > 1
-    for address in addresses:
-        page.goto(address)
-        settled(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert broken_rules(page) == []
-        others = page.evaluate("[...document.querySelectorAll('nav.further a')].map(a => a.href)")
-        assert others == addresses
-        assert page.locator("[aria-current=page]").evaluate("a => a.href") == address
-        if page.locator("table.results").count():
-            page.locator("button.cell >> visible=true").first.click()
-            assert page.locator("dialog#runs tbody tr").count()
-            page.keyboard.press("Escape")
-    page.locator(".home a").click()
-    assert page.url == (site / "cifar10" / "report.html").as_uri()
 
 
 @pytest.mark.parametrize("suite", SUITES)

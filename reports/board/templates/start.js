@@ -1,17 +1,7 @@
 // Each page names what it needs; a page whose data cannot be read says so.
 
 function refuse() {
-  const text = "DecompressionStream" in globalThis
-    ? "This page is damaged: its data cannot be read. Build the site again."
-    : "This browser cannot unpack the data of this page. Browsers since 2023 can.";
-  document.querySelector("main").prepend(el("p", { class: "caution", role: "alert" }, text));
-}
-
-// Tasks travel as compressed JSON in base64.
-async function inflated(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).json();
+  document.querySelector("main").prepend(el("p", { class: "caution", role: "alert" }, whyUnread()));
 }
 
 // Scores and keys come in the order of a column's runs, keys as the number of one text of all;

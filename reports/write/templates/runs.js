@@ -1,11 +1,6 @@
 // A click on a cell opens its runs: their scores, settings, diagnostics and provenance.
-// Their data travel as compressed JSON in base64; without them a cell is plain text.
+// Without their data a cell is plain text, and the page says why.
 let DRILLDOWN = null;
-const unpacked = async (text) => {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).json();
-};
 const panel = document.getElementById("runs");
 const at = (column, i) => (Array.isArray(column) ? column[i] : column);
 const short = (value, scale = 1) =>
@@ -142,5 +137,9 @@ const openable = () => {
   }
 };
 const packedRuns = document.getElementById("drilldown").textContent;
-(packedRuns === "null" ? Promise.resolve() : unpacked(packedRuns).then((data) => { DRILLDOWN = data; openable(); }))
+const refuse = () =>
+  document.querySelector("main").prepend(make("p", { class: "banner caution", role: "alert" }, whyUnread()));
+(packedRuns === "null" ? Promise.resolve() : inflated(packedRuns))
+  .then((data) => { DRILLDOWN = data; if (data) openable(); })
+  .catch(refuse)
   .finally(() => { document.documentElement.dataset.ready = ""; });

@@ -1,4 +1,4 @@
-"""What stays on the first page of a report, and how the rest is divided."""
+"""A report is shared out: chapters leave its first page, and pages keep their limit."""
 
 import pytest
 from markupsafe import Markup
@@ -100,6 +100,12 @@ def test_pages_whose_pieces_have_equal_names_are_numbered():
     pieces = tuple(Piece(Markup("x" * 60), "ECE") for _ in range(3))
     (whole,) = [Block(chapters.TABLES, HEADING, Group("boston"), pieces)]
     assert [page.label for page in portions([whole], 100)] == ["ECE", "ECE (2)", "ECE (3)"]
+
+
+def test_a_page_may_have_a_block_without_pieces_of_a_group_that_has_several_pages():
+    pages = portions([block(sizes=(), frame=90), block(sizes=(50, 50, 50))], 100)
+    assert [sizes(page) for page in pages] == [[[]], [[50, 50]], [[50]]]
+    assert [page.label for page in pages] == ["more", "piece 0 to piece 1", "piece 2"]
 
 
 def test_a_block_without_pieces_is_not_lost():
