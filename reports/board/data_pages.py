@@ -14,6 +14,7 @@ from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.facts import DataFacts, data_facts
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import decimals, number, typographic
+from bnnbench.reports.style.words import counted
 
 STATES = {
     "best": "best",
@@ -55,6 +56,12 @@ class Place:
     examples: str
     """The address of the page of its examples, "" where there are no predictions."""
     tables: Sequence[Ranked]
+
+    @property
+    def contents(self) -> str:
+        """The number of methods and the scores by which they are compared."""
+        methods = {line.method for table in self.tables for line in table.lines}
+        return " · ".join([counted(len(methods), "method"), *(t.metric for t in self.tables)])
 
 
 def data_page(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bnnbench.reports.papers.verdicts import KINDS, Kind, Summary
 from bnnbench.reports.style.numbers import duration
+from bnnbench.reports.style.words import counted
 from bnnbench.reports.write.content import Content
 from bnnbench.reports.write.part import Part
 
@@ -19,12 +20,11 @@ class Profile:
 
     name: str
     sentences: tuple[str, ...]
-    line: str
     data: Mapping[str, Sequence[tuple[str, str]]]
     """origin → title and rows of the data sets"""
     conditions: Mapping[str, str]
     """test condition other than clean → origin of its data"""
-    budget: str
+    replicates: str
     methods: tuple[str, ...]
     runs: int
     completed: int
@@ -32,14 +32,14 @@ class Profile:
     fit_seconds: float
 
     @property
-    def sets(self) -> int:
-        """The number of data sets."""
-        return sum(len(sets) for sets in self.data.values())
-
-    @property
-    def success(self) -> float:
-        """The share of requested runs that were completed."""
-        return self.completed / max(self.asked, 1)
+    def counts(self) -> str:
+        """A phrase with the numbers of methods, data sets and runs, and the time of all fits."""
+        sets = sum(len(sets) for sets in self.data.values())
+        runs = f"{self.completed:,} of {self.asked:,} runs completed"
+        if self.completed == self.asked:
+            runs = counted(self.completed, "run")
+        parts = counted(len(self.methods), "method"), counted(sets, "data set"), runs
+        return f"{', '.join(parts)}, {duration(self.fit_seconds)} of fitting"
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,9 @@ def _profile(part: Part) -> Profile:
     return Profile(
         part.profile,
         part.answer.sentences,
-        part.answer.line,
         {origin: [(f.title, f.rows) for f in sets] for origin, sets in part.by_origin.items()},
         part.other_conditions,
-        part.budget,
+        part.replicates,
         part.methods,
         len(part.records),
         part.completed,

@@ -173,6 +173,7 @@ def test_back_from_another_kind_returns_to_the_question_before(visit):
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (820, "dark"), (1400, "light")])
 def test_every_page_fits_and_is_legible(visit, name, width, scheme):
     page = visit(name, width, color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(CONTRAST) >= 4.5
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")

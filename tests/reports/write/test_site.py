@@ -40,7 +40,7 @@ def behind(found, **options):
     return Drilldown(found).of([table for _, table in found.tables], **options)
 
 
-def test_the_list_names_every_suite_with_data_budget_and_answer(tmp_path):
+def test_the_list_names_every_suite_with_data_repeats_and_answer(tmp_path):
     runs = runs_of({"AdamW": [1.0, 1.1, 1.2, 1.1], "SGD": [2.0, 2.1, 2.2, 2.1]})
     keep(tmp_path / "r" / "cifar10", runs)
     keep(tmp_path / "r" / "a&b", [record(suite="a&b", origin="stand-in")])
@@ -51,6 +51,7 @@ def test_the_list_names_every_suite_with_data_budget_and_answer(tmp_path):
     assert "AdamW has the best NLL" in front
     assert "900 + 100 rows" in front
     assert "1 fold, 4 seeds" in front
+    assert "2 methods, 1 data set, 8 runs, " in front
     assert "Stand-in data" in front
     assert 'href="../suites.html"' in (tmp_path / "site" / "cifar10" / "report.html").read_text()
 
