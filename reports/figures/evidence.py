@@ -1,6 +1,5 @@
 """Statistics of predictions for figures, gathered run by run so that memory stays bounded."""
 
-import zipfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -35,6 +34,12 @@ class Reliability:
     hits: np.ndarray = field(default_factory=lambda: np.zeros(BINS))
     count: np.ndarray = field(default_factory=lambda: np.zeros(BINS))
 
+    def include(self, other: "Reliability") -> None:
+        """Add the sums of other points."""
+        self.confidence += other.confidence
+        self.hits += other.hits
+        self.count += other.count
+
 
 @dataclass
 class Separation:
@@ -44,6 +49,12 @@ class Separation:
     inside: np.ndarray = field(default_factory=lambda: np.zeros(ENTROPY_BINS))
     outside: np.ndarray = field(default_factory=lambda: np.zeros(ENTROPY_BINS))
     true_positive_rates: list[np.ndarray] = field(default_factory=list)
+
+    def include(self, other: "Separation") -> None:
+        """Add the points and curves of other runs."""
+        self.inside += other.inside
+        self.outside += other.outside
+        self.true_positive_rates += other.true_positive_rates
 
     @property
     def roc(self) -> np.ndarray:
@@ -115,6 +126,19 @@ class Evidence:
                 curve_of_errors = squared_error_curve(prediction, targets)
                 self.squared_errors.append(at_coverages(curve_of_errors.risk.numpy()))
 
+    def include(self, run: "Evidence") -> None:
+        """Add what was gathered of one run."""
+        self.points += run.points
+        if run.reliability:
+            self.reliability = self.reliability or Reliability()
+            self.reliability.include(run.reliability)
+        for condition, separation in run.separation.items():
+            empty = Separation(separation.classes)
+            self.separation.setdefault(condition, empty).include(separation)
+        self.risks += run.risks
+        self.squared_errors += run.squared_errors
+        self.observed += run.observed
+
 
 def gather(
     store: Store, runs: Sequence[Record], main: str = CLEAN, outside: Collection[str] = ()
@@ -126,16 +150,19 @@ def gather(
             continue
         try:
             read += packed_bytes(store, record.key)
+            of_run = Evidence()
             for condition, (prediction, targets) in store.predictions(record.key).items():
-                evidence.add(condition, prediction, targets, main, outside)
-            evidence.runs += 1
-            evidence.folds.add(record.fold)
+                of_run.add(condition, prediction, targets, main, outside)
         except FileNotFoundError:
             evidence.absent += 1
         except NotImported as reason:
             evidence.not_imported.append((record.key, f"its figures are missing: {reason}"))
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError) as error:
             evidence.unreadable.append((record.key, f"its predictions.npz is damaged: {error}"))
+        else:
+            evidence.include(of_run)
+            evidence.runs += 1
+            evidence.folds.add(record.fold)
     return evidence
 
 

@@ -12,13 +12,7 @@ from bnnbench.reports.read.load import Results
 from bnnbench.suites.engine.store.store import PREDICTIONS, Damaged, Store, sha256
 
 
-class _Altered(ValueError):
-    """An archive has other predictions of a run than it was scored from."""
-
-    cure = "copy the archive again from where it was made"
-
-    def __init__(self, key: str) -> None:
-        super().__init__(f"the predictions of {key} are not those that its record names")
+COPY_AGAIN = "copy the archive again from where it was made"
 
 
 @dataclass(frozen=True)
@@ -49,12 +43,17 @@ class BundledStore(Store):
         """Return the packed predictions of a run, checked; raises `Damaged`."""
         span = self.spans.get(key)
         if span is None:
-            raise Damaged(self.runs / key / PREDICTIONS, "no archive has it")
-        with span.archive.open("rb") as file:
-            file.seek(span.start)
-            content = file.read(span.size)
+            path, cure = self.runs / key / PREDICTIONS, "give the archive that has it"
+            raise Damaged(path, "no archive has it", f"{cure} by --predictions")
+        try:
+            with span.archive.open("rb") as file:
+                file.seek(span.start)
+                content = file.read(span.size)
+        except OSError as error:
+            raise Damaged(span.archive, error, COPY_AGAIN) from error
         if sha256(content) != self.checksums.get(key):
-            raise Damaged(span.archive, _Altered(key))
+            reason = f"the predictions of {key} are not those that its record names"
+            raise Damaged(span.archive, reason, COPY_AGAIN)
         return content
 
 

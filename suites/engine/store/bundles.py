@@ -78,7 +78,7 @@ def read(folder: Path) -> tuple[Record, ...]:
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             return tuple(_record(archive, entry) for entry in archive if entry.isfile())
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise Damaged(path, f"{error}; take the file from the repository again") from error
+        raise Damaged(path, error, "take the file from the repository again") from error
 
 
 def _record(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Record:

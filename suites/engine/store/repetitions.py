@@ -57,7 +57,7 @@ def read(folder: Path) -> tuple[Repetition, ...]:
         with path.open(newline="") as file:
             return tuple(map(_repetition, csv.DictReader(file)))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Damaged(path, f"{error}; take the file from the repository again") from error
+        raise Damaged(path, error, "take the file from the repository again") from error
 
 
 def write(folder: Path, repetitions: Iterable[Repetition]) -> None:

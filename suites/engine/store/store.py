@@ -38,12 +38,15 @@ TEMPORARY_NAME = re.compile(r"\.(.+)\.[a-z0-9_]{8}", re.DOTALL)
 
 
 class Damaged(ValueError):
-    """A file of a run is missing or not whole; the message names it and the cure."""
+    """A file is missing or not whole; the message names it and the cure.
 
-    def __init__(self, path: Path, reason: object) -> None:
+    Without a `cure` it is a file of a run in a store.
+    """
+
+    def __init__(self, path: Path, reason: object, cure: str = "") -> None:
         self.path, self.reason = path, str(reason)
-        cure = getattr(reason, "cure", f"remove {path.parent} to run it again")
-        super().__init__(f"{path}: {reason}; {cure}")
+        usual = cure or f"remove {path.parent} to run it again"
+        super().__init__(f"{path}: {reason}; {getattr(reason, 'cure', usual)}")
 
 
 class Unwritable(OSError):

@@ -71,5 +71,5 @@ def unpack(file: Path, folder: Path) -> Store:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(extracted.read())
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise Damaged(file, error) from error
+        raise Damaged(file, error, "ask its sender for `bnnbench submit` again") from error
     return Store(folder)
