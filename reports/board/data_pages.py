@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bnnbench.datasets.origins import ORIGINS
 from bnnbench.reports.board.of_methods.failures import Verdicts
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.questions import QUESTIONS, question_of
@@ -85,7 +86,7 @@ def data_page(
         name=name,
         pages=pages,
         heading=every[0].title,
-        facts=_longest(facts),
+        facts=_of_most_official(facts),
         origins=list(facts),
         places=[
             Place(
@@ -116,9 +117,9 @@ def _in_order_of_questions(
     return sorted(((suite, b) for suite, of in benchmarks.items() for b in of), key=order)
 
 
-def _longest(facts: Mapping[str, DataFacts]) -> DataFacts:
-    """Return the facts of the most official data."""
-    return next(iter(facts.values()))
+def _of_most_official(facts: Mapping[str, DataFacts]) -> DataFacts:
+    """Return the facts of the most official data, from origin → facts."""
+    return facts[min(facts, key=ORIGINS.index)]
 
 
 def _heading(suite: str, benchmark: Benchmark) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.methods.predictions.predictive import GaussianPredictive
+from bnnbench.methods.predictions.predictive import CategoricalPredictive, GaussianPredictive
 from bnnbench.reports.figures import quantiles, reliability, selective
 from bnnbench.reports.figures.evidence import Evidence, gather, levels
 from bnnbench.reports.read.benchmarks import benchmarks
@@ -74,3 +74,16 @@ def test_squared_errors_are_shares_of_those_of_all_points(tmp_path):
     assert errors[24] == pytest.approx(squares[:50].mean())
     drawn = selective.draw_squared_errors({"A": errors}, STYLES, "x", "data")
     assert f"A {100 * squares[:50].mean() / squares.mean():.3g} and 100" in drawn.svg
+
+
+def test_a_run_with_a_damaged_condition_counts_nowhere(tmp_path):
+    rng = np.random.default_rng(0)
+    whole, broken = record("A", seed=0), record("A", seed=1)
+    nan = CategoricalPredictive(torch.full((1, 400, 10), torch.nan))
+    good, other = ({"clean": classified(rng, 1.0)} for _ in range(2))
+    other["shifted"] = (nan, other["clean"][1])
+    store = keep(tmp_path, [whole, broken], {whole.key: good, broken.key: other})
+    evidence = gather(store, list(store.records()))
+    assert (evidence.runs, evidence.points, len(evidence.risks)) == (1, 400, 1)
+    assert [key for key, _ in evidence.unreadable] == [broken.key]
+    assert evidence.reliability.count.sum() == 400

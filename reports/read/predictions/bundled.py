@@ -11,7 +11,6 @@ from pathlib import Path
 from bnnbench.reports.read.load import Results
 from bnnbench.suites.engine.store.store import PREDICTIONS, Damaged, Store, sha256
 
-
 COPY_AGAIN = "copy the archive again from where it was made"
 
 

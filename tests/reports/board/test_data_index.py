@@ -2,8 +2,9 @@
 
 import re
 
-from bnnbench.reports.board.data_pages import data_index
+from bnnbench.reports.board.data_pages import _of_most_official, data_index
 from bnnbench.reports.read.benchmarks import benchmarks
+from bnnbench.reports.read.facts import data_facts
 from bnnbench.reports.style import labels
 from tests.reports.synthetic import record
 
@@ -28,3 +29,13 @@ def test_a_set_of_two_suites_stands_under_both():
         labels.suite("uci"): ["of-boston", "of-yacht"],
     }
     assert "2 data sets" in text
+
+
+def test_a_data_set_is_described_by_its_most_official_rows():
+    every = {
+        origin: data_facts(benchmarks([record(facts={"train_rows": rows}, origin=origin)])[0])
+        for origin, rows in {"stand-in": 10, "subset": 20, "original": 30}.items()
+    }
+    assert _of_most_official(every) is every["original"]
+    some = {origin: facts for origin, facts in every.items() if origin != "original"}
+    assert _of_most_official(some) is every["subset"]

@@ -17,8 +17,8 @@ Check the runs of a file of `bnnbench submit`: their seals, every score from the
 they are the runs of the profile and no others, the digest of the code, the data, and a random
 tenth of the fits again, bit for bit or within rounding. Then add them to a bundle.
 
-The file's code is run: in processes of its own, but with your rights. Read it first, and use a
-machine or container without secrets (SECURITY.md).
+The file's code is run with your rights. Read it first, and use a machine or container without
+secrets (SECURITY.md).
 """
 
 REFUSED = 3
@@ -59,6 +59,9 @@ def _admit(file: Path, folder: Path, options: argparse.Namespace) -> int:
         raise ValueError(f"{file} holds no runs")
     first = records[0]
     bundle: Path = options.bundle
+    place = bundle / file.name.removesuffix(submissions.SUFFIX).replace(".", "_")
+    if place.exists() and not options.check:
+        raise ValueError(f"{place} exists; remove it to admit these runs in place of its own")
     held = (record for place in bundles.folders(bundle) for record in bundles.read(place))
     others = [record for record in held if record.suite == first.suite]
     print(legible(f"{counted(len(records))} of {first.method}, {first.suite}, {first.profile}"))
@@ -69,9 +72,6 @@ def _admit(file: Path, folder: Path, options: argparse.Namespace) -> int:
             return REFUSED
     if options.check:
         return 0
-    place = bundle / file.name.removesuffix(submissions.SUFFIX).replace(".", "_")
-    if place.exists():
-        raise ValueError(f"{place} exists; remove it to admit these runs in place of its own")
     path = bundles.write(place, records)
     for source in sorted(code.glob("*")) if code.is_dir() else ():
         (place / "code").mkdir(exist_ok=True)

@@ -173,7 +173,9 @@ def test_a_file_with_anything_else_is_refused(tmp_path, name):
         archive.addfile(tarfile.TarInfo(name), io.BytesIO())
     path = tmp_path / "odd"
     path.write_bytes(lzma.compress(packed.getvalue()))
-    with pytest.raises(Damaged, match="neither a run's nor a method's file; ask its sender [^;]*again$"):
+    with pytest.raises(
+        Damaged, match=r"neither a run's nor a method's file; ask its sender [^;]*again$"
+    ):
         submissions.unpack(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
