@@ -157,7 +157,7 @@ def gather(
             evidence.absent += 1
         except NotImported as reason:
             evidence.not_imported.append((record.key, f"its figures are missing: {reason}"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             evidence.unreadable.append((record.key, f"its predictions.npz is damaged: {error}"))
         else:
             evidence.include(of_run)

@@ -42,8 +42,8 @@ class BundledStore(Store):
         """Return the packed predictions of a run, checked; raises `Damaged`."""
         span = self.spans.get(key)
         if span is None:
-            path, cure = self.runs / key / PREDICTIONS, "give the archive that has it"
-            raise Damaged(path, "no archive has it", f"{cure} by --predictions")
+            path = self.runs / key / PREDICTIONS
+            raise Damaged(path, "no archive has it", "give one that has it by --predictions")
         try:
             with span.archive.open("rb") as file:
                 file.seek(span.start)

@@ -88,7 +88,9 @@ def test_submitted_runs_are_checked_repeated_and_added_with_their_code(
     (code,) = (bundle / "mine" / "code").iterdir()
     assert (code.name, code.read_text()) == ("admitted_neighbours.py", recipe())
     assert admitted(file, bundle) == 2
-    assert "exists; remove it" in capsys.readouterr().err
+    again = capsys.readouterr()
+    assert "exists; remove it" in again.err
+    assert again.out == ""  # refused before any fit was repeated
 
 
 def test_equal_runs_give_equal_files_and_checking_alone_adds_nothing(work, file, tmp_path):
