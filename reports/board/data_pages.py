@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bnnbench.datasets.origins import ORIGINS
 from bnnbench.reports.board.of_methods.failures import Verdicts
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.questions import QUESTIONS, question_of
 from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
-from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.benchmarks import Benchmark, distance_from_official
 from bnnbench.reports.read.facts import DataFacts, data_facts
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import decimals, number, typographic
@@ -119,7 +118,7 @@ def _in_order_of_questions(
 
 def _of_most_official(facts: Mapping[str, DataFacts]) -> DataFacts:
     """Return the facts of the most official data, from origin → facts."""
-    return facts[min(facts, key=ORIGINS.index)]
+    return facts[min(facts, key=distance_from_official)]
 
 
 def _heading(suite: str, benchmark: Benchmark) -> str:

@@ -143,9 +143,12 @@ class Benchmark:
         origins = {self.origin} | {
             r.condition_origins[condition] for r in self.records if condition in r.condition_origins
         }
-        return max(
-            origins, key=lambda origin: ORIGINS.index(origin) if origin in ORIGINS else len(ORIGINS)
-        )
+        return max(origins, key=distance_from_official)
+
+
+def distance_from_official(origin: str) -> int:
+    """Return the place of an origin among all, the most official first, unknown ones last."""
+    return ORIGINS.index(origin) if origin in ORIGINS else len(ORIGINS)
 
 
 def benchmarks(records: Iterable[Record]) -> list[Benchmark]:

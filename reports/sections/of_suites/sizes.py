@@ -9,14 +9,13 @@ from statistics import fmean
 import numpy as np
 
 from bnnbench.datasets.conditions import traits
-from bnnbench.datasets.origins import ORIGINS
 from bnnbench.metrics import ATTACKED, METRICS
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import sizes as figure
 from bnnbench.reports.judge.columns import filled, score_column, score_under
 from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Table
-from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.benchmarks import Benchmark, distance_from_official
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone, where_of
 from bnnbench.reports.sections.condition_tables import ordered, table_of
 from bnnbench.reports.style import labels
@@ -184,7 +183,7 @@ def part_tables(families: Sequence[Family], methods: Sequence[str]) -> list[Tabl
             column = replace(score_column(benchmark, name), heading=heading)
             pairs.append(filled(column, benchmark, methods, partial(_mean, moved, name)))
         title = f"{benchmark.title}, mean over {families[0].axis}: "
-        origin = max((benchmark.origin_of(f.last) for f in families), key=ORIGINS.index)
+        origin = max((benchmark.origin_of(f.last) for f in families), key=distance_from_official)
         tables.append(table_of(title + labels.metric(name), pairs, benchmark, methods, origin))
     return tables
 
