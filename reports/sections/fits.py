@@ -9,7 +9,7 @@ from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import fits
 from bnnbench.reports.figures.of_suites.fits import Band
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.predictions.single_inputs import UNREADABLE, points_of
+from bnnbench.reports.read.predictions.readable import points_of, prediction_of
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
@@ -78,16 +78,13 @@ def first_runs(benchmark: Benchmark) -> tuple[int, dict[str, Record]]:
 
 def band_of(store: Store, record: Record) -> Band | None:
     """Return mean and standard deviation on clean data in target units; None where unknown."""
-    try:
-        prediction = store.predictions(record.key)["clean"][0]
-        if not isinstance(prediction, HasMoments):
-            return None
-        target = record.target or {"mean": 0.0, "std": 1.0}
-        mean, std = (cast(float, target[name]) for name in ("mean", "std"))
-        means = mean + std * prediction.mean[:, 0].double()
-        return Band(means.numpy(), std * prediction.variance[:, 0].double().sqrt().numpy())
-    except UNREADABLE:
+    prediction, _ = prediction_of(store, record, "clean") or (None, None)
+    if not isinstance(prediction, HasMoments):
         return None
+    target = record.target or {"mean": 0.0, "std": 1.0}
+    mean, std = (cast(float, target[name]) for name in ("mean", "std"))
+    means = mean + std * prediction.mean[:, 0].double()
+    return Band(means.numpy(), std * prediction.variance[:, 0].double().sqrt().numpy())
 
 
 def _distances(record: Record) -> str:

@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
-from bnnbench.reports.read.merge import packed_bytes
-from bnnbench.reports.read.predictions.point_scores import UNREADABLE
+from bnnbench.reports.read.predictions.readable import predictions_of
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
@@ -56,13 +55,9 @@ def predicted(
     """
     sums: dict[str, dict[int, _Sums]] = {}
     for record in runs:
-        if record.status != "completed" or record.predictions_sha256 is None:
+        if record.status != "completed":
             continue
-        try:
-            packed_bytes(store, record.key)  # where there are none, torch is not needed
-            predictions = store.predictions(record.key)
-        except UNREADABLE:
-            continue
+        predictions = predictions_of(store, record) or {}
         for condition in conditions:
             if condition not in predictions:
                 continue

@@ -25,7 +25,7 @@ from bnnbench.metrics.credible import (
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.papers.together import TOGETHER
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.predictions.single_inputs import UNREADABLE, points_of
+from bnnbench.reports.read.predictions.readable import points_of, prediction_of
 from bnnbench.suites.engine.store.curves import Curve
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
@@ -145,10 +145,7 @@ def _far_points(store: Store, record: Record) -> Curve | None:
 
 def _cdf_at_truth(store: Store, record: Record, points: Curve) -> np.ndarray | None:
     """Return P(y ≤ truth) at every test input; None where none can be read."""
-    try:
-        prediction = store.predictions(record.key)["clean"][0]
-    except UNREADABLE:
-        return None
+    prediction, _ = prediction_of(store, record, "clean") or (None, None)
     if not isinstance(prediction, HasCdf):
         return None
     assert record.target is not None, "a curve is of a real target"

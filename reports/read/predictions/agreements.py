@@ -1,6 +1,5 @@
 """How alike the predictions of two methods are, from those that a store holds."""
 
-import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from bnnbench.methods.predictions.predictive import (
 )
 from bnnbench.metrics.agreement import agreement, total_variation, total_variation_of_cdfs
 from bnnbench.reports.read.benchmarks import Benchmark
+from bnnbench.reports.read.predictions.readable import prediction_of
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
@@ -27,8 +27,6 @@ POINTS = 50
 """Number of test points at which distributions of real targets are compared."""
 REACH, NODES = 4.0, 17
 """Every method has so many nodes, evenly within this many of its standard deviations."""
-UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
-"""Errors of predictions that are absent or damaged; other sections list such runs."""
 
 Pair = tuple[str, str]
 Kept = CategoricalSummary | GaussianPredictive | RealPredictive
@@ -85,11 +83,10 @@ def _predictions(store: Store, benchmark: Benchmark, fold: int) -> list[tuple[st
 
 
 def _of_run(store: Store, record: Record, condition: str) -> tuple[Kept, Tensor] | None:
-    prediction: Any
-    try:
-        prediction, targets = store.predictions(record.key)[condition]
-    except UNREADABLE:
+    if (held := prediction_of(store, record, condition)) is None:
         return None
+    prediction: Any = held[0]
+    targets = held[1]
     if isinstance(prediction, HasProbabilities):
         mixture = prediction.mixture_log_probs
         return CategoricalSummary(mixture, mixture.new_zeros(len(mixture))), targets

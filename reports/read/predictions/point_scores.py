@@ -1,7 +1,6 @@
 """Scores of runs at each test point, computed from kept predictions; torch is imported on use."""
 
 import math
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from bnnbench.metrics import METRICS
+from bnnbench.reports.read.predictions.readable import predictions_of
 from bnnbench.reports.read.predictions.redrawn import REDRAWN, Redrawn
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
@@ -33,9 +33,6 @@ AGREEMENT = 1e-4
 """Scores at points whose mean differs from the recorded score by more, relatively, are not used:
 the predictions were kept in less detail than they were scored."""
 
-UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
-"""Errors of damaged, absent or foreign predictions; sections on predictions name such runs."""
-
 
 class KeptScores:
     """The scores at each point of a benchmark's runs, read run by run and kept in memory."""
@@ -48,17 +45,12 @@ class KeptScores:
 
     def of(self, record: Record, condition: str, metric: str) -> AtPoints | None:
         """Return a run's scores at each point; None where its predictions do not give them."""
-        if record.predictions_sha256 is None:
-            return None
         if record.key not in self._read:
             self._read[record.key] = self._scores(record)
         return self._read[record.key].get((condition, metric))
 
     def _scores(self, record: Record) -> dict[tuple[str, str], AtPoints]:
-        try:
-            predictions = self._store.predictions(record.key)
-        except UNREADABLE:
-            return {}
+        predictions = predictions_of(self._store, record) or {}
         scores: dict[tuple[str, str], AtPoints] = {}
         left = self._share
         for condition in sorted(predictions, key=lambda name: (name != self._first, name)):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
 
 from jaxtyping import Float
 from numpy import ndarray
@@ -20,7 +19,7 @@ from bnnbench.metrics import CERTIFIED
 from bnnbench.metrics.functions.floors import floor, halves
 from bnnbench.metrics.functions.values import Truth, function_values
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.predictions.agreements import UNREADABLE
+from bnnbench.reports.read.predictions.readable import prediction_of
 from bnnbench.suites.engine.run.score import score
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.rescoring.certified import CONDITION, truth_of
@@ -92,12 +91,10 @@ class Comparison:
     def exact(self) -> Mapping[str, float]:
         """Scores of the exact posterior on the test targets; empty without stored targets."""
         record = self._records[0]
-        try:
-            targets = self._store.predictions(record.key)[CONDITION][1]
-        except UNREADABLE:
+        if (held := prediction_of(self._store, record, CONDITION)) is None:
             return {}
         prediction = self.truth.functions.predictive
-        return score(prediction, targets, ON_TARGETS, record.target).values
+        return score(prediction, held[1], ON_TARGETS, record.target).values
 
     def floor(self, draws: int) -> float:
         """Return the least relative W2 that so many draws can be expected to have."""
@@ -113,11 +110,12 @@ class Comparison:
         return by_method
 
     def _rows(self, record: Record) -> "Rows | None":
+        if (held := prediction_of(self._store, record, CONDITION)) is None:
+            return None
+        prediction, targets = held
         try:
-            stored: Any = self._store.predictions(record.key)[CONDITION]
-            prediction, targets = stored
             functions = function_values(prediction, self.reference.draws.noise_std)
-        except (*UNREADABLE, CannotAnswer):
+        except CannotAnswer:
             return None
         kl = CERTIFIED["kl_from_truth"].score(functions, self.truth)
         means, variances = functions.means.numpy(), functions.variances.numpy()
@@ -147,10 +145,7 @@ class Comparison:
         return Standing(method, relation, scores, self._draws(records[0]))
 
     def _draws(self, record: Record) -> int | None:
-        try:
-            prediction: Any = self._store.predictions(record.key)[CONDITION][0]
-        except UNREADABLE:
-            return None
+        prediction, _ = prediction_of(self._store, record, CONDITION) or (None, None)
         if not isinstance(prediction, GaussianPredictive):
             return None
         is_point = record.scores[CONDITION].get("std_ratio") == 0

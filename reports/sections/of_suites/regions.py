@@ -8,9 +8,8 @@ from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import regions
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.merge import store_of
-from bnnbench.reports.sections.fits import UNREADABLE, first_runs
-from bnnbench.suites.engine.store.planes import PlanePoints, plane_points
+from bnnbench.reports.read.predictions.readable import plane_of, prediction_of
+from bnnbench.reports.sections.fits import first_runs
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
@@ -44,8 +43,7 @@ def region_drawings(store: Store, benchmark: Benchmark, name: str, where: str) -
     for k, (method, record) in enumerate(begun.items()):
         if record.status != "completed" or NAME not in record.condition_origins:
             continue
-        run_store = store_of(store, record.key)
-        points, probability = _points(run_store, record), _probability(run_store, record)
+        points, probability = plane_of(store, record), _probability(store, record)
         if points is None or probability is None:
             continue
         if len(probability) != len(points.first) * len(points.second):
@@ -58,19 +56,9 @@ def region_drawings(store: Store, benchmark: Benchmark, name: str, where: str) -
     return Regions(tuple(drawings), fold) if drawings else None
 
 
-def _points(store: Store, record: Record) -> PlanePoints | None:
-    try:
-        return plane_points(store, record)
-    except UNREADABLE:
-        return None
-
-
 def _probability(store: Store, record: Record) -> np.ndarray | None:
     """Return the probability of class 1 at each point; None if unreadable or not of two classes."""
-    try:
-        prediction = store.predictions(record.key)[NAME][0]
-    except UNREADABLE:
-        return None
+    prediction, _ = prediction_of(store, record, NAME) or (None, None)
     if not isinstance(prediction, HasProbabilities):
         return None
     probabilities = prediction.mixture_log_probs.double().exp().numpy()

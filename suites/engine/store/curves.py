@@ -1,6 +1,5 @@
 """Points and truth of one-dimensional data, which figures need beside predictions."""
 
-import io
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bnnbench.datasets.base import Dataset
-from bnnbench.datasets.reading.whole_files import read_regular, write_whole
-from bnnbench.suites.engine.declare.description import describe, digest
+from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Suite
+from bnnbench.suites.engine.store.points import path_of, read_points, write_points
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
@@ -30,16 +29,12 @@ def keep_curves(suite: Suite, store: Store) -> None:
     """Store the points of every fold with one input in `folder/curves`, once for all methods."""
     for source in dict.fromkeys(case.source for case in suite.cases):
         for fold in range(min(suite.folds, source.folds)):
-            path = _path(store, describe(source), fold)
+            path = path_of(store, describe(source), fold)
             if path.exists():
                 continue
             if (curve := curve_of(source.load(fold))) is None:
                 break
-            arrays = {name: array for name, array in vars(curve).items() if array is not None}
-            buffer = io.BytesIO()
-            np.savez(buffer, **arrays)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, buffer.getvalue())
+            write_points(path, curve)
 
 
 def curve_of(data: Dataset) -> Curve | None:
@@ -62,15 +57,6 @@ def curve_of(data: Dataset) -> Curve | None:
 def curve(store: Store, record: Record) -> Curve | None:
     """Return the points of a record's source and fold, or None where none were stored.
 
-    Raises ValueError or OSError for a damaged file.
+    Raises `Damaged`.
     """
-    path = _path(store, record.run.get("source"), record.fold)
-    if not path.exists():
-        return None
-    with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
-        fields = dict(arrays)
-    return Curve(**fields)
-
-
-def _path(store: Store, source: object, fold: int):
-    return store.folder / "curves" / f"{digest([source, fold])}.npz"
+    return read_points(path_of(store, record.run.get("source"), record.fold), Curve)

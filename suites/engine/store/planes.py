@@ -1,6 +1,5 @@
 """Training points and axes of planes, which maps need beside predictions."""
 
-import io
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +7,9 @@ from jaxtyping import Float, Int
 
 from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.conditions.plane import Plane
-from bnnbench.datasets.reading.whole_files import read_regular, write_whole
-from bnnbench.suites.engine.declare.description import describe, digest
+from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Suite
+from bnnbench.suites.engine.store.points import path_of, read_points, write_points
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 
@@ -34,25 +33,18 @@ def keep_planes(suite: Suite, store: Store) -> None:
     planes = [e.condition for e in suite.evaluations if isinstance(e.condition, Plane)]
     for source in dict.fromkeys(case.source for case in suite.cases) if planes else ():
         for fold in range(min(suite.folds, source.folds)):
-            path = _path(store, suite.profile, describe(source), fold)
+            path = path_of(store, suite.profile, describe(source), fold)
             if not path.exists():
-                buffer = io.BytesIO()
-                np.savez(buffer, **vars(_points(planes[0], source.load(fold))))
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, buffer.getvalue())
+                write_points(path, _points(planes[0], source.load(fold)))
 
 
 def plane_points(store: Store, record: Record) -> PlanePoints | None:
     """Return the points of a record's source and fold, or None where none were stored.
 
-    Raises ValueError or OSError for a damaged file.
+    Raises `Damaged`.
     """
-    path = _path(store, record.profile, record.run.get("source"), record.fold)
-    if not path.exists():
-        return None
-    with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
-        fields = dict(arrays)
-    return PlanePoints(**fields)
+    path = path_of(store, record.profile, record.run.get("source"), record.fold)
+    return read_points(path, PlanePoints)
 
 
 def _points(plane: Plane, data: Dataset) -> PlanePoints:
@@ -61,7 +53,3 @@ def _points(plane: Plane, data: Dataset) -> PlanePoints:
     return PlanePoints(
         data.train.inputs.double().numpy(), data.train.targets.long().numpy(), first, second
     )
-
-
-def _path(store: Store, profile: str, source: object, fold: int):
-    return store.folder / "curves" / f"{digest([profile, source, fold])}.npz"

@@ -7,11 +7,12 @@ import pytest
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.cubic import Cubic
+from bnnbench.reports.read.predictions.readable import points_of
 from bnnbench.suites.engine.command.cli import command
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.engine.store.curves import curve, keep_curves
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.suites.engine.store.store import Damaged, Store
 from tests.suites.fakes import Coins, Line, Mean
 
 SUITE = Suite(
@@ -51,3 +52,26 @@ def test_a_source_that_knows_no_truth_is_kept_without(tmp_path):
 def test_several_inputs_or_classes_make_no_curve(tmp_path, source):
     keep_curves(replace(SUITE, cases=(Case(source, ()),)), Store(tmp_path))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"not an archive", b"PK\x03\x04 half"], ids=["empty", "text", "truncated"]
+)
+def test_a_damaged_file_of_points_is_named_with_its_cure(tmp_path, content):
+    assert command({"quick": SUITE}, ["--out", str(tmp_path), "--no-report", *SERIAL]) == 0
+    store = Store(tmp_path / "curves")
+    record = next(store.records())
+    for path in (store.folder / "curves").iterdir():
+        path.write_bytes(content)
+    with pytest.raises(Damaged, match=r"npz: not points of data: .*; remove it: the next run"):
+        curve(store, record)
+    assert points_of(store, record) is None
+
+
+def test_points_with_other_arrays_are_damaged(tmp_path):
+    assert command({"quick": SUITE}, ["--out", str(tmp_path), "--no-report", *SERIAL]) == 0
+    store = Store(tmp_path / "curves")
+    for path in (store.folder / "curves").iterdir():
+        np.savez(path, strange=np.zeros(3))
+    with pytest.raises(Damaged, match="strange"):
+        curve(store, next(store.records()))
