@@ -70,6 +70,8 @@ def task_data(
                 "fits": column.fits,
                 "byFold": column.by_fold,
                 "overlap": column.overlap,
+                "source": column.source,
+                "disjointRows": column.disjoint_rows,
                 "rows": column.rows,
                 "suite": column.suite,
                 "profile": column.profile,

@@ -16,7 +16,12 @@ from bnnbench.reports.judge.decision import Decision, Standing
 from bnnbench.reports.judge.elimination import one_sided
 from bnnbench.reports.judge.participants import Exclusion
 from bnnbench.reports.judge.statistics.moderation import LEVEL
-from bnnbench.reports.judge.statistics.pooled import Fits, Standings, decide_over
+from bnnbench.reports.judge.statistics.pooled import (
+    Fits,
+    Standings,
+    decide_over,
+    together,
+)
 from bnnbench.reports.style.families import PLAIN
 
 
@@ -128,6 +133,8 @@ def fits_of(
             group[0].by_fold,
             group[0].overlap,
             len(group) / len(columns),
+            group[0].source,
+            group[0].disjoint_rows,
         )
         for group in groups.values()
     ]
@@ -185,8 +192,9 @@ def no_better_than_constants(ranking: Ranking, method: str) -> bool:
     task, columns = ranking.task, ranking.columns
     scale = task.scale("likelihood")
     for constant in task.constants:
-        mean, error, parts = 0.0, 0.0, 0.0
-        for fits in fits_of(task, scale, columns, [method, constant]):
+        mean, squared, freedom = 0.0, [], []
+        sets = fits_of(task, scale, columns, [method, constant])
+        for fits in sets:
             if not {method, constant} <= fits.samples.keys():
                 return True
             ours, theirs = fits.samples[method], fits.samples[constant]
@@ -197,12 +205,10 @@ def no_better_than_constants(ranking: Ranking, method: str) -> bool:
                 return True
             centre = sum(gaps) / n
             variance = sum((gap - centre) ** 2 for gap in gaps) / (n - 1)
-            overlap = fits.overlap if fits.by_fold else 0.0
-            squared = fits.weight**2 * variance * (1 / n + overlap)
-            mean, error = mean + fits.weight * centre, error + squared
-            parts += squared**2 / (n - 1)
-        freedom = error**2 / parts if parts > 0 else 1.0
-        (p,) = one_sided(*(np.array([number]) for number in (mean, error, freedom)))
+            mean += fits.weight * centre
+            squared.append(np.array([variance * fits.share(n)]))
+            freedom.append(np.array([n - 1.0]))
+        (p,) = one_sided(np.array([mean]), *together(sets, squared, freedom))
         if p > LEVEL:
             return True
     return False

@@ -1,5 +1,6 @@
 """The scores, costs and keys behind a question, as plain data for Python and for the page alike."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -74,6 +75,11 @@ class Column:
     """True if its records have what `bnnbench reproduce` needs."""
     seeds: int = 1
     """Runs of a split whose mean is its score; the first of them stands for all."""
+    source: str | None = None
+    """Columns with the same text have folds that are cut from the same rows, so that their errors
+    are correlated; None for others."""
+    disjoint_rows: int = 0
+    """Training rows of a fold, where folds share none; else 0."""
 
 
 @dataclass(frozen=True)
@@ -188,8 +194,21 @@ def _columns(
                 benchmark.identity,
                 all("source" in record.run for record in benchmark.records),
                 _most_seeds(benchmark.records) if place.by_split and benchmark.by_fold else 1,
+                _source_of_cuts(benchmark) if benchmark.by_fold else None,
+                rows if isinstance(rows, int) and _is_disjoint(benchmark) else 0,
             )
             yield column, benchmark, conditions
+
+
+def _source_of_cuts(benchmark: Benchmark) -> str | None:
+    """Return the source that a benchmark's data set is cut from; None where it is no cut."""
+    source = benchmark.records[0].run.get("source")
+    whole = source.get("source") if isinstance(source, Mapping) else None
+    return None if whole is None else json.dumps(whole, sort_keys=True)
+
+
+def _is_disjoint(benchmark: Benchmark) -> bool:
+    return all("disjoint_training_sets" in record.facts for record in benchmark.records)
 
 
 def _with_its_suite(column: Column) -> Column:

@@ -67,6 +67,8 @@ function fitsOf(task, scale, columns, methods) {
       byFold: group[0].byFold,
       overlap: group[0].overlap,
       weight: group.length / columns.length,
+      source: group[0].source,
+      rows: group[0].disjointRows,
     };
   });
 }
@@ -140,19 +142,47 @@ function decideOver(sets, barred, margin, moments) {
 
 function pooled(sets, scores, moments) {
   const count = scores[0].length;
-  const [means, error, parts] = [0, 1, 2].map(() => square(count, () => 0));
+  const found = scores.map((of) => differences(of, moments));
+  const shares = sets.map((fits, g) => shareOfVariance(fits, scores[g][0].length));
+  const errors = square(count, (i, j) =>
+    together(
+      sets,
+      found.map((of, g) => of.variance[i][j] * shares[g]),
+      found.map((of) => of.freedom[i][j])
+    )
+  );
+  return {
+    mean: square(count, (i, j) => sets.reduce((sum, fits, g) => sum + fits.weight * found[g].mean[i][j], 0)),
+    error: errors.map((row) => row.map(([error]) => error)),
+    freedom: errors.map((row) => row.map(([, freedom]) => freedom)),
+  };
+}
+
+function shareOfVariance(fits, replicates) {
+  return fits.weight ** 2 * (1 / replicates + (fits.byFold ? fits.overlap : 0));
+}
+
+function together(sets, squared, freedom) {
+  const groups = new Map();
   sets.forEach((fits, g) => {
-    const found = differences(scores[g], moments);
-    const share = 1 / scores[g][0].length + (fits.byFold ? fits.overlap : 0);
-    square(count, (i, j) => {
-      const squared = fits.weight ** 2 * found.variance[i][j] * share;
-      means[i][j] += fits.weight * found.mean[i][j];
-      error[i][j] += squared;
-      parts[i][j] += squared ** 2 / found.freedom[i][j];
-    });
+    const source = fits.source ?? g;
+    groups.set(source, [...(groups.get(source) ?? []), g]);
   });
-  const freedom = square(count, (i, j) => (parts[i][j] > 0 ? error[i][j] ** 2 / parts[i][j] : 1));
-  return { mean: means, error, freedom };
+  let [error, parts] = [0, 0];
+  for (const group of groups.values()) {
+    let bound = 0;
+    for (const g of group)
+      for (const h of group)
+        bound += largestCorrelation(sets[g], sets[h]) * Math.sqrt(squared[g]) * Math.sqrt(squared[h]);
+    error += bound;
+    parts += bound ** 2 / Math.min(...group.map((g) => freedom[g]));
+  }
+  return [error, parts > 0 ? error ** 2 / parts : 1];
+}
+
+function largestCorrelation(one, other) {
+  const [fewer, more] = [Math.min(one.rows, other.rows), Math.max(one.rows, other.rows)];
+  return fewer ? Math.sqrt(fewer / more) : 1;
 }
 
 function barredIn(task, columns) {
@@ -207,21 +237,21 @@ function noBetterThanConstants(ranking, method) {
   const { task, columns } = ranking;
   const scale = task.scales.find((one) => one.name === "likelihood");
   for (const constant of task.constants) {
-    let [difference, error, parts] = [0, 0, 0];
-    for (const fits of fitsOf(task, scale, columns, [method, constant])) {
+    let difference = 0;
+    const [squared, freedom] = [[], []];
+    const sets = fitsOf(task, scale, columns, [method, constant]);
+    for (const fits of sets) {
       const [ours, theirs] = [fits.samples.get(method), fits.samples.get(constant)];
       if (!ours || !theirs) return true;
       const common = inOrder([...ours.keys()].filter((run) => theirs.has(run)));
       const gaps = new Map(common.map((run) => [run, theirs.get(run) - ours.get(run)]));
       const values = replicatesOf(gaps, common, fits.byFold);
       if (values.length < 2) return true;
-      const share = 1 / values.length + (fits.byFold ? fits.overlap : 0);
-      const squared = fits.weight ** 2 * variance(values) * share;
       difference += fits.weight * mean(values);
-      error += squared;
-      parts += squared ** 2 / (values.length - 1);
+      squared.push(variance(values) * shareOfVariance(fits, values.length));
+      freedom.push(values.length - 1);
     }
-    if (oneSided(difference, error, parts > 0 ? error ** 2 / parts : 1) > LEVEL) return true;
+    if (oneSided(difference, ...together(sets, squared, freedom)) > LEVEL) return true;
   }
   return false;
 }

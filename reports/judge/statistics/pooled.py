@@ -5,8 +5,10 @@ seeds are new, the data sets are given. Test conditions of the same fits, such a
 turned digits, are averaged before anything is compared, as they are not independent.
 """
 
+import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -39,6 +41,15 @@ class Fits:
     """The ratio of test to training rows, by which splits are correlated."""
     weight: float
     """The share of this data set; the shares of all sum to 1."""
+    source: str | None = None
+    """Training sets of data sets with the same text are cut from the same rows; None: of others."""
+    rows: int = 0
+    """The rows of each training set, if those of one data set are disjoint; else 0."""
+
+    def share(self, replicates: int) -> float:
+        """Return the squared error of the weighted mean over replicates, for a variance of 1."""
+        overlap = self.overlap if self.by_fold else 0.0
+        return self.weight**2 * (1 / replicates + overlap)
 
 
 @dataclass(frozen=True)
@@ -62,9 +73,9 @@ def decide_over(
 
     With weight w, variance V of one run's difference and n replicates of each data set g,
 
-    $$ d = \sum_g w_g \bar d_g, \quad \mathrm{se}^2 = \sum_g w_g^2 V_g (1/n_g + r_g), $$
+    $$ d = \sum_g w_g \bar d_g, \quad \mathrm{se}_g^2 = w_g^2 V_g (1/n_g + r_g), $$
 
-    and Satterthwaite's degrees of freedom; V and its freedom are those of a single table
+    and the errors of `together`; V and its freedom are those of a single table
     (`moderation.differences`), and so are elimination and practical equality.
     """
     methods = [m for m in sets[0].samples if all(m in fits.samples for fits in sets)]
@@ -152,14 +163,54 @@ def _candidates(
 def _pooled(sets: Sequence[Fits], scores: Sequence[Float[ndarray, "methods replicates"]]) -> Errors:
     """Return the weighted mean differences of all pairs, with their squared errors and freedom."""
     count = len(scores[0])
-    mean, error, parts = (np.zeros((count, count)) for _ in range(3))
+    mean, squared, freedom = np.zeros((count, count)), [], []
     for fits, of in zip(sets, scores, strict=True):
         pairwise = differences(of)
-        overlap = fits.overlap if fits.by_fold else 0.0
-        squared = fits.weight**2 * pairwise.variance * (1 / of.shape[1] + overlap)
         mean += fits.weight * pairwise.mean
-        error += squared
-        parts += squared**2 / pairwise.freedom
-    freedom = np.ones_like(error)
-    np.divide(error**2, parts, out=freedom, where=parts > 0)
-    return Errors(mean, error, freedom)
+        squared.append(pairwise.variance * fits.share(of.shape[1]))
+        freedom.append(pairwise.freedom)
+    return Errors(mean, *together(sets, squared, freedom))
+
+
+def together(
+    sets: Sequence[Fits], squared: Sequence[Float[ndarray, "*_"]], freedom: Sequence[Any]
+) -> tuple[Float[ndarray, "*_"], Float[ndarray, "*_"]]:
+    r"""Return the squared error of a sum over data sets and Satterthwaite's degrees of freedom.
+
+    Different sources c are independent. Data sets of one source are correlated; the error has the
+    largest correlations that are possible (`largest_correlation`), and the least freedom:
+
+    $$ \mathrm{se}^2 = \sum_c s_c^2, \quad
+       s_c^2 = \sum_{g, h \in c} \rho_{gh} \, \mathrm{se}_g \, \mathrm{se}_h, \quad
+       \nu = \mathrm{se}^4 \Big/ \sum_c \frac{s_c^4}{\min_{g \in c} \nu_g}. $$
+    """
+    groups: dict[object, list[int]] = {}
+    for g, fits in enumerate(sets):
+        groups.setdefault(g if fits.source is None else fits.source, []).append(g)
+    stds = [np.sqrt(of) for of in squared]
+    bounds = [
+        np.sum(
+            [largest_correlation(sets[g], sets[h]) * stds[g] * stds[h] for g in of for h in of], 0
+        )
+        for of in groups.values()
+    ]
+    least = [np.min([freedom[g] for g in group], axis=0) for group in groups.values()]
+    error = np.sum(bounds, axis=0)
+    parts = np.sum([bound**2 / of for bound, of in zip(bounds, least, strict=True)], axis=0)
+    total = np.ones_like(error)
+    np.divide(error**2, parts, out=total, where=parts > 0)
+    return error, total
+
+
+def largest_correlation(one: Fits, other: Fits) -> float:
+    r"""Return the largest correlation of the means over training sets cut from the same rows.
+
+    For disjoint sets of n and of N ≥ n rows, as many of each, it is $\sqrt{n/N}$: of a symmetric
+    function of N independent rows, n of them explain at most the share n/N of the variance.
+
+    Source: Hoeffding (1948), "A class of statistics with asymptotically normal distribution",
+    by the decomposition of section 5; Dembo, Kagan and Shepp (2001), "Remarks on the maximum
+    correlation coefficient", for sums.
+    """
+    fewer, more = sorted((one.rows, other.rows))
+    return math.sqrt(fewer / more) if fewer else 1.0

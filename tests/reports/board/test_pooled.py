@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from bnnbench.reports.judge.participants import Exclusion
-from bnnbench.reports.judge.statistics.pooled import Fits, decide_over
+from bnnbench.reports.judge.statistics.pooled import Fits, decide_over, largest_correlation
 
 RUNS = [(fold, 0) for fold in range(5)]
 
@@ -111,3 +111,72 @@ def test_methods_that_are_far_behind_are_found():
         standings = decide_over([fits(of, 1 / 3) for of in noise], {}, None).decision.standings
         found += sum(standings[f"m{k}"].state == "worse" for k in range(1, 10))
     assert found / (50 * 9) > 0.95
+
+
+def test_sets_that_are_cut_from_the_same_rows_have_the_error_of_full_correlation():
+    """With the same scores on both, two sets decide as one does."""
+    scores = np.random.default_rng(7).standard_normal((2, 5))
+    alone = decide_over([fits(scores)], {}, None).errors
+    cut = [replace(fits(scores, 0.5), source="one file") for _ in range(2)]
+    both = decide_over(cut, {}, None).errors
+    for one, other in zip(alone, both, strict=True):
+        np.testing.assert_allclose(one[0, 1], other[0, 1], rtol=1e-12)
+    apart = decide_over([fits(scores, 0.5) for _ in range(2)], {}, None).errors
+    assert apart.squared_error[0, 1] == pytest.approx(alone.squared_error[0, 1] / 2)
+
+
+def test_sources_are_independent_of_each_other():
+    rng = np.random.default_rng(8)
+    scores = rng.standard_normal((3, 2, 5))
+    sources = ("one file", "one file", None)
+    sets = [replace(fits(s, 1 / 3), source=of) for s, of in zip(scores, sources, strict=True)]
+    found = decide_over(sets, {}, None).errors
+    std = [(s[1] - s[0]).std(ddof=1) / 5**0.5 / 3 for s in scores]
+    parts = [(std[0] + std[1]) ** 2, std[2] ** 2]
+    freedom = sum(parts) ** 2 / sum(part**2 / 4 for part in parts)
+    assert found.squared_error[1, 0] == pytest.approx(sum(parts), rel=1e-12)
+    assert found.freedom[1, 0] == pytest.approx(freedom, rel=1e-12)
+
+
+@pytest.mark.parametrize(("source", "most"), [("one file", 0.08), (None, 1.0)])
+def test_a_best_method_is_seldom_called_worse_where_sets_share_their_rows(source, most):
+    """Four sets with the same noise; taken as independent, far more than 5 % are errors."""
+    rng = np.random.default_rng(9)
+    false = 0
+    for _ in range(300):
+        noise = rng.standard_normal((15, 5))
+        sets = [replace(fits(noise, 1 / 4), source=source) for _ in range(4)]
+        standings = decide_over(sets, {}, None).decision.standings
+        false += any(standing.worse for standing in standings.values())
+    assert false / 300 < most
+    assert source or false / 300 > 0.15
+
+
+@pytest.mark.parametrize(
+    ("statistic", "sharp"), [(np.mean, True), (np.var, False), (np.max, False)], ids=str
+)
+def test_no_symmetric_statistic_of_nested_sets_has_a_larger_correlation(statistic, sharp):
+    """Ten disjoint sets of 4 and ten of 16 rows, from the first rows of 160; 20,000 files."""
+    rows = np.random.default_rng(10).standard_normal((20_000, 160))
+    means = [
+        statistic(rows[:, : 10 * size].reshape(-1, 10, size), axis=2).mean(1) for size in (4, 16)
+    ]
+    some = fits(np.zeros((2, 5)))
+    few, many = (replace(some, source="one file", rows=size) for size in (4, 16))
+    bound = largest_correlation(few, many)
+    assert bound == 0.5
+    found, error = np.corrcoef(means)[0, 1], 3 / 20_000**0.5
+    assert found < bound + error
+    assert not sharp or found > bound - error
+
+
+def test_the_error_of_nested_sets_is_between_independence_and_full_correlation():
+    rng = np.random.default_rng(11)
+    scores = rng.standard_normal((2, 2, 5))
+    sets = [
+        replace(fits(s, 1 / 2), source="one file", rows=rows)
+        for s, rows in zip(scores, (320, 1280), strict=True)
+    ]
+    a, b = ((s[1] - s[0]).std(ddof=1) / 5**0.5 / 2 for s in scores)
+    squared = decide_over(sets, {}, None).errors.squared_error
+    assert squared[0, 1] == pytest.approx(a**2 + b**2 + 2 * 0.5 * a * b, rel=1e-12)
