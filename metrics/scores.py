@@ -47,10 +47,11 @@ def log_likelihood(prediction: HasLogProb, target: Tensor) -> Float64[Tensor, " 
 def smoothed_log_likelihood(
     prediction: HasProbabilities, target: Int[Tensor, " points"]
 ) -> Float64[Tensor, " points"]:
-    """Return the log of each target's probability made uniform by 1e-4, in nats.
+    """Return the log of each target's probability after mixing with a uniform one, in nats.
 
-    It is never below log(1e-4 / classes). Paper 003 smooths probabilities in training alone,
-    by its text; its printed test scores of sure models far from the data are of this kind.
+    The uniform distribution has the weight δ = 1e-4, so that the score is never below
+    log(1e-4 / classes). Paper 003 smooths probabilities in training alone, by its text; its
+    printed test scores of sure models far from the data are of this kind.
     """
     return smoothed(prediction.mixture_log_probs.exp()).gather(1, target[:, None]).squeeze(1).log()
 

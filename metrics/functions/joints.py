@@ -14,7 +14,8 @@ Score = Float64[Tensor, ""]
 def joint_kl(prediction: FunctionValues, truth: Truth) -> Score:
     """Return the mean over groups of KL[p || q] of their targets, as joint Gaussians, in nats.
 
-    Each is N(m, C + σ²I), m and C those of the draws.
+    Each is N(m, C + σ²I), with the mean m and the covariance C of the draws of functions and the
+    variance σ² of the noise.
     """
     _require_functions(prediction, truth)
     p, q = (_moments(functions, truth.groups) for functions in (truth.functions, prediction))
