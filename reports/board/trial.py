@@ -21,7 +21,7 @@ from bnnbench.reports.judge.pairs import against
 from bnnbench.reports.judge.summaries.costs import costs
 from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
-from bnnbench.reports.read.bundles import holds_bundle, read_bundle
+from bnnbench.reports.read.bundles import holds_bundle, records_of, suites_in
 from bnnbench.reports.read.load import Results
 from bnnbench.reports.style.numbers import amount
 from bnnbench.reports.style.words import joined
@@ -90,20 +90,20 @@ def rivals(bundle: Path, suite: str, profile: str = "") -> list[Record]:
         raise ValueError(
             f"{bundle} holds no bundle: give one by --bundle, such as docs/bundle of a checkout"
         )
-    bundled = {name: results.records for name, results in read_bundle(bundle).items()}
-    whole = {name: [r for r in records if r.run.get("source")] for name, records in bundled.items()}
-    whole = {name: records for name, records in whole.items() if records}
-    if suite not in whole:
-        raise ValueError(
-            f"the bundle has no runs of {suite!r} with their settings; it has {joined(list(whole))}"
-        )
-    profiles = list(dict.fromkeys(record.profile for record in whole[suite]))
+    folders = suites_in(bundle)
+    if suite not in folders:
+        raise ValueError(f"the bundle has no runs of {suite!r}; it has {joined(sorted(folders))}")
+    of_suite = [record for folder in folders[suite] for record in records_of(folder)]
+    whole = [record for record in of_suite if record.run.get("source")]
+    if not whole:
+        raise ValueError(f"no run of {suite} in the bundle has its settings; use another bundle")
+    profiles = list(dict.fromkeys(record.profile for record in whole))
     if profile and profile not in profiles:
         raise ValueError(
             f"the bundle has no profile {profile!r} of {suite}, but {joined(profiles)}"
         )
-    profile = profile or usual_profile(whole[suite])
-    return [record for record in whole[suite] if record.profile == profile]
+    profile = profile or usual_profile(whole)
+    return [record for record in whole if record.profile == profile]
 
 
 def usual_profile(records: Sequence[Record]) -> str:

@@ -32,6 +32,17 @@ def holds_bundle(path: Path) -> bool:
     return bool(bundles.folders(path))
 
 
+def suites_in(path: Path) -> dict[str, list[Path]]:
+    """Return suite → the folders of a bundle that hold its runs; of each the first run is read.
+
+    Raises ValueError where there is none, and `Damaged` where a file is altered.
+    """
+    folders: dict[str, list[Path]] = defaultdict(list)
+    for folder in bundle_folders(path):
+        folders[bundles.suite_of(folder)].append(folder)
+    return folders
+
+
 def read_bundle(path: Path) -> dict[str, Results]:
     """Return suite → its runs, from all folders of a bundle.
 

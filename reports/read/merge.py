@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bnnbench.reports.read.load import Damage, Results
 from bnnbench.reports.read.predictions.bundled import BundledStore
-from bnnbench.suites.engine.store.record import Record, newest
+from bnnbench.suites.engine.store.record import Record, newest, preference
 from bnnbench.suites.engine.store.store import PREDICTIONS, Store
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def packed_bytes(store: Store, key: str) -> int:
 def merged(results_by_name: Mapping[str, Results]) -> Results:
     """Return the merged results of one suite; the keys are names of stores, in order of preference.
 
-    If several stores hold a run, a completed copy is preferred, then the one that finished last.
+    Of several copies of a run the greatest by `preference` counts, as in `bnnbench store merge`.
     Runs whose scores differ from store to store are named.
     """
     if len(results_by_name) == 1:
@@ -72,11 +72,7 @@ def merged(results_by_name: Mapping[str, Results]) -> Results:
 
 def _preferred(copies: Mapping[str, Record]) -> str:
     """Return the store whose copy of a run is preferred; in a tie, the first."""
-    rank = {
-        name: (record.status == "completed", str(record.provenance.get("finished", "")))
-        for name, record in copies.items()
-    }
-    return max(rank, key=rank.__getitem__)
+    return max(copies, key=lambda name: preference(copies[name]))
 
 
 def _disagree(copies: Sequence[Record]) -> bool:

@@ -186,11 +186,6 @@ def _arranged(blocks: Iterable[Block]) -> list[Division]:
     ]
 
 
-def render(content: Content) -> str:
-    """Return the first page of a suite."""
-    return pages(content)[FIRST]
-
-
 def compared(comparison: object, **functions: Any) -> str:
     """Return the page of changes; `functions` give its texts."""
     return text_of("compare.html", changes=comparison, content=None, **functions)

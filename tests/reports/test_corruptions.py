@@ -15,9 +15,9 @@ from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.sections.of_suites.sizes import part_tables, sized_families
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.page import render
 from bnnbench.suites.engine.command.means import with_means
 from bnnbench.suites.engine.declare.description import describe
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
 FAITHFUL = {

@@ -9,7 +9,7 @@ from bnnbench.reports.judge.table import Cell
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.exports.tables import latex, markdown, tidy
-from bnnbench.reports.write.page import render
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
 

@@ -48,6 +48,7 @@ from bnnbench.suites.engine.executors.base import (
     prepare_process,
 )
 from bnnbench.suites.engine.run.devices import NoSuchDevice
+from bnnbench.suites.engine.store.checkpoints import seconds_between
 from bnnbench.suites.engine.store.claims import CLAIMS, JOBS, Claims
 from bnnbench.suites.engine.store.curves import keep_curves
 from bnnbench.suites.engine.store.planes import keep_planes
@@ -125,6 +126,10 @@ def _carry_out(
         raise UsageError(
             f"the data folder {data_folder} (--data-dir, BNNBENCH_DATA) is a file; give a folder"
         )
+    try:
+        seconds_between()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     requested = selected(declared, options, profiles)
     suite = resolved(requested, options)
     store = Store(options.out / suite.name)

@@ -10,10 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bnnbench.datasets.reading.whole_files import whole, write_whole
-from bnnbench.suites.engine.store.record import Record, check_identity, from_json, to_json
+from bnnbench.suites.engine.store.record import (
+    LaterSchema,
+    Record,
+    check_identity,
+    from_json,
+    to_json,
+)
 from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, Damaged
 
 NAME = "runs.tar.xz"
+
+COPY_AGAIN = "take the file from the repository again"
 
 OF_PREDICTIONS = "predictions.tar"
 """The predictions of the same runs, beside it: packed already, and too large for a repository."""
@@ -78,7 +86,22 @@ def read(folder: Path) -> tuple[Record, ...]:
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             return tuple(_record(archive, entry) for entry in archive if entry.isfile())
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
-        raise Damaged(path, error, "take the file from the repository again") from error
+        raise Damaged(path, error, COPY_AGAIN) from error
+
+
+def suite_of(folder: Path) -> str:
+    """Return the suite of a bundle's first record, without reading the others.
+
+    Raises `Damaged` where it cannot be read.
+    """
+    path = folder / NAME
+    try:
+        with tarfile.open(path, "r:xz") as archive:
+            return next(_record(archive, entry).suite for entry in archive if entry.isfile())
+    except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
+        raise Damaged(path, error, COPY_AGAIN) from error
+    except StopIteration:
+        raise Damaged(path, "it has no record", COPY_AGAIN) from None
 
 
 def _record(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Record:
@@ -87,6 +110,8 @@ def _record(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Record:
     try:
         record = from_json(file.read().decode())
         check_identity(record, entry.name.split("/")[-2])
+    except LaterSchema:
+        raise  # its cure is another than that of damage
     except (ValueError, IndexError) as error:
         raise ValueError(f"{entry.name}: {error}") from error
     return record

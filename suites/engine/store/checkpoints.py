@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,18 @@ FOLDER = "checkpoints"
 
 SECONDS = "BNNBENCH_CHECKPOINT_SECONDS"
 """Environment variable: least number of seconds between two checkpoints of a fit, default 60."""
+
+
+def seconds_between() -> float:
+    """Return the least number of seconds between two checkpoints; raises ValueError."""
+    text = os.environ.get(SECONDS, str(checkpoint.SECONDS))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"{SECONDS} needs a number of seconds, 0 or more; it is {text!r}")
+    return seconds
 
 
 @contextmanager
@@ -47,7 +60,7 @@ def checkpoint_folder(
         "method": _source_digest(type(runs[0].method)),
     }
     fit_folder = folder / digest([keys, number, device.type])
-    with checkpoint.checkpointing(fit_folder, identity, _seconds(), peak_bytes) as opened:
+    with checkpoint.checkpointing(fit_folder, identity, seconds_between(), peak_bytes) as opened:
         yield opened
 
 
@@ -83,7 +96,3 @@ def _source_digest(method: type) -> str:
         return hashlib.sha256(Path(inspect.getfile(method)).read_bytes()).hexdigest()
     except (OSError, TypeError):
         return ""
-
-
-def _seconds() -> float:
-    return float(os.environ.get(SECONDS, checkpoint.SECONDS))

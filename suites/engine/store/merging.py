@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bnnbench.suites.engine.store.durable import sync
 from bnnbench.suites.engine.store.inspection import inspect_curves, inspect_run, stores
-from bnnbench.suites.engine.store.record import Record, time_chosen
+from bnnbench.suites.engine.store.record import Record, preference, time_chosen
 from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, Store
 from bnnbench.suites.engine.store.tables import write_tables
 
@@ -83,7 +83,7 @@ def _merge_suite(same_suite: Sequence[Store], out: Store) -> Merge:
         if not copies:
             left_out += damaged
             continue
-        best = max(copies.values(), key=lambda c: (c[1].status != "failed", time_chosen(c[1])))
+        best = max(copies.values(), key=lambda c: preference(c[1]))
         duplicates = [record for _, record in copies.values() if record is not best[1]]
         if all(_outcome(record) == _outcome(best[1]) for record in duplicates):
             equal += bool(duplicates)

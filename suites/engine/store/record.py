@@ -285,6 +285,11 @@ def time_chosen(record: Record) -> str:
     return str(record.provenance.get("chosen", record.provenance.get("finished", "")))
 
 
+def preference(record: Record) -> tuple[bool, str]:
+    """Return what is greatest for the preferred copy of a run: an outcome, and a late choice."""
+    return record.status != "failed", time_chosen(record)
+
+
 def to_json(record: Record) -> str:
     """Return the record as JSON, one field per line; infinities and NaN become strings.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bnnbench.datasets.reading.whole_files import write_whole
+from bnnbench.suites.engine.store.bundles import COPY_AGAIN
 from bnnbench.suites.engine.store.store import Damaged
 
 NAME = "repeated.csv"
@@ -57,7 +58,7 @@ def read(folder: Path) -> tuple[Repetition, ...]:
         with path.open(newline="") as file:
             return tuple(map(_repetition, csv.DictReader(file)))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Damaged(path, error, "take the file from the repository again") from error
+        raise Damaged(path, error, COPY_AGAIN) from error
 
 
 def write(folder: Path, repetitions: Iterable[Repetition]) -> None:

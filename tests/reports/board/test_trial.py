@@ -6,9 +6,11 @@ import pytest
 
 from bnnbench.reports.board import trial
 from bnnbench.suites.engine.command import cli
+from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.store import bundles
 from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.two_moons import SUITES
+from tests.reports.synthetic import record
 
 FLAGS = ["--seeds", "3", "--executor", "serial"]
 
@@ -41,22 +43,30 @@ def test_it_fits_that_method_alone_and_says_where_it_stands(bundle, tmp_path, ca
 
 
 def test_the_usual_profile_is_that_of_searched_settings_else_of_most_runs(bundle):
-    (record, *_) = trial.rivals(bundle, "two_moons")
-    large, small = (replace(record, profile=name, search=None) for name in ("large", "small"))
-    tuned = replace(record, profile="tuned", search={"trials": []})
+    (first, *_) = trial.rivals(bundle, "two_moons")
+    large, small = (replace(first, profile=name, search=None) for name in ("large", "small"))
+    tuned = replace(first, profile="tuned", search={"trials": []})
     assert trial.usual_profile([small, large, large]) == "large"
     assert trial.usual_profile([small, large, large, tuned]) == "tuned"
-    wide = [replace(record, profile="wide", method=m, search=None) for m in ("A", "B")]
+    wide = [replace(first, profile="wide", method=m, search=None) for m in ("A", "B")]
     assert trial.usual_profile([large, large, large, *wide]) == "wide"
 
 
 def test_a_suite_or_profile_without_runs_is_named(bundle, tmp_path, capsys):
     assert trial.main(["adamw", "--suite", "cifar10", "--bundle", str(bundle)]) == 2
-    assert "no runs of 'cifar10' with their settings; it has two_moons" in capsys.readouterr().err
+    assert "no runs of 'cifar10'; it has two_moons" in capsys.readouterr().err
     assert attempt(bundle, tmp_path, "adamw", "--profile", "paper") == 2
     assert "no profile 'paper' of two_moons, but quick" in capsys.readouterr().err
     assert trial.main(["adamw", "--suite", "two_moons", "--bundle", str(tmp_path)]) == 2
     assert "--bundle" in capsys.readouterr().err
+
+
+def test_runs_without_settings_are_no_rivals(tmp_path):
+    whole = record("AdamW")
+    run = {name: value for name, value in whole.run.items() if name != "source"}
+    bundles.write(tmp_path, [replace(whole, run=run, key=digest(run))])
+    with pytest.raises(ValueError, match="no run of cifar10 in the bundle has its settings"):
+        trial.rivals(tmp_path, "cifar10")
 
 
 def test_an_unknown_option_is_named_by_the_suite(bundle, tmp_path, capsys):

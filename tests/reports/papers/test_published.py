@@ -17,8 +17,8 @@ from bnnbench.reports.papers.verdicts import judge
 from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.page import render
 from bnnbench.suites.engine.declare.description import describe
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
 TABLE_1 = ({"paper": "000", "table": "1", "departures": ["a departure"]},)

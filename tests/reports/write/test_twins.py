@@ -6,7 +6,7 @@ import pytest
 
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.page import render
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
 PLAIN = {"type": "uci", "name": "wine"}

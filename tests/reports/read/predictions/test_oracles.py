@@ -9,7 +9,7 @@ from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.load import read
 from bnnbench.reports.read.predictions.oracles import EARNED, RANK, RISK, oracle_comparison
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.page import render
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
 RISKS = {"Sure": [0.5, 0.9, 0.7], "Honest": [0.3, 0.2, 0.4]}

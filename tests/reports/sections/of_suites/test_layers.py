@@ -15,7 +15,7 @@ from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.exports.tables import printed, tidy
-from bnnbench.reports.write.page import render
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
 LAYERS = ("1_CA", "2_C", "3_A", "4_C", "5_A", "6_F")

@@ -22,8 +22,8 @@ from bnnbench.reports.sections.of_suites.learning import (
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.exports.tables import latex, markdown, printed, tidy
-from bnnbench.reports.write.page import render
 from bnnbench.suites.engine.declare.description import describe
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
 RULES = {"A": "variance", "R": "random", "B": "bald"}

@@ -11,7 +11,7 @@ from bnnbench.reports.sections.of_suites.sizes import size_drawings, size_tables
 from bnnbench.reports.style.palette import styles
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.exports.tables import tidy
-from bnnbench.reports.write.page import render
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
 FALLING = {"clean": 0.95, "noise_0.5": 0.9, "noise_2": 0.6, "noise_10": 0.2}

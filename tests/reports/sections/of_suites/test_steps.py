@@ -14,9 +14,9 @@ from bnnbench.reports.sections.of_suites.steps import compares_steps, step_drawi
 from bnnbench.reports.style.palette import KNOWN, Style, styles
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.exports.tables import tidy
-from bnnbench.reports.write.page import render
 from bnnbench.suites.engine.store.record import Cost
 from tests.reports.drawings import groups
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 
 SCHEDULES = {"MP groups of 8": (7680.0, 0.3, 0.0), "MP coupled 64": (960.0, 0.2, 1.0)}

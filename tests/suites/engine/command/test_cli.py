@@ -7,6 +7,7 @@ from bnnbench.methods.networks.architectures import Linear
 from bnnbench.suites.engine.command import cli
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation
+from bnnbench.suites.engine.store import checkpoints
 from bnnbench.suites.engine.store.store import Store
 from tests.suites import fakes
 from tests.suites.commands import FAST, call, rows, times
@@ -154,3 +155,15 @@ def test_a_finished_run_takes_the_case_names_of_today(tmp_path):
         ("line-narrow", "A narrow line"),
     }
     assert times(tmp_path).keys() == before.keys()
+
+
+def test_a_pause_between_checkpoints_that_is_no_number_is_named_before_anything_runs(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv(checkpoints.SECONDS, "ten")
+    answer = call(tmp_path)
+    assert answer.code == 2
+    assert "BNNBENCH_CHECKPOINT_SECONDS needs a number of seconds, 0 or more; it is 'ten'" in (
+        answer.errors
+    )
+    assert not list(tmp_path.iterdir())

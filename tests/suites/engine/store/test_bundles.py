@@ -11,6 +11,7 @@ from bnnbench.reports.read.frames import results
 from bnnbench.suites.engine.command.stored_runs.bundle import Refused, check, main
 from bnnbench.suites.engine.command.stored_runs.stores import command as verify
 from bnnbench.suites.engine.store import bundles
+from bnnbench.suites.engine.store.record import SCHEMA
 from bnnbench.suites.engine.store.store import Damaged, Store
 from tests.reports.synthetic import classified, keep, record, scored
 
@@ -57,6 +58,29 @@ def test_a_changed_score_inside_is_found(tmp_path):
         archive.add(tmp_path / "runs", "runs")
     with pytest.raises(Damaged, match=f"{RUNS[0].key}.*altered.*; take the file [^;]*again$"):
         bundles.read(tmp_path)
+
+
+def test_a_record_of_a_later_version_is_not_called_damaged(tmp_path):
+    with tarfile.open(bundles.write(tmp_path, RUNS)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    path = tmp_path / "runs" / RUNS[0].key / "record.json"
+    path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', '"schema": 999'))
+    with tarfile.open(tmp_path / bundles.NAME, "w:xz") as archive:
+        archive.add(tmp_path / "runs", "runs")
+    with pytest.raises(Damaged, match=r"schema 999 belongs to a later version.*; update this pro"):
+        bundles.read(tmp_path)
+
+
+def test_the_suite_of_a_folder_is_told_without_reading_it_all(tmp_path):
+    path = bundles.write(tmp_path, RUNS)
+    assert bundles.suite_of(tmp_path) == "cifar10"
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(Damaged, match=r"runs\.tar\.xz: .*; take the file from the repository"):
+        bundles.suite_of(tmp_path)
+    with tarfile.open(path, "w:xz"):
+        pass
+    with pytest.raises(Damaged, match="it has no record; take the file from the repository"):
+        bundles.suite_of(tmp_path)
 
 
 def test_an_empty_folder_is_named(tmp_path):

@@ -12,12 +12,12 @@ import torch
 
 from bnnbench.reports.read.load import read
 from bnnbench.reports.write.content import content
-from bnnbench.reports.write.page import render
 from bnnbench.suites.engine.run.devices import SHARE
 from bnnbench.suites.engine.run.measuring import energy, stopwatch
 from bnnbench.suites.engine.store.record import from_json, to_json
 from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.engine.store.tables import write_tables
+from tests.reports.first_pages import render
 from tests.reports.synthetic import keep, record
 from tests.suites.engine.run.test_execute import outcomes
 from tests.suites.fakes import Together
