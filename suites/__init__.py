@@ -5,9 +5,10 @@ if __name__ == "suites":  # `python -m suites.cifar10`, in a checkout
 
     run_as_bnnbench(__name__)
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from bnnbench.spelling import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,6 @@ SUITES: Mapping[str, Entry] = {
 def unknown(name: str, commands: Iterable[str]) -> str:
     """Return a sentence that says what there is instead of a suite or command `name`."""
     names = [*SUITES, *commands]
-    near = difflib.get_close_matches(name, names, 1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    choices = ", ".join(names)
-    return f"{name!r} is not a suite or a command. {hint.capitalize()}Choose one of {choices}."
+    hint = did_you_mean(name, names).capitalize()
+    choices = f"Choose one of {', '.join(names)}."
+    return f"{name!r} is not a suite or a command. {hint and f'{hint} '}{choices}"

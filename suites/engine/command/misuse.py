@@ -1,7 +1,8 @@
 """Mistakes on the command line, and the names that were probably meant."""
 
-import difflib
 from collections.abc import Iterable
+
+from bnnbench.spelling import did_you_mean
 
 
 class UsageError(ValueError):
@@ -10,10 +11,9 @@ class UsageError(ValueError):
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return a message that `name` is unknown, with the nearest name and all that exist."""
-    spelled = {candidate.casefold(): candidate for candidate in names}
-    close = difflib.get_close_matches(name.casefold(), spelled, n=1)
-    hint = f", did you mean {spelled[close[0]]!r}?" if close else ""
-    return f"{name!r} is unknown{hint}; known are {listed(sorted(spelled.values()))}"
+    known = sorted(set(names))
+    hint = did_you_mean(name, known)
+    return f"{name!r} is unknown{hint and f', {hint}'}; known are {listed(known)}"
 
 
 def listed(names: Iterable[str], last_word: str = "and") -> str:

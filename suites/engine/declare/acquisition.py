@@ -1,6 +1,5 @@
 """Active learning: the choice of rows of a pool to label next."""
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from bnnbench.datasets.errors import PoolTooSmall
 from bnnbench.methods.base import InferenceDiverged, Posterior
 from bnnbench.methods.predictions.predictive import Predictive, RealPredictive
 from bnnbench.metrics.uncertainty import entropy, mutual_information
+from bnnbench.spelling import did_you_mean
 from bnnbench.suites.engine.run.guards.soundness import check
 from bnnbench.suites.engine.run.streams import stream
 
@@ -56,8 +56,7 @@ class Acquisition:
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            near = difflib.get_close_matches(self.rule, RULES, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(RULES)}"
+            hint = did_you_mean(self.rule, RULES) or f"known are {', '.join(RULES)}"
             raise ValueError(f"{self.rule!r} is not an acquisition rule; {hint}")
         if self.rounds < 1 or self.batch < 1:
             raise ValueError(

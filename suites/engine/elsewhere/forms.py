@@ -1,11 +1,12 @@
 """The forms of predictions that are taken from elsewhere: arrays by name, checked without torch."""
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from bnnbench.spelling import did_you_mean
 
 SUM_TOLERANCE = 1e-3
 """Largest distance of a sum of probabilities from 1: half precision rounds a thousand classes by
@@ -40,10 +41,10 @@ def checked(arrays: Mapping[str, Any]) -> Prediction:
     listed = "; ".join(" and ".join(names) for names in FORMS)
     known = sorted({name for names in FORMS for name in names})
     if strangers := [name for name in arrays if name not in known]:
-        near = difflib.get_close_matches(strangers[0], known, 1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        hint = did_you_mean(strangers[0], known)
         raise BadPredictions(
-            f"{strangers[0]!r} is no part of a prediction{hint}: give one of: {listed}"
+            f"{strangers[0]!r} is no part of a prediction{hint and f' ({hint})'}: "
+            f"give one of: {listed}"
         )
     got = " and ".join(arrays) or "nothing"
     raise BadPredictions(f"{got} make no prediction: give one of: {listed}")

@@ -1,6 +1,5 @@
 """Scores of arrays against targets: `bnnbench.score`."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from bnnbench.metrics import (
     REGRESSION,
     SETS,
 )
+from bnnbench.spelling import did_you_mean
 from bnnbench.suites.engine.elsewhere.forms import BadPredictions, Prediction, checked
 
 OF_KIND: Mapping[str, tuple[str, ...]] = {
@@ -48,9 +48,8 @@ def score(predictions: Any, targets: Any, metrics: Sequence[str] | None = None) 
     numbers = _targets(targets, prediction)
     for name in metrics or ():
         if name not in METRICS:
-            near = difflib.get_close_matches(name, METRICS, 1)
-            hint = f", did you mean {near[0]!r}?" if near else ""
-            raise BadPredictions(f"there is no metric {name!r}{hint}")
+            hint = did_you_mean(name, METRICS)
+            raise BadPredictions(f"there is no metric {name!r}{hint and f', {hint}'}")
     return _scores(prediction, numbers, metrics)
 
 

@@ -1,12 +1,12 @@
 """Predictions in a table: a line for each row, or for each draw of each row."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bnnbench.spelling import did_you_mean
 from bnnbench.suites.engine.elsewhere.forms import BadPredictions
 
 if TYPE_CHECKING:
@@ -70,9 +70,10 @@ def _check_column(name: str) -> None:
             f"the first line begins with the number {name} where names of columns were needed: "
             f"columns are {COLUMNS}"
         )
-    near = difflib.get_close_matches(name, [*SINGLE, *PLACES, "row", "p0"], 1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise BadPredictions(f"the column {name!r} is unknown{hint}: columns are {COLUMNS}")
+    hint = did_you_mean(name, [*SINGLE, *PLACES, "row", "p0"])
+    raise BadPredictions(
+        f"the column {name!r} is unknown{hint and f' ({hint})'}: columns are {COLUMNS}"
+    )
 
 
 def _check_whole(name: str, values: np.ndarray) -> None:

@@ -2,13 +2,13 @@
 
 import contextlib
 import dataclasses
-import difflib
 import sys
 import types
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bnnbench.spelling import did_you_mean
 from bnnbench.suites.engine.command.methods.expressions import Spelled, parsed
 from bnnbench.suites.engine.command.methods.registry import class_of
 from bnnbench.suites.engine.command.misuse import UsageError, listed
@@ -116,10 +116,9 @@ def _check_name(kind: type, name: str) -> None:
     names = list(_fields(kind))
     if name in names:
         return
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f", did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(name, names)
     known = f"its settings are {listed(names)}" if names else "it has none"
-    raise UsageError(f"{_name(kind)} has no setting {name!r}{hint}; {known}")
+    raise UsageError(f"{_name(kind)} has no setting {name!r}{hint and f', {hint}'}; {known}")
 
 
 def _called(kind: type, settings: Mapping[str, Any]) -> Any:

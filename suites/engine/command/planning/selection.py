@@ -1,12 +1,12 @@
 """The part of a suite that the command line asks for."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bnnbench.metrics import METRICS
+from bnnbench.spelling import did_you_mean
 from bnnbench.suites.engine.command.arguments import Options
 from bnnbench.suites.engine.command.methods.expressions import Spelled
 from bnnbench.suites.engine.command.methods.files import read
@@ -56,8 +56,8 @@ def cases_named(
 
 def _not_in_profile(name: str, suite: Suite, profiles: Mapping[str, Suite]) -> str:
     """Return a message: the data sets of this profile, and the profiles that have `name`."""
-    cases = {case.name.casefold(): case.name for case in suite.cases}
-    text = f"{name!r} is not in the {suite.profile} profile, which has {listed(cases.values())}"
+    cases = [case.name for case in suite.cases]
+    text = f"{name!r} is not in the {suite.profile} profile, which has {listed(cases)}"
     elsewhere = [
         profile
         for profile, suite_of_profile in profiles.items()
@@ -65,8 +65,8 @@ def _not_in_profile(name: str, suite: Suite, profiles: Mapping[str, Suite]) -> s
     ]
     if elsewhere:
         return f"{text}; it is in {listed(elsewhere)} (--profile)"
-    close = difflib.get_close_matches(name.casefold(), cases, n=1)
-    return text + (f"; did you mean {cases[close[0]]!r}?" if close else "")
+    hint = did_you_mean(name, cases)
+    return f"{text}{hint and f'; {hint}'}"
 
 
 def _from_file(file: Path | None) -> tuple[Spelled, ...]:
