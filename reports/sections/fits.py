@@ -9,7 +9,8 @@ from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import fits
 from bnnbench.reports.figures.of_suites.fits import Band
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.predictions.readable import points_of, prediction_of
+from bnnbench.reports.read.predictions.points import points_of
+from bnnbench.reports.read.predictions.readable import prediction_of
 from bnnbench.reports.style.palette import Style
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store

@@ -25,7 +25,8 @@ from bnnbench.metrics.credible import (
 from bnnbench.reports.papers.published import Published, table
 from bnnbench.reports.papers.together import TOGETHER
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.predictions.readable import points_of, prediction_of
+from bnnbench.reports.read.predictions.points import points_of
+from bnnbench.reports.read.predictions.readable import prediction_of
 from bnnbench.suites.engine.store.curves import Curve
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store

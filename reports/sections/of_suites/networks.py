@@ -8,7 +8,7 @@ from bnnbench.reports.figures import multiples
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.multiples import Panel
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.predictions.readable import points_of
+from bnnbench.reports.read.predictions.points import points_of
 from bnnbench.reports.sections.base import Gallery, Material, Section, figures_alone
 from bnnbench.reports.sections.fits import band_of, first_runs
 from bnnbench.reports.style import labels

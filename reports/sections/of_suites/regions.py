@@ -8,7 +8,8 @@ from bnnbench.methods.predictions.base import HasProbabilities
 from bnnbench.reports.figures.canvas import Drawing
 from bnnbench.reports.figures.of_suites import regions
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.predictions.readable import plane_of, prediction_of
+from bnnbench.reports.read.predictions.points import plane_of
+from bnnbench.reports.read.predictions.readable import prediction_of
 from bnnbench.reports.sections.fits import first_runs
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store

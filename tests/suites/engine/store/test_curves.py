@@ -7,7 +7,7 @@ import pytest
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.cubic import Cubic
-from bnnbench.reports.read.predictions.readable import points_of
+from bnnbench.reports.read.predictions.points import points_of
 from bnnbench.suites.engine.command.cli import command
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite

@@ -1,0 +1,23 @@
+"""Points of data that a store holds beside predictions; None where they cannot be read."""
+
+from bnnbench.reports.read.merge import store_of
+from bnnbench.suites.engine.store.curves import Curve, curve
+from bnnbench.suites.engine.store.planes import PlanePoints, plane_points
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.store import Damaged, Store
+
+
+def points_of(store: Store, record: Record) -> Curve | None:
+    """Return the training and test points of a run; None also where inputs are several."""
+    try:
+        return curve(store_of(store, record.key), record)
+    except Damaged:
+        return None
+
+
+def plane_of(store: Store, record: Record) -> PlanePoints | None:
+    """Return the training points and the grid of a run whose predictions cover a plane."""
+    try:
+        return plane_points(store_of(store, record.key), record)
+    except Damaged:
+        return None
