@@ -91,9 +91,17 @@ def test_a_page_names_commands_that_there_are(page):
     assert named <= COMMANDS.keys() | suites.SUITES.keys()
 
 
+def files_named_in(page):
+    folders = "methods|suites|datasets|reports|metrics|tests|docs"
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(rf"`((?:{folders})/[\w/.]+)`", text)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_names_files_that_there_are(page):
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    folders = "methods|suites|datasets|reports|metrics|tests|docs"
-    for path in re.findall(rf"`((?:{folders})/[\w/.]+)`", text):
+    for path in files_named_in(page):
         assert (ROOT / path).exists(), path
+
+
+def test_files_are_found_in_pages():
+    assert sum(len(files_named_in(page)) for page in PAGES) > 10

@@ -20,5 +20,7 @@ def test_the_tour_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
 
 def test_the_tour_names_files_that_are_there():
     text = (ROOT / "docs" / "tour.md").read_text()
-    for path in re.findall(r"`((?:methods|suites|datasets|reports)/[\w/.]+)`", text):
+    paths = re.findall(r"`((?:methods|suites|datasets|reports)/[\w/.]+)`", text)
+    assert paths
+    for path in paths:
         assert (ROOT / path).exists(), path

@@ -143,9 +143,10 @@ def test_damaged_predictions_and_other_scores_are_not_used(tmp_path):
     other = dataclasses.replace(runs[1], scores={"clean": {"nll": 9.0}})
     store = keep(tmp_path / "s", [runs[0], other], predictions)
     (store.runs / runs[0].key / "predictions.npz").write_bytes(b"PK")
-    kept = KeptScores(store, list(store.records()), "clean")
-    for run in store.records():
-        assert kept.of(run, "clean", "nll") is None
+    records = list(store.records())
+    assert len(records) == 2
+    kept = KeptScores(store, records, "clean")
+    assert [kept.of(run, "clean", "nll") for run in records] == [None, None]
 
 
 def test_memory_is_bounded_and_the_main_condition_comes_first(tmp_path, monkeypatch):

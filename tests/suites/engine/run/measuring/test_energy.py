@@ -101,8 +101,9 @@ def test_without_the_package_and_on_a_cpu_it_is_unknown(driver, monkeypatch):
 
 
 def test_the_package_has_what_is_asked_of_it():
-    for name in [n for n in vars(Driver) if n.startswith("nvml")]:
-        assert callable(getattr(pynvml, name))
+    names = [n for n in vars(Driver) if n.startswith("nvml")]
+    assert names
+    assert all(callable(getattr(pynvml, name)) for name in names)
 
 
 def test_fits_share_the_energy_of_all_and_records_and_tables_tell_it(monkeypatch, tmp_path):
