@@ -3,11 +3,10 @@
 import importlib
 from collections.abc import Sequence
 
-from rich.console import Console
-
 from bnnbench.parser import Parser
 from bnnbench.suites import SUITES
 from bnnbench.suites.engine.command.methods.page import print_methods, print_table
+from bnnbench.suites.engine.command.terminal import console_of
 
 SHOWN = 12
 """Most names of a kind that are listed; a search has hundreds."""
@@ -16,9 +15,7 @@ SHOWN = 12
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print every suite and method; one that cannot be imported says why. Returns 0."""
     Parser("bnnbench list", description=__doc__).parse_args(arguments)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=160)
+    console = console_of(width_of_files=160)
     print_table(
         console, "Suites", ("suite", "title", "profiles", "data sets", "methods"), _suites()
     )

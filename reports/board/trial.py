@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.metrics.base import NO_MARGINS
@@ -20,17 +21,22 @@ from bnnbench.reports.judge.measures import Judged, judged, main_metrics
 from bnnbench.reports.judge.pairs import against
 from bnnbench.reports.judge.summaries.costs import costs
 from bnnbench.reports.judge.table import Cell
-from bnnbench.reports.read.benchmarks import Benchmark, benchmarks
+from bnnbench.reports.read.benchmarks import benchmarks
 from bnnbench.reports.read.bundles import holds_bundle, records_of, suites_in
 from bnnbench.reports.read.load import Results
 from bnnbench.reports.style.numbers import amount
 from bnnbench.reports.style.words import joined
 from bnnbench.reports.write.of_suite import Order, written_report
+from bnnbench.suites.check.predictions import first_fault
+from bnnbench.suites.check.problems import PROBLEMS
+from bnnbench.suites.engine.command.methods.requested import method_of
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Damaged, Store
 
 BUNDLE = Path(__file__).parents[2] / "docs" / "bundle"
 """The finished runs in a checkout; an installed package has none."""
+
+ARGUMENTS = "bnnbench.suites.engine.command.arguments"
 
 ABOUT = """Fit one method by the protocol of finished runs, and say where it stands: its place, its
 margin to the best, whom it beats, to whom it loses, and its cost. Options that are not listed here
@@ -52,7 +58,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("results") / "try", metavar="DIR")
     options, rest = parser.parse_known_args(arguments)
     try:
+        _check_options(options.suite, ["--methods", options.method, *rest])
+        method = _of_a_file(options.method)
+        print(f"Reading the finished runs of {options.suite} in {options.bundle}", flush=True)
         others = rivals(options.bundle, options.suite, options.profile)
+        if method and (fault := first_fault(method, _kinds(others))):
+            raise ValueError(
+                f"{options.method} cannot be scored: {fault}. On small problems "
+                f"`bnnbench check {options.method}` carries out every check"
+            )
     except (ValueError, Damaged) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
@@ -69,10 +83,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     everyone = Results(store, (*records, *new_runs), (), ())
     for line in written_report(Order(everyone, NO_MARGINS)).lines:
         print(line)
-    mine = dict.fromkeys(record.method for record in new_runs)
-    for line in lines(benchmarks(everyone.records), list(mine)):
+    for line in standing_of(new_runs, records):
         print(legible(line))
     return code
+
+
+def _check_options(suite: str, arguments: Sequence[str]) -> None:
+    """End the process, as the suite would, where it does not know an option."""
+    suites = importlib.import_module("bnnbench.suites").SUITES
+    if suite in suites:
+        importlib.import_module(ARGUMENTS).parse(suite, suites[suite], arguments)
+
+
+def _of_a_file(name: str) -> Any:
+    """Return the method of a file or module, which is imported; None for a registered one."""
+    return method_of(name) if ":" in name.partition("(")[0] else None
+
+
+def _kinds(records: Sequence[Record]) -> list[str]:
+    """Return the kinds of small problems that are like those of the records."""
+    task = "regression" if records[0].target else "classification"
+    return [kind for kind in PROBLEMS if kind.endswith(task)]
 
 
 class _Lenient(Parser):
@@ -118,19 +149,31 @@ def usual_profile(records: Sequence[Record]) -> str:
 
 
 def _carry_out(suite: str, arguments: Sequence[str]) -> int:
-    parser = importlib.import_module("bnnbench.suites.engine.command.arguments")
+    parser = importlib.import_module(ARGUMENTS)
     suites = importlib.import_module("bnnbench.suites").SUITES
     parsed = parser.parse(suite, suites[suite], arguments)
     declared = importlib.import_module(f"bnnbench.suites.{suite}").SUITES
     return importlib.import_module("bnnbench.suites.engine.command.cli").run(declared, parsed)
 
 
-def lines(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> Iterator[str]:
-    """Yield where methods stand on each data set, by its main metrics, and what they cost."""
-    for method in methods:
+def standing_of(new_runs: Sequence[Record], others: Sequence[Record]) -> Iterator[str]:
+    """Yield where the methods of new runs stand on each data set, and what they cost.
+
+    Of the others those on the same splits and seeds count, and none of the same name.
+    """
+    for method in dict.fromkeys(record.method for record in new_runs):
+        mine = [record for record in new_runs if record.method == method]
+        rivals_of_it = [r for r in (*others, *new_runs) if r.method != method]
+        places = {_place(record) for record in mine}
+        alike = [record for record in rivals_of_it if _place(record) in places]
         yield ""
         yield f"{method} beside the finished runs:"
-        of = [benchmark for benchmark in benchmarks if method in benchmark.runs]
+        if any(record.method == method for record in others):
+            yield f"  the bundle has runs of {method}, too; the new ones stand here in their place"
+        if lacking := {_place(record) for record in rivals_of_it} - places:
+            asked = len(places) + len(lacking)
+            yield f"  on the splits and seeds of its runs alone, {len(places)} of {asked}"
+        of = [b for b in benchmarks([*alike, *mine]) if method in b.runs]
         for metric in main_metrics(of):
             for benchmark in of:
                 if verdict := judged(benchmark, metric):
@@ -138,6 +181,10 @@ def lines(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> Iterator[s
         if (cost := costs(of)) and method in cost.fits:
             base = "" if method == cost.base else f", {cost.times(method)} of {cost.base}"
             yield f"  a fit takes {cost.seconds(method)}{base}"
+
+
+def _place(record: Record) -> tuple[str, int, int]:
+    return record.dataset, record.fold, record.seed
 
 
 def _standing(verdict: Judged, method: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.methods import coverage
 from bnnbench.parser import Parser
 from bnnbench.suites.check.results import Result, Results, checked
-from bnnbench.suites.check.small import small
+from bnnbench.suites.check.small import quick
 from bnnbench.suites.engine.command.methods.labels import differences, with_differences
 from bnnbench.suites.engine.command.methods.requested import method_of
 from bnnbench.suites.engine.command.misuse import UsageError, listed
@@ -48,18 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {legible(error)}", file=sys.stderr)
         return MISUSED
     codes = [
-        _check(name, method if options.as_given else _quick(method), console)
+        _check(name, method if options.as_given else quick(method), console)
         for name, method in methods.items()
     ]
     return max(codes)
-
-
-def _quick(method: Any) -> Any:
-    """Return the method with small settings, or as it is where it refuses them."""
-    try:
-        return small(method)
-    except (TypeError, ValueError):
-        return method
 
 
 def _check(name: str, method: Any, console: Console) -> int:

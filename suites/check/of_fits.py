@@ -12,6 +12,7 @@ from bnnbench.methods.base import (
     Posterior,
     differentiable,
 )
+from bnnbench.methods.predictions.base import Predictive
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
     GaussianPredictive,
@@ -24,8 +25,10 @@ from bnnbench.suites.check.fits import (
     require,
     require_close,
     require_identical,
+    same,
 )
 from bnnbench.suites.check.problems import stream
+from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.run.guards.soundness import check, check_fields, check_finite
 from bnnbench.suites.engine.run.packing import pack, stored_form, unpack, vars_of
 
@@ -94,6 +97,12 @@ def predicts_every_point(fits: Fits) -> None:
     width = likelihood.classes if isinstance(likelihood, Categorical) else 1
     for count in (1, 5):
         prediction = fits.posterior.predict(fits.inputs[:count], stream(2))
+        kind = type(prediction).__name__
+        require(
+            isinstance(prediction, Predictive),
+            f"predict returns a {kind}: return a prediction, such as GaussianPredictive or one "
+            "with pack and unpack of its own",
+        )
         require(len(prediction) == count, f"{len(prediction)} predictions for {count} points")
         try:
             check_fields(prediction)
@@ -101,7 +110,7 @@ def predicts_every_point(fits: Fits) -> None:
         except (TypeError, ValueError) as error:
             raise Broken(str(error)) from error
         try:
-            check_finite(prediction, vars_of(prediction), f"of {count} points")
+            check_finite(prediction, vars_of(prediction), f"for {counted(count, 'point')}")
         except InferenceDiverged as error:
             raise Broken(str(error)) from error
         for name, array in by_point(prediction).items():
@@ -141,7 +150,7 @@ def survives_the_store(fits: Fits) -> None:
     require(type(again) is type(prediction), f"it came back as a {type(again).__name__}")
     before, after = vars_of(prediction), vars_of(again)
     require(before.keys() == after.keys(), "its arrays came back under other names")
-    equal = all(torch.equal(after[name], before[name]) for name in before)
+    equal = all(same(after[name], before[name]) for name in before)
     require(equal, "its arrays came back changed: see pack and unpack of its class")
 
 

@@ -55,7 +55,7 @@ def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> 
         except Unsupported as error:
             refused[kind] = str(error)
         except Exception as error:  # whatever a method does
-            failed[kind] = f"{_explained(error)}; {CURE}"
+            failed[kind] = f"{explained(error)}; {CURE}"
     taken = tuple(kind for kind in fits if kind not in {*refused, *failed})
     results = [Result(FITS, tuple(fits), failed)]
     if not taken and not failed:
@@ -64,7 +64,7 @@ def checked(method: Any, report: Callable[[str], None] = lambda title: None) -> 
         )
     for check in OF_METHODS:
         report(check.title)
-        reason = _failure(check, method)
+        reason = failure(check, method)
         results.append(Result(check.title, failures={"": reason} if reason else {}))
     results += _of_fits({kind: fits[kind] for kind in taken}, OF_FITS, "", report)
     lacks = "" if isinstance(method, BatchedMethod) else "it has no fit_many"
@@ -82,21 +82,21 @@ def _of_fits(
             yield Result(check.title, reason=reason)
             continue
         report(check.title)
-        reasons = {kind: _failure(check, fits[kind]) for kind in kinds}
+        reasons = {kind: failure(check, fits[kind]) for kind in kinds}
         failures = {kind: reason for kind, reason in reasons.items() if reason}
         yield Result(check.title, kinds, failures)
 
 
-def _failure(check: Check, value: Any) -> str:
+def failure(check: Check, value: Any) -> str:
     """Return what a check found wrong, "" for nothing."""
     try:
         check.run(value)
     except Exception as error:  # whatever a method does
-        return _explained(error)
+        return explained(error)
     return ""
 
 
-def _explained(error: Exception) -> str:
+def explained(error: Exception) -> str:
     """Return an error in one line, with the place where a method raised it."""
     if isinstance(error, Broken | PackageMissing):
         return str(error)

@@ -25,6 +25,14 @@ def small(method: Any, settings: Mapping[str, Any] = SMALL) -> Any:
     return dataclasses.replace(method, **changes)
 
 
+def quick(method: Any) -> Any:
+    """Return the method with small settings, or as it is where it refuses them."""
+    try:
+        return small(method)
+    except (TypeError, ValueError):
+        return method
+
+
 def _is_named(value: object, name: str, settings: Mapping[str, Any]) -> bool:
     """Return whether the settings have a value of this name and kind: some names have several."""
     if name not in settings:

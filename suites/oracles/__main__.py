@@ -10,6 +10,7 @@ from bnnbench.datasets.oracles.errors import Refused
 from bnnbench.datasets.oracles.family import FOLDER
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.methods.base import InferenceDiverged
+from bnnbench.parser import Parser
 from bnnbench.suites.oracles.making import made
 from bnnbench.suites.oracles.recipes import RECIPES
 from bnnbench.suites.oracles.verifying import verified
@@ -35,16 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNSOUND if isinstance(error, (Refused, InferenceDiverged)) else MISUSED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="bnnbench oracles",
         description=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     subcommands = parser.add_subparsers(required=True, metavar="make|verify|list")
     for name, act, count in (("make", _make, "+"), ("verify", _verify, "*"), ("list", _list, "")):
-        one = subcommands.add_parser(name, allow_abbrev=False)
+        one = subcommands.add_parser(name)
         one.add_argument(
             "--families", type=Path, default=FOLDER, metavar="DIR", help="folder of families"
         )

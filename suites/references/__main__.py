@@ -13,6 +13,7 @@ from bnnbench.datasets.references import reading
 from bnnbench.datasets.references.errors import Refused
 from bnnbench.datasets.references.reading import CALIBRATIONS, DRAWS, FOLDER, REJECTED
 from bnnbench.methods.base import InferenceDiverged
+from bnnbench.parser import Parser
 from bnnbench.suites.engine.store.rebuilding import NotRepeatable, rebuilt
 from bnnbench.suites.references.calibrating import Simulation
 from bnnbench.suites.references.certifying import certified
@@ -43,17 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNSOUND if isinstance(error, (Refused, InferenceDiverged)) else MISUSED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="bnnbench references",
         description=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     subcommands = parser.add_subparsers(required=True, metavar="make|verify|sbc|list")
 
-    def add(name: str, act: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
-        parser = subcommands.add_parser(name, allow_abbrev=False)
+    def add(name: str, act: Callable[[argparse.Namespace], int]) -> Parser:
+        parser = subcommands.add_parser(name)
         parser.add_argument(
             "--references", type=Path, default=FOLDER, metavar="DIR", help="folder of references"
         )

@@ -39,6 +39,7 @@ from bnnbench.suites.engine.command.sources import (
     resolved,
 )
 from bnnbench.suites.engine.command.summary import print_failures, print_tables
+from bnnbench.suites.engine.command.terminal import console_of, say
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Suite
 from bnnbench.suites.engine.declare.probe import has_samples
@@ -81,9 +82,6 @@ MISTAKES = (
 )
 """Errors that the user can cure, as their messages say."""
 
-WIDTH_OF_FILES = 120
-"""Columns where standard output is not a terminal."""
-
 
 def main(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None) -> NoReturn:
     """Carry out what the command line asks of the profiles of one suite, and exit."""
@@ -100,9 +98,7 @@ def command(suites: Mapping[str, Suite], arguments: Sequence[str] | None = None)
 
 def run(suites: Mapping[str, Suite], options: Options) -> int:
     """Carry out the profile that was asked for, and return the exit code."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH_OF_FILES)
+    console = console_of()
     try:
         with ending_cleanly():
             return _carry_out(suites[options.profile], options, console, suites)
@@ -111,8 +107,8 @@ def run(suites: Mapping[str, Suite], options: Options) -> int:
         return MISUSED
     except KeyboardInterrupt as interrupt:
         console.print()
-        _say(console, "Interrupted. Finished runs are kept. To continue, repeat the command:")
-        _say(console, f"  {shlex.join(['python', *sys.orig_argv[1:]])}")
+        say(console, "Interrupted. Finished runs are kept. To continue, repeat the command:")
+        say(console, f"  {shlex.join(['python', *sys.orig_argv[1:]])}")
         number = interrupt.number if isinstance(interrupt, Terminated) else signal.SIGINT
         return INTERRUPTED + number
 
@@ -141,7 +137,7 @@ def _carry_out(
             """Return a lock that keeps other drivers from rewriting records and tables."""
             return claims.held(
                 "upkeep",
-                lambda: _say(console, "Waiting for another command to finish writing tables"),
+                lambda: say(console, "Waiting for another command to finish writing tables"),
             )
 
         rows = _introduce(suite, requested, options, console)
@@ -154,9 +150,9 @@ def _carry_out(
         elif _submit(planned, store, claims, options, console):
             return COMPLETED
         with upkeep():
-            say = functools.partial(_say, console)
-            for line in add_distances(suite, store, now_and_then(say)):
-                say(line)
+            tell = functools.partial(say, console)
+            for line in add_distances(suite, store, now_and_then(tell)):
+                tell(line)
             keep_curves(suite, store)
             keep_planes(suite, store)
             write_tables(store)
@@ -185,7 +181,7 @@ def _introduce(
 
     Returns training rows by data set, for those whose files are here.
     """
-    _say(console, f"{suite.title} ({suite.profile})")
+    say(console, f"{suite.title} ({suite.profile})")
     later = [case for case in suite.cases if options.dry_run and case.source.missing()]
     sets = [provided(suite, case) for case in suite.cases if case not in later]
     if any("stand-in" in {data_set.origin, *data_set.conditions.values()} for data_set in sets):
@@ -196,14 +192,14 @@ def _introduce(
         )
         console.print(Panel(Text(text, "bold"), border_style="yellow"))
     for data_set in sets:
-        _say(console, f"  {_described(data_set)}")
+        say(console, f"  {_described(data_set)}")
     for case in later:
-        _say(console, f"  {case.name}: missing; the command would download it")
+        say(console, f"  {case.name}: missing; the command would download it")
     for case in left_out(requested):
         cure = f"bnnbench data fetch {case.source.name}"
-        _say(console, f"  {case.name}: left out, its files are missing; to get them: {cure}")
+        say(console, f"  {case.name}: left out, its files are missing; to get them: {cure}")
     for label, cure in not_installed(requested).items():
-        _say(console, f"  {label}: left out, it {cure}")
+        say(console, f"  {label}: left out, it {cure}")
     return {data_set.name: data_set.train_rows for data_set in sets}
 
 
@@ -223,8 +219,8 @@ def _announce(planned: Plan, options: Options, console: Console) -> None:
     already_finished = len(planned.runs) - planned.left
     finished = f"{already_finished} finished earlier, " if already_finished else ""
     for change in planned.changes:
-        _say(console, f"  {change}")
-    _say(console, f"{counted(len(planned.runs))}: {finished}{planned.left} to do ({where})")
+        say(console, f"  {change}")
+    say(console, f"{counted(len(planned.runs))}: {finished}{planned.left} to do ({where})")
 
 
 def _run(
@@ -256,7 +252,7 @@ def _submit(
     from bnnbench.suites.engine.command import detached  # here, as few commands need it
 
     _, settings = options.placement(len(planned.tasks))
-    return detached.submit(planned, store, claims, settings, functools.partial(_say, console))
+    return detached.submit(planned, store, claims, settings, functools.partial(say, console))
 
 
 def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_tried: int) -> int:
@@ -270,7 +266,7 @@ def _conclude(suite: Suite, planned: Plan, store: Store, console: Console, not_t
     failed = sum(record.status != "completed" for record in records)
     completed = f"{len(records) - failed} of {len(planned.runs)} runs completed"
     completed += f", {not_tried} not tried" if not_tried else ""
-    _say(console, f"{completed}: {store.folder}")
+    say(console, f"{completed}: {store.folder}")
     return SOME_FAILED if failed else COMPLETED
 
 
@@ -304,7 +300,3 @@ def now_and_then(say: Callable[[str], None]) -> Callable[[str], None]:
             told = time.monotonic()
 
     return tell
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(legible(line), markup=False, highlight=False, soft_wrap=True)

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from bnnbench.datasets.reading.foreign_text import legible
 from bnnbench.suites.engine.command.planning.forecast import Forecast
+from bnnbench.suites.engine.command.terminal import say
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run.execute import Outcome, Task
 
@@ -139,7 +140,7 @@ class Lines:
 
     def _say(self, line: str) -> None:
         self._latest = self._clock()
-        self._console.print(legible(line), markup=False, highlight=False, soft_wrap=True)
+        say(self._console, line)
         self._console.file.flush()
 
 

@@ -121,7 +121,7 @@ def _recorded(
     complete = Evaluation(condition, tuple(dict.fromkeys(metrics)))
     try:
         check_kind(prediction, split.targets)
-        check_finite(prediction, vars_of(prediction), condition.name)
+        check_finite(prediction, vars_of(prediction), f"under the condition {condition.name}")
         check(prediction, len(split), data.columns)
         scores = score(prediction, split.targets, complete.metrics, target)
         check_scores(scores.values, condition.name)

@@ -79,7 +79,7 @@ def _predict(
     check_fields(prediction)
     answer, prediction = prediction, stored_form(_on_cpu(prediction), conditions)
     check_kind(prediction, split.targets)
-    check_finite(prediction, vars_of(prediction), name)
+    check_finite(prediction, vars_of(prediction), f"under the condition {name}")
     check(prediction, len(split), attempt.data.columns)
     scale, first_scale = attempt.data.target, attempt.start.target
     if scale and first_scale and scale != first_scale:

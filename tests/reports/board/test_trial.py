@@ -73,3 +73,44 @@ def test_an_unknown_option_is_named_by_the_suite(bundle, tmp_path, capsys):
     with pytest.raises(SystemExit):
         attempt(bundle, tmp_path, "adamw", "--seed", "3")
     assert "--seeds" in capsys.readouterr().err
+
+
+def test_fewer_splits_are_compared_on_these_alone():
+    """On the first three folds the new method is the best; the rival's other folds are easier."""
+
+    def runs(method, scores):
+        return [
+            record(method, "boston", scores={"clean": {"rmse": score}}, suite="uci", fold=fold)
+            for fold, score in enumerate(scores)
+        ]
+
+    others = [*runs("A", [3.0, 3.1, 3.2, *[1.0] * 7]), *runs("B", [4.0, 4.1, 4.2, *[2.0] * 7])]
+    told = "\n".join(trial.standing_of(runs("Mine", [2.0, 2.1, 2.2]), others))
+    assert "on the splits and seeds of its runs alone, 3 of 10" in told
+    assert "RMSE: place 1 of 3 by mean, 2.1" in told
+    assert "beats A and B" in told
+
+
+def test_a_method_of_the_bundle_stands_with_its_new_runs_alone():
+    old = [record("A", seed=seed, scores={"clean": {"nll": 9.0}}) for seed in range(3)]
+    rival = [record("B", seed=seed, scores={"clean": {"nll": 2.0 + seed / 9}}) for seed in range(3)]
+    new = [record("A", seed=seed, scores={"clean": {"nll": 1.0 + seed / 9}}) for seed in range(3)]
+    told = "\n".join(trial.standing_of(new, [*old, *rival]))
+    assert "the bundle has runs of A, too; the new ones stand here in their place" in told
+    assert "place 1 of 2 by mean, 1.111" in told
+
+
+def test_a_method_that_cannot_be_scored_is_named_before_any_fit(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "tests.suites.fakes:Blank") == 2
+    told = capsys.readouterr().err
+    assert "tests.suites.fakes:Blank cannot be scored: " in told
+    assert "`bnnbench check tests.suites.fakes:Blank`" in told
+    assert not list(tmp_path.iterdir())
+
+
+def test_mistakes_are_named_before_the_bundle_is_read(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        attempt(tmp_path / "none", tmp_path, "adamw", "--fold", "1")
+    assert "did you mean --folds?" in capsys.readouterr().err
+    assert attempt(tmp_path / "none", tmp_path, "tests.suites.fakes:Missing") == 2
+    assert "has no class Missing" in capsys.readouterr().err

@@ -18,6 +18,7 @@ from bnnbench.methods.predictions.predictive import CategoricalPredictive, Gauss
 from bnnbench.methods.predictions.quantiles import QuantilePredictive
 from bnnbench.suites.check import __main__ as command
 from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS
+from bnnbench.suites.check.predictions import first_fault
 from bnnbench.suites.check.results import ANY, FITS, checked
 from tests.warm import python
 
@@ -359,6 +360,47 @@ def test_a_classifier_of_logits_is_found():
     results = checked(broken(fit=fit))
     (result,) = [r for r in results.failed if r.title in titles("predicts_distributions")]
     assert "give log_softmax of logits" in result.failures["mlp classification"]
+
+
+def test_nan_is_not_taken_for_chance_or_for_a_fault_of_the_store():
+    found = failed(predicting(predict=predict_nan))
+    assert found == titles("predicts_every_point", "has_plain_settings", "travels")
+    (reason,) = {
+        reason
+        for result in checked(predicting(predict=predict_nan)).failed
+        if result.title in titles("predicts_every_point")
+        for reason in result.failures.values()
+    }
+    assert reason == "predicts NaN for 1 point (GaussianPredictive.means)"
+
+
+def predict_nothing(self, inputs, rng):
+    return None
+
+
+def predict_one_row_less(self, inputs, rng):
+    whole = predict_quantiles(self, inputs, rng)
+    return QuantilePredictive(whole.levels, whole.values[1:])
+
+
+@pytest.mark.parametrize(
+    ("method", "kinds", "fault"),
+    [
+        (Line(), ["mlp regression"], ""),
+        (Line(), ["mlp classification", "mlp regression"], ""),
+        (Line(), ["mlp classification"], "needed a regression; got classes"),
+        (predicting(predict=predict_nan), ["mlp regression"], "predicts NaN for 1 point"),
+        (predicting(predict=predict_nothing), ["mlp regression"], "returns a NoneType: return a"),
+        (predicting(predict=predict_one_row_less), ["mlp regression"], "0 predictions for 1 point"),
+        (broken(fit=lambda *_: None), ["mlp regression"], "no diagnostics and no predict"),
+        (broken(fit=lambda *_: 1 / 0), ["mlp regression"], "ZeroDivisionError: division by zero"),
+    ],
+    ids=range(8),
+)
+def test_what_keeps_predictions_from_being_scored_is_named(method, kinds, fault):
+    found = first_fault(method, kinds)
+    assert fault in found
+    assert bool(found) == bool(fault)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,7 @@ from bnnbench.suites.engine.command.methods.labels import default_of, shown
 from bnnbench.suites.engine.command.methods.registry import class_of, known_methods, registered
 from bnnbench.suites.engine.command.methods.settings import constructed, fields_of, needed, types_of
 from bnnbench.suites.engine.command.misuse import UsageError, listed
-
-WIDTH_OF_FILES = 120
-"""Columns where standard output is not a terminal."""
+from bnnbench.suites.engine.command.terminal import console_of, say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,9 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "for any other; none: list all methods",
     )
     names = parser.parse_args(arguments).names
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH_OF_FILES)
+    console = console_of()
     try:
         kinds = [class_of(name) for name in names]
     except UsageError as error:
@@ -85,23 +81,19 @@ def _print_class(console: Console, name: str, kind: type) -> None:
         instance = kind
     facts["lacks"] = getattr(instance, "lacks", "")
     console.print(Text(legible(name), "bold"))
-    _say(console, _summary(kind))
+    say(console, _summary(kind))
     for title, text in facts.items():
         if text:
-            _say(console, f"  {title:6}  {text}")
+            say(console, f"  {title:6}  {text}")
     console.print()
     if settings := list(settings_of(kind)):
         print_table(console, "Settings", ("name", "default", "values", "meaning"), settings)
     else:
-        _say(console, "It has no settings.")
+        say(console, "It has no settings.")
     if isinstance(space := getattr(instance, "space", None), Space):
         for line in _search(space):
-            _say(console, line)
+            say(console, line)
         console.print()
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(legible(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _takes(name: str) -> str:

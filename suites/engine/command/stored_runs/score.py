@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from bnnbench.datasets import Policy
 from bnnbench.datasets.reading.foreign_text import legible
+from bnnbench.parser import Parser
 from bnnbench.suites import SUITES, unknown
 from bnnbench.suites.engine.elsewhere import reading
 from bnnbench.suites.engine.elsewhere.forms import BadPredictions
@@ -78,12 +79,11 @@ def _misused(error: Exception) -> int:
     return MISUSED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="bnnbench score",
         description=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add = parser.add_argument
     what = parser.add_mutually_exclusive_group(required=True)
@@ -271,17 +271,13 @@ def _keep(
 
 def _print(suite: "Suite", case: "Case", store: "Store") -> None:
     """Print the tables of the data set, as a command of the suite ends with."""
-    from rich.console import Console
-
-    from bnnbench.suites.engine.command.cli import WIDTH_OF_FILES, belongs
+    from bnnbench.suites.engine.command.cli import belongs
     from bnnbench.suites.engine.command.summary import print_tables
+    from bnnbench.suites.engine.command.terminal import console_of
     from bnnbench.suites.engine.declare.description import describe
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH_OF_FILES)
     source = {case.name: describe(case.source)}
-    print_tables(suite, [r for r in store.current() if belongs(r, suite, source)], console)
+    print_tables(suite, [r for r in store.current() if belongs(r, suite, source)], console_of())
 
 
 if __name__ == "__main__":

@@ -94,11 +94,14 @@ def _check_probabilities(prediction: HasProbabilities) -> None:
         )
 
 
-def check_finite(prediction: Any, packed: Mapping[str, Tensor], condition: str) -> None:
-    """Raise `InferenceDiverged` for a packed array with NaN, or with an infinity by accident."""
+def check_finite(prediction: Any, packed: Mapping[str, Tensor], where: str) -> None:
+    """Raise `InferenceDiverged` for a packed array with NaN, or with an infinity by accident.
+
+    `where` says in the message of what it is the prediction.
+    """
     meant = getattr(prediction, "may_be_infinite", ())
     for name, array in packed.items():
-        title = f"under the condition {condition} ({type(prediction).__name__}.{name})"
+        title = f"{where} ({type(prediction).__name__}.{name})"
         if array.isnan().any():
             raise InferenceDiverged(f"predicts NaN {title}")
         if name not in meant and array.isinf().any():

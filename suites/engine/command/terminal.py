@@ -1,0 +1,19 @@
+"""What commands print: tables as wide as the terminal, and sentences that it may break."""
+
+from rich.console import Console
+
+from bnnbench.datasets.reading.foreign_text import legible
+
+WIDTH_OF_FILES = 120
+"""Columns where standard output is not a terminal."""
+
+
+def console_of(width_of_files: int = WIDTH_OF_FILES) -> Console:
+    """Return the console of a command, so wide where it is not a terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=width_of_files)
+
+
+def say(console: Console, line: str) -> None:
+    """Print a sentence as it is, which a narrow terminal breaks."""
+    console.print(legible(line), markup=False, highlight=False, soft_wrap=True)
