@@ -152,7 +152,7 @@ class _Telling:
     def _alone(self) -> str:
         if len(self.decision.leaders) > 1:
             return f"{self._names} have the same {self.name} in every run ({self._value})."
-        return f"{self._names} alone was scored ({self._value})."
+        return f"{self._names} alone was compared: its {self.name} is {self._value}."
 
     def _nothing_found(self) -> str:
         total = sum(map(len, self.decision.candidates))

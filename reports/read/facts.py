@@ -129,17 +129,39 @@ def failures(records: Sequence[Record]) -> list[Failure]:
 
 
 def origins(records: Sequence[Record]) -> list[Origin]:
-    """Return the distinct commits, versions and machines, with the runs of each."""
+    """Return the distinct commits, versions and machines, with the runs of each.
+
+    Packages that only some runs' methods import make no difference.
+    """
     groups: dict[tuple[tuple[str, str], ...], list[Record]] = defaultdict(list)
     for record in records:
         groups[tuple(provenance_entries(record).items())].append(record)
-    listed = []
+    states: list[tuple[dict[str, str], list[Record]]] = []
     for entries, runs in sorted(groups.items(), key=lambda item: -len(item[1])):
+        of_group = dict(entries)
+        for state, of_state in states:
+            if _agree(state, of_group):
+                state |= of_group
+                of_state += runs
+                break
+        else:
+            states.append((of_group, list(runs)))
+    listed = []
+    for state, runs in sorted(states, key=lambda item: -len(item[1])):
         times = sorted(str(r.provenance.get("finished", "")) for r in runs)
         span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
-        readable = {name.replace("_", " "): text for name, text in entries}
+        readable = {name.replace("_", " "): state[name] for name in sorted(state)}
         listed.append(Origin(len(runs), readable | ({"finished": span} if times[-1] else {})))
     return listed
+
+
+def _agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Return whether entries are equal, but for packages that only one of them has."""
+    shared = one.keys() & other.keys()
+    apart = one.keys() ^ other.keys()
+    return all(name.startswith("packages.") for name in apart) and all(
+        one[name] == other[name] for name in shared
+    )
 
 
 def provenance_entries(record: Record) -> dict[str, str]:

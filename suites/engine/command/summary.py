@@ -40,6 +40,11 @@ HEADLINES_OF_FAMILIES = 2
 MOST_DECIMALS, MOST_MEASURED = 4, 8
 """Decimals of scores and of probes' measurements, which may be divergences of 1e-6."""
 
+SPREAD = (
+    "± is one standard error over folds, or over the seeds of a single fold; pages and verdicts "
+    "have half of a 95 % interval."
+)
+
 SCIENTIFIC = 1e6
 """Numbers from here on are printed as 1.23e+06, as on pages."""
 
@@ -113,6 +118,8 @@ def print_tables(suite: Suite, records: Iterable[Record], console: Console) -> N
                 columns = _probed_columns(measured, metric)
                 title = f"{dataset} ({origin}), {metric}"
                 _print_table(title, columns, console, _unconverged(measured))
+    if len({(r.fold, r.seed) for r in records}) > 1:
+        console.print(Text(SPREAD))
 
 
 def _distances(suite: Suite) -> tuple[str, ...]:

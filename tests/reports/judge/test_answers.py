@@ -85,7 +85,7 @@ def test_all_others_are_worse():
 
 def test_a_single_method_is_best_of_nothing():
     found = answered(*runs_of({"AdamW": around(1.0)}))
-    text = "On CIFAR-10, one method was run. AdamW alone was scored (1.0009 nats)."
+    text = "On CIFAR-10, one method was run. AdamW alone was compared: its NLL is 1.0009 nats."
     assert found.best == text
 
 
@@ -160,7 +160,7 @@ def test_scores_that_are_no_numbers_are_not_called_best():
     assert f"{nobody} Not compared: A and B (a score is not finite)." in found.best
     assert found.line == f"CIFAR-10: {nobody}"
     found = answered(*runs_of(scores | {"C": around(1.0)}))
-    assert "C alone was scored (" in found.best
+    assert "C alone was compared: its NLL is " in found.best
 
 
 def test_stand_in_data_are_called_so():
@@ -198,7 +198,10 @@ def test_a_constant_is_no_base_of_costs_and_not_compared():
     ]
     found = answered(*runs)
     assert found.cost == "A fit of IVON takes 5 s."
-    assert "IVON alone was scored (1.0009 nats). Not compared: Floor (a constant)." in found.best
+    assert (
+        "IVON alone was compared: its NLL is 1.0009 nats. Not compared: Floor (a constant)."
+        in found.best
+    )
     assert found.best.endswith(
         "A constant prediction has a better NLL (0.3009 nats): this metric alone does not show a "
         "useful method."

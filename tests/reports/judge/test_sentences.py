@@ -91,7 +91,7 @@ def test_nothing_was_tested():
 
 
 def test_one_method_and_nobody():
-    assert words({"A": [0.5, 0.5, 0.6]}) == "A alone was scored (53\u00a0%)."
+    assert words({"A": [0.5, 0.5, 0.6]}) == "A alone was compared: its accuracy is 53\u00a0%."
     text = words({"A": [0.5, float("nan"), 0.5]})
     assert text == (
         "No method has a complete set of runs, so none is called best. "

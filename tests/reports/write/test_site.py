@@ -19,6 +19,7 @@ from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.drilldown import Drilldown, size
 from bnnbench.suites.engine.store.record import Cost, to_json
+from tests.reports.first_pages import render
 from tests.reports.synthetic import PROVENANCE, classified, keep, record, runs_of
 
 HOSTILE = '</script><img src=x onerror="window.hit=1"><!--<script>'
@@ -182,7 +183,7 @@ def test_packed_data_cannot_leave_their_element(tmp_path):
     found = content(read(tmp_path / "s"))
     text = Drilldown(found).compressed([table for _, table in found.tables], 10_000)
     assert re.fullmatch("[A-Za-z0-9+/=]+", text)
-    assert HOSTILE in data_of(pages_of.render(found))["settings"]["quick"]["AdamW"]
+    assert HOSTILE in data_of(render(found))["settings"]["quick"]["AdamW"]
 
 
 def test_values_that_are_no_numbers_are_said_by_name(tmp_path):
@@ -293,7 +294,7 @@ def test_profiles_have_a_page_each_where_one_page_would_be_too_large(tmp_path, m
 
 def test_success_is_a_column_even_where_all_went_well(tmp_path):
     keep(tmp_path / "s", [record(seed=0), record(seed=1), record("SGD")])
-    page = pages_of.render(content(read(tmp_path / "s")))
+    page = render(content(read(tmp_path / "s")))
     table = page[page.index("<table class=") : page.index("</table>")]
     assert "Success" in table
     assert re.search(r"SGD.*?<td class=\"cost\" data-value=\"0.5\">50</td>", table, re.DOTALL)

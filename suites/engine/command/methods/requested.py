@@ -187,7 +187,7 @@ def _tuned(method: Method, budget: Tuned) -> Tuned:
     try:
         tuned = replace(budget, method=method)
     except TypeError as error:  # it declares no search space
-        raise UsageError(str(error)) from error
+        raise UsageError(" ".join(str(error).split())) from error
     space = space_of(method)
     try:
         lengths(method, space, tuned.lengths, 100, tuned.updates)

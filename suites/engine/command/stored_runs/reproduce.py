@@ -28,6 +28,9 @@ MISUSED = 2
 BUNDLE = Path(__file__).parents[4] / "docs" / "bundle"
 """The finished runs in a checkout; an installed package has none."""
 
+USUAL = (Path("results"), Path("results") / "try", BUNDLE)
+"""Where runs are looked for; the second is where `bnnbench try` writes."""
+
 ABOUT = """\
 Repeats a stored run from its record alone, and compares scores and predictions
 bit for bit. Nothing is written. Bundles have scores and no predictions.
@@ -53,9 +56,12 @@ def command(arguments: Sequence[str] | None = None) -> int:
         "key", metavar="KEY", help="key of the run (its folder's name), or the start of it"
     )
     parser.add_argument(
-        *("--results",), type=Path, metavar="DIR",
-        help="folder of results, or a bundle (default: results, then the bundle of this checkout)",
-    )  # fmt: skip
+        "--results",
+        type=Path,
+        metavar="DIR",
+        help="folder of results, or a bundle (default: results, results/try, then the bundle of "
+        "this checkout)",
+    )
     parser.add_argument(
         *("--allow",),
         action="append",
@@ -82,7 +88,7 @@ def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Recor
 
     Raises ValueError unless there is exactly one.
     """
-    places = [results] if results else [p for p in (Path("results"), BUNDLE) if p.is_dir()]
+    places = [results] if results else [place for place in USUAL if _holds_runs(place)]
     for place in places:
         matches = list(_matches(start, place))
         if len(matches) > 1:
@@ -92,11 +98,16 @@ def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Recor
             )
         if matches:
             return matches[0]
-    named = " or ".join(map(str, places)) or "the folder `results`, which does not exist,"
+    named = " or ".join(map(str, places)) or "the folder `results`, which holds none,"
     raise ValueError(
         f"no run in {named} begins with {start!r}; `bnnbench store list DIR` prints the runs of a "
         "folder, and --results names another"
     )
+
+
+def _holds_runs(place: Path) -> bool:
+    """Return whether a folder is a bundle or one of results."""
+    return bool(bundles.folders(place)) or (place / "runs").is_dir() or any(place.glob("*/runs"))
 
 
 def _matches(start: str, place: Path) -> Iterator[tuple[Store | None, Record]]:

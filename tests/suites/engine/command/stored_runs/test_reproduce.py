@@ -3,6 +3,7 @@
 import importlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -204,8 +205,10 @@ def test_infinite_settings_survive():
 def test_a_run_of_a_bundle_is_found_by_its_key_and_repeated(tmp_path, capsys, monkeypatch):
     record = kept(Store(tmp_path / "made"), IMAGES, CONDITIONS)
     bundles.write(tmp_path / "bundle" / "made", [record])
-    monkeypatch.setattr(commands, "BUNDLE", tmp_path / "bundle")
-    monkeypatch.chdir(tmp_path / "bundle")  # without a folder `results`
+    usual = (Path("results"), Path("results") / "try", tmp_path / "bundle")
+    monkeypatch.setattr(commands, "USUAL", usual)
+    (tmp_path / "work" / "results" / "try" / "uci").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work")  # its folder `results` holds no run
     assert commands.command([record.key[:8]]) == 0
     told = capsys.readouterr().out
     assert "verdict: identical" in told
