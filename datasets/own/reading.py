@@ -1,5 +1,7 @@
 """Files of the user as tables: csv, parquet, npz, and data sets that Hugging Face saved to disk.
 
+In a csv file whose columns are separated by semicolons or tabs, numbers may have decimal commas.
+
 An npz file has `inputs` (rows by features), `targets`, and perhaps `names`, one for each feature.
 A saved data set is a folder of arrow files, as `Dataset.save_to_disk` and `DatasetDict` write it.
 """
@@ -12,13 +14,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
-from bnnbench.datasets.reading.columns import BadTable
+from bnnbench.datasets.reading.columns import BadTable, column_of, have_decimal_commas
 
 TARGETS = "target"
 """The column of an npz file's targets."""
 SPLITS = "split"
 """The column that says the part of each row of a saved `DatasetDict`."""
+SEPARATORS = (",", ";", "\t")
+"""The first of these in its first line separates the columns of a csv file."""
+EXCEL = (".xls", ".xlsx")
 PARTS = "dataset_dict.json"
 STATE = "state.json"
 
@@ -33,6 +39,9 @@ def read(path: str) -> pd.DataFrame:
         return reader(file)
     except BadTable:
         raise
+    except UnicodeDecodeError as error:
+        excel = "an Excel file: save it as csv" if file.suffix in EXCEL else "save it as UTF-8"
+        raise BadTable(f"{path} is not UTF-8 text: {excel}") from error
     except ImportError as error:
         raise BadTable(
             f"reading {file.name} needs pyarrow: pip install 'bnnbench[parquet]'"
@@ -62,7 +71,7 @@ def digest(path: str) -> str:
 
 def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
     if not file.is_dir():
-        return {".parquet": pd.read_parquet, ".npz": _of_arrays}.get(file.suffix, pd.read_csv)
+        return {".parquet": pd.read_parquet, ".npz": _of_arrays}.get(file.suffix, _of_text)
     if has_parts(str(file)):
         return _of_parts
     if (file / STATE).is_file():
@@ -71,6 +80,17 @@ def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
         f"{file} is a folder without {STATE} or {PARTS}, and without sub-folders of pictures: "
         "needed one that Hugging Face's save_to_disk wrote, a folder of images, or a file"
     )
+
+
+def _of_text(file: Path) -> pd.DataFrame:
+    with file.open(encoding="utf-8-sig") as text:
+        header = text.readline()
+    separator = next((mark for mark in SEPARATORS if mark in header), ",")
+    frame = pd.read_csv(file, sep=separator)
+    names = frame.columns[[not is_numeric_dtype(kind) for kind in frame.dtypes]]
+    if separator != "," and any(have_decimal_commas(column_of(frame, name)) for name in names):
+        return pd.read_csv(file, sep=separator, decimal=",")
+    return frame
 
 
 def _of_arrays(file: Path) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from bnnbench.datasets.reading.columns import (
     Features,
     column_of,
     features_of,
+    in_words,
     is_classes,
     require_whole,
 )
@@ -119,9 +120,18 @@ class OwnTable:
             raise BadTable(f"{self.path} changed while the command ran: repeat the command")
         return frame
 
+    @property
+    def columns_in_words(self) -> str:
+        """How the columns are read as features, and which are of doubtful use."""
+        return in_words(self._used(self._frame()))
+
     def _features(self, frame: pd.DataFrame) -> Features:
-        used = [self.target_column, self.split, self.groups, *self.drop]
-        return features_of(frame.drop(columns=[name for name in used if name]))
+        return features_of(self._used(frame))
+
+    def _used(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of features."""
+        others = [self.target_column, self.split, self.groups, *self.drop]
+        return frame.drop(columns=[name for name in others if name])
 
     def _targets(self, frame: pd.DataFrame) -> np.ndarray:
         column = column_of(frame, self.target_column)
@@ -156,6 +166,8 @@ def own_table(
     _check_columns(path, frame, [target, split, groups, *drop])
     if split and groups:
         raise BadTable("give a split column or a group column, not both")
+    if twice := {target, split, groups} & set(drop):
+        raise BadTable(f"--drop names {sorted(twice)[0]!r}, which has another part: leave it out")
     labels = column_of(frame, target)
     require_whole(labels)
     task = task or ("classification" if is_classes(labels) else "regression")
@@ -184,15 +196,16 @@ def _check_classes(path: str, labels: pd.Series, stratified: bool) -> None:
         raise BadTable(f"all targets ({name}) are {counts.index[0]}: there is nothing to learn")
     if not stratified:
         return
-    if counts.min() < FEWEST_OF_A_CLASS:
+    if single := [repr(kind) for kind, count in counts.items() if count < FEWEST_OF_A_CLASS]:
+        classes = f"{'class' if len(single) == 1 else 'classes'} {', '.join(sorted(single)[:5])}"
         raise BadTable(
-            f"class {counts.idxmin()!r} of {name!r} has a single row: leave it out, or join it "
-            "with another class"
+            f"a single row each: {classes} of {name!r}; leave them out, or join them with others"
         )
     if len(labels) < (least := math.ceil(len(counts) / TEST_SHARE)):
         raise BadTable(
             f"{path} has {len(labels)} rows for {len(counts)} classes of {name!r}: at least "
-            f"{least} are needed, so that a tenth can have one of each"
+            f"{least} are needed, so that a tenth can have one of each; join rare classes, or give "
+            "a split by --split"
         )
 
 

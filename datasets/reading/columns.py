@@ -46,6 +46,28 @@ def column_of(table: pd.DataFrame, name: str) -> pd.Series:
     return cast(pd.Series, table[name])
 
 
+def in_words(table: pd.DataFrame) -> str:
+    """Return how the columns of a table are read as features, and which are of doubtful use."""
+    numbers, categories, doubts = [], [], []
+    for name in map(str, table.columns):
+        column = column_of(table, name)
+        kinds = column.nunique()
+        if pd.api.types.is_numeric_dtype(column):
+            numbers.append(name)
+        else:
+            categories.append(f"{name} ({kinds})")
+        if kinds <= 1:
+            doubts.append(f"{name} is the same in every row")
+        elif kinds == len(table) and not pd.api.types.is_float_dtype(column):
+            doubts.append(f"{name} differs in every row: --drop {name}, if it only numbers them")
+    parts = [
+        f"numbers: {', '.join(numbers)}" if numbers else "",
+        f"categories, with how many values: {', '.join(categories)}" if categories else "",
+        *doubts,
+    ]
+    return "; ".join(filter(None, parts))
+
+
 def features_of(table: pd.DataFrame) -> Features:
     """Return columns as numbers: one feature for each category, and a mark of missing numbers."""
     names: list[str] = []
@@ -71,14 +93,50 @@ def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
             raise BadTable(f"column {name!r} is infinite in row {row + 1}")
         gaps = np.isnan(values)
         return [(name, values), *([(f"{name} {MISSING}", gaps * 1.0)] if gaps.any() else [])]
+    if have_decimal_commas(column):
+        raise BadTable(f"column {name!r} {_commas(column)}")
     texts = column.astype("string").fillna(MISSING)
     kinds = sorted(texts.unique())
     if len(kinds) > MOST_CATEGORIES:
-        raise BadTable(
-            f"column {name!r} has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave "
-            f"it out with --drop {name!r}, or turn it into numbers"
+        cause = _strangers(column) or (
+            f"has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave it out with "
+            f"--drop {name!r}, or turn it into numbers"
         )
+        raise BadTable(f"column {name!r} {cause}")
     return [(f"{name}={kind}", (texts == kind).to_numpy(np.float64)) for kind in kinds]
+
+
+def have_decimal_commas(column: pd.Series) -> bool:
+    """Return whether all texts of a column are numbers, some of them with a decimal comma."""
+    texts = [str(text) for text in column.dropna()]
+    commas = [text for text in texts if "," in text]
+    return bool(commas) and all(_is_number(text.replace(",", ".")) for text in texts)
+
+
+def _commas(column: pd.Series) -> str:
+    first = next(text for text in map(str, column.dropna()) if "," in text)
+    return f"has numbers with a decimal comma, such as {first!r}: write points"
+
+
+def _strangers(column: pd.Series) -> str:
+    """Return which texts stand among the numbers of a column that has mostly numbers, else ""."""
+    texts = [str(text) for text in column.dropna()]
+    strange = [text for text in texts if not _is_number(text)]
+    if 2 * len(strange) >= len(texts):
+        return ""
+    kinds = ", ".join(map(repr, list(dict.fromkeys(strange))[:3]))
+    return (
+        f"has numbers but for {kinds} in {len(strange)} of {len(texts)} rows: write numbers or "
+        "nothing there"
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_classes(target: pd.Series) -> bool:
@@ -94,5 +152,11 @@ def require_whole(target: pd.Series) -> None:
     if (gaps := target.isna()).any():
         row = int(np.flatnonzero(gaps)[0])
         raise BadTable(f"the target {target.name!r} has no value in row {row + 1}: leave it out")
-    if pd.api.types.is_numeric_dtype(target) and not np.isfinite(target.astype(float)).all():
+    if not pd.api.types.is_numeric_dtype(target):
+        cause = _commas(target) if have_decimal_commas(target) else ""
+        if target.nunique() > MOST_CATEGORIES and (strange := _strangers(target)):
+            cause = strange.replace("or nothing there", "there, or leave these rows out")
+        if cause:
+            raise BadTable(f"the target {target.name!r} {cause}")
+    elif not np.isfinite(target.astype(float)).all():
         raise BadTable(f"the target {target.name!r} is infinite in some row")

@@ -44,13 +44,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options, rest = parser.parse_known_args(arguments)
     # Imported here, as --help needs none of them.
+    from bnnbench.datasets.own.table import OwnTable
     from bnnbench.datasets.reading.columns import BadTable
+    from bnnbench.datasets.reading.foreign_text import legible
 
     try:
         source = _source(options)
     except BadTable as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {legible(error)}", file=sys.stderr)
         return 2
+    if isinstance(source, OwnTable):
+        print(legible(f"{source.name}: {source.columns_in_words}"), flush=True)
     from bnnbench.suites.engine.command.cli import command
     from bnnbench.suites.own import suites_of
 

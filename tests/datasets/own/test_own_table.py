@@ -148,7 +148,36 @@ BAD = {
         "leave it out with --drop 'x'",
     ),
     "one class": ({"x": range(30), "y": ["a"] * 30}, {"target": "y"}, "nothing to learn"),
-    "tiny class": ({"x": range(30), "y": ["b", *["a"] * 29]}, {"target": "y"}, "single row"),
+    "tiny classes": (
+        {"x": range(30), "y": ["b", "c", *["a"] * 28]},
+        {"target": "y"},
+        "a single row each: classes 'b', 'c' of 'y'; leave them out, or join them",
+    ),
+    "decimal commas": (
+        {"x": [f"{k},5" for k in range(30)], "y": np.arange(30) / 7},
+        {"target": "y"},
+        "column 'x' has numbers with a decimal comma, such as '0,5': write points",
+    ),
+    "target with decimal commas": (
+        {"x": range(30), "y": [f"{k},5" for k in range(30)]},
+        {"target": "y"},
+        "the target 'y' has numbers with a decimal comma",
+    ),
+    "numbers and marks": (
+        {"x": ["?", "n/k", *map(str, range(60))], "y": np.arange(62) / 7},
+        {"target": "y"},
+        "column 'x' has numbers but for '\\?', 'n/k' in 2 of 62 rows: write numbers or nothing",
+    ),
+    "target of numbers and marks": (
+        {"x": range(62), "y": ["?", "n/k", *map(str, range(60))]},
+        {"target": "y"},
+        "the target 'y' has numbers but for .*: write numbers there, or leave these rows out",
+    ),
+    "dropped target": (
+        {"x": range(30), "y": np.arange(30) / 7},
+        {"target": "y", "drop": ("y",)},
+        "--drop names 'y', which has another part",
+    ),
     "many classes": (
         {"x": range(30), "y": [f"c{k % 6}" for k in range(30)]},
         {"target": "y"},
@@ -182,3 +211,33 @@ def test_bad_tables_are_refused_with_cause_and_cure(name, tmp_path):
         path = saved(pd.DataFrame(columns), tmp_path)
     with pytest.raises(BadTable, match=words):
         own_table(path, **settings)
+
+
+def test_semicolons_and_tabs_separate_columns_and_may_have_decimal_commas(tmp_path):
+    numbers = pd.DataFrame({"größe": np.arange(30) / 4, "farbe": ["rot", "blau"] * 15})
+    numbers["preis"] = numbers["größe"] ** 2 + 0.25
+    expected = own_table(saved(numbers, tmp_path), "preis").table(0)
+    for name, mark, point in (("a", ";", ","), ("b", ";", "."), ("c", "\t", ","), ("d", "\t", ".")):
+        path = tmp_path / f"{name}.csv"
+        numbers.to_csv(path, sep=mark, decimal=point, index=False, encoding="utf-8-sig")
+        found = own_table(str(path), "preis").table(0)
+        np.testing.assert_array_equal(found.train_inputs, expected.train_inputs)
+        np.testing.assert_array_equal(found.train_targets, expected.train_targets)
+
+
+@pytest.mark.parametrize(
+    ("name", "cure"), [("a.csv", "save it as UTF-8"), ("a.xlsx", "an Excel file: save it as csv")]
+)
+def test_other_encodings_are_named(name, cure, tmp_path):
+    (tmp_path / name).write_bytes("größe,preis\n1,2\n".encode("latin-1"))
+    with pytest.raises(BadTable, match=f"is not UTF-8 text: {cure}"):
+        own_table(str(tmp_path / name), "preis")
+
+
+def test_it_says_how_columns_are_read(tmp_path):
+    table = pd.DataFrame({"id": range(30), "x": np.arange(30) / 7, "kind": ["a", "b", "c"] * 10})
+    table = table.assign(same=1, y=np.arange(30) / 3)
+    assert own_table(saved(table, tmp_path), "y").columns_in_words == (
+        "numbers: id, x, same; categories, with how many values: kind (3); id differs in every "
+        "row: --drop id, if it only numbers them; same is the same in every row"
+    )
