@@ -192,7 +192,7 @@ def no_better_than_constants(ranking: Ranking, method: str) -> bool:
     task, columns = ranking.task, ranking.columns
     scale = task.scale("likelihood")
     for constant in task.constants:
-        mean, squared, freedom = 0.0, [], []
+        mean, replicates_of, squared, freedom = 0.0, [], [], []
         sets = fits_of(task, scale, columns, [method, constant])
         for fits in sets:
             if not {method, constant} <= fits.samples.keys():
@@ -206,9 +206,10 @@ def no_better_than_constants(ranking: Ranking, method: str) -> bool:
             centre = sum(gaps) / n
             variance = sum((gap - centre) ** 2 for gap in gaps) / (n - 1)
             mean += fits.weight * centre
+            replicates_of.append(n)
             squared.append(np.array([variance * fits.share(n)]))
             freedom.append(np.array([n - 1.0]))
-        (p,) = one_sided(np.array([mean]), *together(sets, squared, freedom))
+        (p,) = one_sided(np.array([mean]), *together(sets, replicates_of, squared, freedom))
         if p > LEVEL:
             return True
     return False

@@ -143,10 +143,12 @@ function decideOver(sets, barred, margin, moments) {
 function pooled(sets, scores, moments) {
   const count = scores[0].length;
   const found = scores.map((of) => differences(of, moments));
-  const shares = sets.map((fits, g) => shareOfVariance(fits, scores[g][0].length));
+  const replicates = scores.map((of) => of[0].length);
+  const shares = sets.map((fits, g) => shareOfVariance(fits, replicates[g]));
   const errors = square(count, (i, j) =>
     together(
       sets,
+      replicates,
       found.map((of, g) => of.variance[i][j] * shares[g]),
       found.map((of) => of.freedom[i][j])
     )
@@ -162,7 +164,8 @@ function shareOfVariance(fits, replicates) {
   return fits.weight ** 2 * (1 / replicates + (fits.byFold ? fits.overlap : 0));
 }
 
-function together(sets, squared, freedom) {
+function together(sets, replicates, squared, freedom) {
+  const rows = sets.map((fits, g) => fits.rows * replicates[g]);
   const groups = new Map();
   sets.forEach((fits, g) => {
     const source = fits.source ?? g;
@@ -173,7 +176,7 @@ function together(sets, squared, freedom) {
     let bound = 0;
     for (const g of group)
       for (const h of group)
-        bound += largestCorrelation(sets[g], sets[h]) * Math.sqrt(squared[g]) * Math.sqrt(squared[h]);
+        bound += largestCorrelation(rows[g], rows[h]) * Math.sqrt(squared[g]) * Math.sqrt(squared[h]);
     error += bound;
     parts += bound ** 2 / Math.min(...group.map((g) => freedom[g]));
   }
@@ -181,7 +184,7 @@ function together(sets, squared, freedom) {
 }
 
 function largestCorrelation(one, other) {
-  const [fewer, more] = [Math.min(one.rows, other.rows), Math.max(one.rows, other.rows)];
+  const [fewer, more] = [Math.min(one, other), Math.max(one, other)];
   return fewer ? Math.sqrt(fewer / more) : 1;
 }
 
@@ -238,7 +241,7 @@ function noBetterThanConstants(ranking, method) {
   const scale = task.scales.find((one) => one.name === "likelihood");
   for (const constant of task.constants) {
     let difference = 0;
-    const [squared, freedom] = [[], []];
+    const [replicates, squared, freedom] = [[], [], []];
     const sets = fitsOf(task, scale, columns, [method, constant]);
     for (const fits of sets) {
       const [ours, theirs] = [fits.samples.get(method), fits.samples.get(constant)];
@@ -248,10 +251,11 @@ function noBetterThanConstants(ranking, method) {
       const values = replicatesOf(gaps, common, fits.byFold);
       if (values.length < 2) return true;
       difference += fits.weight * mean(values);
+      replicates.push(values.length);
       squared.push(variance(values) * shareOfVariance(fits, values.length));
       freedom.push(values.length - 1);
     }
-    if (oneSided(difference, ...together(sets, squared, freedom)) > LEVEL) return true;
+    if (oneSided(difference, ...together(sets, replicates, squared, freedom)) > LEVEL) return true;
   }
   return false;
 }

@@ -169,11 +169,14 @@ def _pooled(sets: Sequence[Fits], scores: Sequence[Float[ndarray, "methods repli
         mean += fits.weight * pairwise.mean
         squared.append(pairwise.variance * fits.share(of.shape[1]))
         freedom.append(pairwise.freedom)
-    return Errors(mean, *together(sets, squared, freedom))
+    return Errors(mean, *together(sets, [of.shape[1] for of in scores], squared, freedom))
 
 
 def together(
-    sets: Sequence[Fits], squared: Sequence[Float[ndarray, "*_"]], freedom: Sequence[Any]
+    sets: Sequence[Fits],
+    replicates: Sequence[int],
+    squared: Sequence[Float[ndarray, "*_"]],
+    freedom: Sequence[Any],
 ) -> tuple[Float[ndarray, "*_"], Float[ndarray, "*_"]]:
     r"""Return the squared error of a sum over data sets and Satterthwaite's degrees of freedom.
 
@@ -187,10 +190,11 @@ def together(
     groups: dict[object, list[int]] = {}
     for g, fits in enumerate(sets):
         groups.setdefault(g if fits.source is None else fits.source, []).append(g)
+    rows = [fits.rows * count for fits, count in zip(sets, replicates, strict=True)]
     stds = [np.sqrt(of) for of in squared]
     bounds = [
         np.sum(
-            [largest_correlation(sets[g], sets[h]) * stds[g] * stds[h] for g in of for h in of], 0
+            [largest_correlation(rows[g], rows[h]) * stds[g] * stds[h] for g in of for h in of], 0
         )
         for of in groups.values()
     ]
@@ -202,15 +206,16 @@ def together(
     return error, total
 
 
-def largest_correlation(one: Fits, other: Fits) -> float:
-    r"""Return the largest correlation of the means over training sets cut from the same rows.
+def largest_correlation(one: int, other: int) -> float:
+    r"""Return the largest correlation of two means over disjoint training sets of one source.
 
-    For disjoint sets of n and of N ≥ n rows, as many of each, it is $\sqrt{n/N}$: of a symmetric
-    function of N independent rows, n of them explain at most the share n/N of the variance.
+    They are of so many rows in all, n and N ≥ n, 0 where that is unknown. It is $\sqrt{n/N}$:
+    symmetric functions of n and of N independent rows, k of them common, have a correlation of at
+    most $k / \sqrt{nN}$, and so have sums over disjoint sets of equal size.
 
     Source: Hoeffding (1948), "A class of statistics with asymptotically normal distribution",
     by the decomposition of section 5; Dembo, Kagan and Shepp (2001), "Remarks on the maximum
     correlation coefficient", for sums.
     """
-    fewer, more = sorted((one.rows, other.rows))
+    fewer, more = sorted((one, other))
     return math.sqrt(fewer / more) if fewer else 1.0

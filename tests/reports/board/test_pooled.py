@@ -161,9 +161,7 @@ def test_no_symmetric_statistic_of_nested_sets_has_a_larger_correlation(statisti
     means = [
         statistic(rows[:, : 10 * size].reshape(-1, 10, size), axis=2).mean(1) for size in (4, 16)
     ]
-    some = fits(np.zeros((2, 5)))
-    few, many = (replace(some, source="one file", rows=size) for size in (4, 16))
-    bound = largest_correlation(few, many)
+    bound = largest_correlation(10 * 4, 10 * 16)
     assert bound == 0.5
     found, error = np.corrcoef(means)[0, 1], 3 / 20_000**0.5
     assert found < bound + error
@@ -180,3 +178,25 @@ def test_the_error_of_nested_sets_is_between_independence_and_full_correlation()
     a, b = ((s[1] - s[0]).std(ddof=1) / 5**0.5 / 2 for s in scores)
     squared = decide_over(sets, {}, None).errors.squared_error
     assert squared[0, 1] == pytest.approx(a**2 + b**2 + 2 * 0.5 * a * b, rel=1e-12)
+
+
+def test_fewer_sets_of_more_rows_may_be_the_same_rows():
+    """Ten sets of 4 and three of 16 rows have 40 rows in common of 48: no bound of sizes alone."""
+    rows = np.random.default_rng(12).standard_normal((20_000, 48))
+    few = rows[:, :40].reshape(-1, 10, 4).mean((1, 2))
+    found = np.corrcoef(few, rows.mean(1))[0, 1]
+    assert found == pytest.approx(largest_correlation(10 * 4, 3 * 16), abs=0.01)
+    assert found > np.sqrt(4 / 16)
+
+
+def test_sets_of_fewer_common_runs_are_counted_by_their_rows():
+    rng = np.random.default_rng(13)
+    scores = [rng.standard_normal((2, count)) for count in (5, 4)]
+    sets = [
+        replace(fits(s, 1 / 2), source="one file", rows=rows)
+        for s, rows in zip(scores, (320, 640), strict=True)
+    ]
+    a, b = ((s[1] - s[0]).std(ddof=1) / len(s[0]) ** 0.5 / 2 for s in scores)
+    squared = decide_over(sets, {}, None).errors.squared_error
+    expected = a**2 + b**2 + 2 * (5 * 320 / (4 * 640)) ** 0.5 * a * b
+    assert squared[0, 1] == pytest.approx(expected, rel=1e-12)
