@@ -153,7 +153,9 @@ def test_a_best_method_is_seldom_called_worse_where_sets_share_their_rows(source
 
 
 @pytest.mark.parametrize(
-    ("statistic", "sharp"), [(np.mean, True), (np.var, False), (np.max, False)], ids=str
+    ("statistic", "sharp"),
+    [(np.mean, True), (np.var, False), (np.max, False)],
+    ids=["mean", "variance", "maximum"],
 )
 def test_no_symmetric_statistic_of_nested_sets_has_a_larger_correlation(statistic, sharp):
     """Ten disjoint sets of 4 and ten of 16 rows, from the first rows of 160; 20,000 files."""
