@@ -58,7 +58,7 @@ def expected_calibration_error(
 def maximum_calibration_error(
     prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = BINS
 ) -> Float64[Tensor, ""]:
-    """Return the largest gap of the 15 bins of `ece`: noisy where a bin holds few points."""
+    """Return the largest gap of the bins of `ece`: noisy where a bin holds few points."""
     return reliability_curve(prediction, target, bins).gap.max()
 
 
@@ -78,7 +78,7 @@ def adaptive_calibration_error(
 def minimum_variance_calibration_error(
     prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = 20
 ) -> Float64[Tensor, ""]:
-    """Return the expected calibration error over the 20 bins of least within-bin variance.
+    """Return the expected calibration error over 20 bins, by default, of least variance within.
 
     Source: the letter of appendix C of the message passing paper (000); the numbers of its
     tables come from `simplex_calibration_error`.
@@ -91,7 +91,7 @@ def minimum_variance_calibration_error(
 def classwise_calibration_error(
     prediction: HasProbabilities, target: Int[Tensor, " points"], bins: int = BINS
 ) -> Float64[Tensor, ""]:
-    """Return the mean over classes of the error of each as a binary problem, over 15 bins.
+    """Return the mean over classes of the error of each as a binary problem, of 15 bins by default.
 
     Source: Nixon et al. (2019), "Measuring calibration in deep learning".
     """

@@ -23,7 +23,7 @@ TARGETS = "target"
 SPLITS = "split"
 """The column that says the part of each row of a saved `DatasetDict`."""
 SEPARATORS = (",", ";", "\t")
-"""The first of these in its first line separates the columns of a csv file."""
+"""What may separate the columns of a csv file."""
 EXCEL = (".xls", ".xlsx")
 PARTS = "dataset_dict.json"
 STATE = "state.json"
@@ -40,8 +40,9 @@ def read(path: str) -> pd.DataFrame:
     except BadTable:
         raise
     except UnicodeDecodeError as error:
-        excel = "an Excel file: save it as csv" if file.suffix in EXCEL else "save it as UTF-8"
-        raise BadTable(f"{path} is not UTF-8 text: {excel}") from error
+        is_excel = file.suffix.lower() in EXCEL
+        cure = "an Excel file: save it as csv" if is_excel else "save it as UTF-8"
+        raise BadTable(f"{path} is not UTF-8 text: {cure}") from error
     except ImportError as error:
         raise BadTable(
             f"reading {file.name} needs pyarrow: pip install 'bnnbench[parquet]'"
@@ -83,13 +84,17 @@ def _reader(file: Path) -> Callable[[Path], pd.DataFrame]:
 
 
 def _of_text(file: Path) -> pd.DataFrame:
-    with file.open(encoding="utf-8-sig") as text:
-        header = text.readline()
-    separator = next((mark for mark in SEPARATORS if mark in header), ",")
-    frame = pd.read_csv(file, sep=separator)
-    names = frame.columns[[not is_numeric_dtype(kind) for kind in frame.dtypes]]
-    if separator != "," and any(have_decimal_commas(column_of(frame, name)) for name in names):
-        return pd.read_csv(file, sep=separator, decimal=",")
+    """Return a csv file's table, which the separator with most columns in the first line cuts."""
+    widths = {
+        mark: len(pd.read_csv(file, sep=mark, nrows=0, encoding="utf-8-sig").columns)
+        for mark in SEPARATORS
+    }
+    separator = max(widths, key=lambda mark: widths[mark])
+    frame = pd.read_csv(file, sep=separator, encoding="utf-8-sig")
+    for name in frame.columns if separator != "," else ():
+        column = column_of(frame, name)
+        if not is_numeric_dtype(column) and have_decimal_commas(column):
+            frame[name] = column.str.replace(",", ".", regex=False).astype(float)
     return frame
 
 

@@ -167,7 +167,10 @@ def own_table(
     if split and groups:
         raise BadTable("give a split column or a group column, not both")
     if twice := {target, split, groups} & set(drop):
-        raise BadTable(f"--drop names {sorted(twice)[0]!r}, which has another part: leave it out")
+        raise BadTable(
+            f"--drop names {sorted(twice)[0]!r}, which is the target, the split or the group: "
+            "take it out of --drop"
+        )
     labels = column_of(frame, target)
     require_whole(labels)
     task = task or ("classification" if is_classes(labels) else "regression")
@@ -197,9 +200,10 @@ def _check_classes(path: str, labels: pd.Series, stratified: bool) -> None:
     if not stratified:
         return
     if single := [repr(kind) for kind, count in counts.items() if count < FEWEST_OF_A_CLASS]:
-        classes = f"{'class' if len(single) == 1 else 'classes'} {', '.join(sorted(single)[:5])}"
+        more = f" and {len(single) - 5} more" if len(single) > 5 else ""
         raise BadTable(
-            f"a single row each: {classes} of {name!r}; leave them out, or join them with others"
+            f"these classes of {name!r} have a single row: {', '.join(sorted(single)[:5])}{more}; "
+            "leave them out, or join them with others"
         )
     if len(labels) < (least := math.ceil(len(counts) / TEST_SHARE)):
         raise BadTable(

@@ -4,6 +4,7 @@ Everything that is learned from values, the medians that stand for missing numbe
 training rows. Categories are those of the whole file, so that all folds have the same features.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -15,6 +16,8 @@ MOST_CATEGORIES = 50
 MOST_CLASSES = 20
 """Most different values of a target of whole numbers that is taken for classes."""
 MISSING = "missing"
+MOST_NAMES = 8
+"""Columns that a sentence lists."""
 
 
 class BadTable(ValueError):
@@ -48,24 +51,30 @@ def column_of(table: pd.DataFrame, name: str) -> pd.Series:
 
 def in_words(table: pd.DataFrame) -> str:
     """Return how the columns of a table are read as features, and which are of doubtful use."""
-    numbers, categories, doubts = [], [], []
+    numbers, categories, same, different = [], [], [], []
     for name in map(str, table.columns):
         column = column_of(table, name)
-        kinds = column.nunique()
+        kinds = column.nunique(dropna=False)
         if pd.api.types.is_numeric_dtype(column):
             numbers.append(name)
         else:
             categories.append(f"{name} ({kinds})")
         if kinds <= 1:
-            doubts.append(f"{name} is the same in every row")
+            same.append(name)
         elif kinds == len(table) and not pd.api.types.is_float_dtype(column):
-            doubts.append(f"{name} differs in every row: --drop {name}, if it only numbers them")
-    parts = [
-        f"numbers: {', '.join(numbers)}" if numbers else "",
-        f"categories, with how many values: {', '.join(categories)}" if categories else "",
-        *doubts,
-    ]
-    return "; ".join(filter(None, parts))
+            different.append(name)
+    parts = {
+        "numbers: ": numbers,
+        "categories, with how many values: ": categories,
+        "the same in every row: ": same,
+        "different in every row, so that --drop may help if they only number rows: ": different,
+    }
+    return "; ".join(f"{title}{_first(names)}" for title, names in parts.items() if names)
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def features_of(table: pd.DataFrame) -> Features:
@@ -93,10 +102,10 @@ def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
             raise BadTable(f"column {name!r} is infinite in row {row + 1}")
         gaps = np.isnan(values)
         return [(name, values), *([(f"{name} {MISSING}", gaps * 1.0)] if gaps.any() else [])]
-    if have_decimal_commas(column):
-        raise BadTable(f"column {name!r} {_commas(column)}")
     texts = column.astype("string").fillna(MISSING)
     kinds = sorted(texts.unique())
+    if have_decimal_commas(column):
+        raise BadTable(f"column {name!r} {_commas(column)}")
     if len(kinds) > MOST_CATEGORIES:
         cause = _strangers(column) or (
             f"has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave it out with "
@@ -107,10 +116,20 @@ def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
 
 
 def have_decimal_commas(column: pd.Series) -> bool:
-    """Return whether all texts of a column are numbers, some of them with a decimal comma."""
+    """Return whether all texts of a column are numbers, some of them with a decimal comma.
+
+    Raises `BadTable` where three digits follow every comma, which may stand for thousands.
+    """
     texts = [str(text) for text in column.dropna()]
     commas = [text for text in texts if "," in text]
-    return bool(commas) and all(_is_number(text.replace(",", ".")) for text in texts)
+    if not commas or not all(_is_number(text.replace(",", ".")) for text in texts):
+        return False
+    if all(len(text.partition(",")[2]) == 3 for text in commas):
+        raise BadTable(
+            f"column {column.name!r} has commas, such as in {commas[0]!r}, that may be those of "
+            "decimals or of thousands: write decimal points, and nothing for thousands"
+        )
+    return True
 
 
 def _commas(column: pd.Series) -> str:
@@ -122,6 +141,8 @@ def _strangers(column: pd.Series) -> str:
     """Return which texts stand among the numbers of a column that has mostly numbers, else ""."""
     texts = [str(text) for text in column.dropna()]
     strange = [text for text in texts if not _is_number(text)]
+    if not strange:
+        return "has numbers that are stored as texts: store them as numbers"
     if 2 * len(strange) >= len(texts):
         return ""
     kinds = ", ".join(map(repr, list(dict.fromkeys(strange))[:3]))
@@ -132,11 +153,12 @@ def _strangers(column: pd.Series) -> str:
 
 
 def _is_number(text: str) -> bool:
+    """Return whether a text is a number; "1_000", which Python takes for one, is not."""
     try:
         float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text
 
 
 def is_classes(target: pd.Series) -> bool:

@@ -10,11 +10,12 @@ from bnnbench.reports.board.questions import QUESTIONS, question_of
 from bnnbench.reports.board.run_pages import RunPages
 from bnnbench.reports.judge.measures import Judged
 from bnnbench.reports.judge.table import Cell
-from bnnbench.reports.read.benchmarks import Benchmark, distance_from_official
+from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.facts import DataFacts, data_facts
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import decimals, number, typographic
 from bnnbench.reports.style.words import counted
+from bnnbench.suites.engine.store.record import distance_from_official
 
 STATES = {
     "best": "best",

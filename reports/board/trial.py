@@ -8,7 +8,7 @@ import argparse
 import importlib
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from bnnbench.reports.style.words import joined
 from bnnbench.reports.write.of_suite import Order, written_report
 from bnnbench.suites.check.predictions import first_fault
 from bnnbench.suites.check.problems import PROBLEMS
+from bnnbench.suites.engine.command.methods.expressions import parts
 from bnnbench.suites.engine.command.methods.requested import method_of
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Damaged, Store
@@ -59,14 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, rest = parser.parse_known_args(arguments)
     try:
         _check_options(options.suite, ["--methods", options.method, *rest])
-        method = _of_a_file(options.method)
+        methods = _of_files(options.method)
         print(f"Reading the finished runs of {options.suite} in {options.bundle}", flush=True)
         others = rivals(options.bundle, options.suite, options.profile)
-        if method and (fault := first_fault(method, _kinds(others))):
-            raise ValueError(
-                f"{options.method} cannot be scored: {fault}. On small problems "
-                f"`bnnbench check {options.method}` carries out every check"
-            )
+        if "--dry-run" not in rest:
+            _check_predictions(methods, _kinds(others))
     except (ValueError, Damaged) as error:
         print(f"error: {legible(error)}", file=sys.stderr)
         return 2
@@ -78,12 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     store = Store(options.out / options.suite)
     new_runs = [record for record in store.current() if record.profile == profile]
-    datasets = {record.dataset for record in new_runs}
-    records = [r for r in others if r.dataset in datasets]
+    records = beside(new_runs, others)
     everyone = Results(store, (*records, *new_runs), (), ())
     for line in written_report(Order(everyone, NO_MARGINS)).lines:
         print(line)
-    for line in standing_of(new_runs, records):
+    for line in standing_of(new_runs, others):
         print(legible(line))
     return code
 
@@ -95,9 +92,20 @@ def _check_options(suite: str, arguments: Sequence[str]) -> None:
         importlib.import_module(ARGUMENTS).parse(suite, suites[suite], arguments)
 
 
-def _of_a_file(name: str) -> Any:
-    """Return the method of a file or module, which is imported; None for a registered one."""
-    return method_of(name) if ":" in name.partition("(")[0] else None
+def _of_files(request: str) -> dict[str, Any]:
+    """Return text → method, of those of files and modules, which are imported."""
+    texts = [text.strip() for text in parts(request)]
+    return {text: method_of(text) for text in texts if ":" in text.partition("(")[0]}
+
+
+def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None:
+    """Raise ValueError for a method whose predictions on small problems cannot be scored."""
+    for name, method in methods.items():
+        print(f"Checking {name} on a small problem", flush=True)
+        if fault := first_fault(method, kinds):
+            raise ValueError(
+                f"{name} cannot be scored: {fault}. `bnnbench check {name}` carries out every check"
+            )
 
 
 def _kinds(records: Sequence[Record]) -> list[str]:
@@ -156,23 +164,32 @@ def _carry_out(suite: str, arguments: Sequence[str]) -> int:
     return importlib.import_module("bnnbench.suites.engine.command.cli").run(declared, parsed)
 
 
+def beside(new_runs: Sequence[Record], others: Sequence[Record]) -> list[Record]:
+    """Return the runs of other methods on the splits and seeds of the new runs."""
+    places, methods = {_place(r) for r in new_runs}, {r.method for r in new_runs}
+    return [r for r in others if _place(r) in places and r.method not in methods]
+
+
 def standing_of(new_runs: Sequence[Record], others: Sequence[Record]) -> Iterator[str]:
     """Yield where the methods of new runs stand on each data set, and what they cost.
 
-    Of the others those on the same splits and seeds count, and none of the same name.
+    Each stands beside all other methods on its own splits and seeds; a method of the bundle that
+    was run again is there with its new runs alone.
     """
     for method in dict.fromkeys(record.method for record in new_runs):
         mine = [record for record in new_runs if record.method == method]
-        rivals_of_it = [r for r in (*others, *new_runs) if r.method != method]
+        again = [record for record in new_runs if record.method != method]
+        names = {record.method for record in new_runs}
+        alike = beside(mine, [*again, *(r for r in others if r.method not in names)])
+        datasets = {record.dataset for record in mine}
         places = {_place(record) for record in mine}
-        alike = [record for record in rivals_of_it if _place(record) in places]
+        asked = {_place(record) for record in others if record.dataset in datasets} | places
         yield ""
         yield f"{method} beside the finished runs:"
         if any(record.method == method for record in others):
             yield f"  the bundle has runs of {method}, too; the new ones stand here in their place"
-        if lacking := {_place(record) for record in rivals_of_it} - places:
-            asked = len(places) + len(lacking)
-            yield f"  on the splits and seeds of its runs alone, {len(places)} of {asked}"
+        if len(places) < len(asked):
+            yield f"  compared on the {len(places)} of {len(asked)} splits and seeds that it has"
         of = [b for b in benchmarks([*alike, *mine]) if method in b.runs]
         for metric in main_metrics(of):
             for benchmark in of:

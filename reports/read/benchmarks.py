@@ -7,7 +7,6 @@ from functools import cached_property
 
 from bnnbench.datasets.conditions.condition_names import CLEAN
 from bnnbench.datasets.conditions.traits import Traits, from_data
-from bnnbench.datasets.origins import ORIGINS
 from bnnbench.metrics import LISTED, PROBED
 from bnnbench.metrics.base import Margin, Margins
 from bnnbench.reports.read.arms import Arm, arm_of
@@ -18,7 +17,7 @@ from bnnbench.reports.style.descriptions import differing
 from bnnbench.reports.style.palette import in_order
 from bnnbench.suites.engine.declare import names
 from bnnbench.suites.engine.declare.description import canonical_json
-from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.record import Record, distance_from_official
 
 ALIKE = ("architecture", "probes", "modules")
 """Parts of a run, beside its source, that the runs of a benchmark have in common."""
@@ -144,11 +143,6 @@ class Benchmark:
             r.condition_origins[condition] for r in self.records if condition in r.condition_origins
         }
         return max(origins, key=distance_from_official)
-
-
-def distance_from_official(origin: str) -> int:
-    """Return the place of an origin among all, the most official first, unknown ones last."""
-    return ORIGINS.index(origin) if origin in ORIGINS else len(ORIGINS)
 
 
 def benchmarks(records: Iterable[Record]) -> list[Benchmark]:

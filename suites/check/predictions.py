@@ -1,13 +1,13 @@
-"""Whether the predictions of a method can be scored: what a search needs, in a second."""
+"""Whether the predictions of a method can be scored: the rules that a search relies on."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from bnnbench.methods.base import Unsupported
+from bnnbench.methods.base import PackageMissing, Unsupported
 from bnnbench.suites.check import of_fits
 from bnnbench.suites.check.contract import Check
 from bnnbench.suites.check.fits import Fits
-from bnnbench.suites.check.problems import PROBLEMS
+from bnnbench.suites.check.problems import PROBLEMS, stream
 from bnnbench.suites.check.results import explained, failure
 from bnnbench.suites.check.small import quick
 
@@ -22,18 +22,34 @@ CHECKS = (
 def first_fault(method: Any, kinds: Sequence[str]) -> str:
     """Return what keeps a method's predictions from being scored, "" for nothing.
 
-    It is fitted, with small settings, to the small problem of the first kind that it takes
-    (`bnnbench.methods.coverage`); where it takes none, its reason for the first is returned.
+    It is fitted to small problems of these kinds (`bnnbench.methods.coverage`), with small settings
+    and, should these break it, with its own. One kind that it takes is enough; where it takes none,
+    the first fault is returned, and its reason to refuse them if there is no other. A method whose
+    packages are missing here, but perhaps not where it is fitted, has no fault.
     """
-    refusals: list[str] = []
-    for kind in kinds:
-        fits = Fits(quick(method), PROBLEMS[kind])
-        try:
-            fits.posterior  # noqa: B018 (it is fitted now)
-        except Unsupported as error:
-            refusals.append(str(error))
-            continue
-        except Exception as error:  # whatever a method does
-            return explained(error)
-        return next(filter(None, (failure(check, fits) for check in CHECKS)), "")
-    return next(iter(refusals), "")
+    faults, refusals = [], []
+    for variant in (quick(method), method):
+        for kind in kinds:
+            try:
+                fault = _fault(Fits(variant, PROBLEMS[kind]))
+            except Unsupported as error:
+                refusals.append(str(error))
+            except PackageMissing:
+                return ""
+            except Exception as error:  # whatever a method does
+                faults.append(explained(error))
+            else:
+                if not fault:
+                    return ""
+                faults.append(fault)
+    return next(iter((*faults, *refusals)), "")
+
+
+def _fault(fits: Fits) -> str:
+    """Return the first rule that a fit breaks, "" for none; raises what the method raises."""
+    fits.posterior  # noqa: B018 (it is fitted now)
+    form, *others = CHECKS
+    if reason := failure(form, fits):
+        return reason
+    fits.posterior.predict(fits.inputs, stream(2))
+    return next(filter(None, (failure(check, fits) for check in others)), "")

@@ -115,7 +115,7 @@ class Comparison:
         prediction, targets = held
         try:
             functions = function_values(prediction, self.reference.draws.noise_std)
-        except CannotAnswer:
+        except (CannotAnswer, ValueError):  # it has no function values of one output
             return None
         kl = CERTIFIED["kl_from_truth"].score(functions, self.truth)
         means, variances = functions.means.numpy(), functions.variances.numpy()

@@ -15,13 +15,13 @@ from bnnbench.reports.figures.of_suites import sizes as figure
 from bnnbench.reports.judge.columns import filled, score_column, score_under
 from bnnbench.reports.judge.comparisons import score_points
 from bnnbench.reports.judge.table import Table
-from bnnbench.reports.read.benchmarks import Benchmark, distance_from_official
+from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.sections.base import Material, Section, figures, figures_alone, where_of
 from bnnbench.reports.sections.condition_tables import ordered, table_of
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
-from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.record import Record, distance_from_official
 
 SHOWN = ("accuracy", "nll", "ece", "rmse", "log_odds_of_errors_median")
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from bnnbench.datasets.conditions.corruption_means import means
-from bnnbench.datasets.origins import ORIGINS
-from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.record import Record, distance_from_official
 
 
 def with_means(record: Record) -> Record:
@@ -20,7 +19,9 @@ def with_means(record: Record) -> Record:
     parts = {name: one.parts for name, one in traits.items()}
     scores = {name: _mean([record.scores[part] for part in parts[name]]) for name in parts}
     origins = {
-        name: max((record.condition_origins[part] for part in parts[name]), key=ORIGINS.index)
+        name: max(
+            (record.condition_origins[part] for part in parts[name]), key=distance_from_official
+        )
         for name in parts
     }
     described = {name: one.as_data() for name, one in traits.items()}

@@ -11,7 +11,7 @@ class UsageError(ValueError):
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return a message that `name` is unknown, with the nearest name and all that exist."""
-    known = sorted(set(names))
+    known = sorted({name.casefold(): name for name in names}.values())
     hint = did_you_mean(name, known)
     return f"{name!r} is unknown{hint and f', {hint}'}; known are {listed(known)}"
 

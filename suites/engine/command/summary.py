@@ -42,7 +42,7 @@ MOST_DECIMALS, MOST_MEASURED = 4, 8
 
 SPREAD = (
     "± is one standard error over folds, or over the seeds of a single fold; pages and verdicts "
-    "have half of a 95 % interval."
+    "show half the width of a 95 % interval."
 )
 
 SCIENTIFIC = 1e6

@@ -38,5 +38,9 @@ def read_points(path: Path, kind: type[Points]) -> Points | None:
     try:
         with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as arrays:
             return kind(**dict(arrays))
+    except OSError as error:
+        raise Damaged(path, error, "make it readable, or remove it") from error
+    except MemoryError:
+        raise
     except Exception as error:  # NumPy raises all kinds of errors for damaged bytes
         raise Damaged(path, f"not points of data: {error!r}", CURE) from error

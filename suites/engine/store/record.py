@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import numpy as np
 
 from bnnbench.datasets.conditions.traits import Traits
+from bnnbench.datasets.origins import ORIGINS
 from bnnbench.datasets.reading.foreign_text import shortened
 from bnnbench.datasets.reading.shape import Amount, Message, faults
 from bnnbench.methods.fitting.work import UNITS
@@ -263,6 +264,11 @@ class FromTheFuture(ValueError):
     """A record has a date that lies in the future."""
 
     cure = "set this machine's clock, or remove the run if the clock is right"
+
+
+def distance_from_official(origin: str) -> int:
+    """Return the place of an origin among all, the most official first, unknown ones last."""
+    return ORIGINS.index(origin) if origin in ORIGINS else len(ORIGINS)
 
 
 def newest(records: Iterable[Record]) -> list[Record]:

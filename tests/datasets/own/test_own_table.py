@@ -151,7 +151,7 @@ BAD = {
     "tiny classes": (
         {"x": range(30), "y": ["b", "c", *["a"] * 28]},
         {"target": "y"},
-        "a single row each: classes 'b', 'c' of 'y'; leave them out, or join them",
+        "these classes of 'y' have a single row: 'b', 'c'; leave them out, or join them",
     ),
     "decimal commas": (
         {"x": [f"{k},5" for k in range(30)], "y": np.arange(30) / 7},
@@ -173,10 +173,20 @@ BAD = {
         {"target": "y"},
         "the target 'y' has numbers but for .*: write numbers there, or leave these rows out",
     ),
+    "thousands": (
+        {"x": [f"{k},000" for k in range(1, 31)], "y": np.arange(30) / 7},
+        {"target": "y"},
+        "column 'x' has commas, such as in '1,000', that may be those of decimals or of thousands",
+    ),
+    "numbers as texts": (
+        {"x": [None, *(f"{k}_0" for k in range(60))], "y": np.arange(61) / 7},
+        {"target": "y"},
+        "column 'x' has 61 different texts",
+    ),
     "dropped target": (
         {"x": range(30), "y": np.arange(30) / 7},
         {"target": "y", "drop": ("y",)},
-        "--drop names 'y', which has another part",
+        "--drop names 'y', which is the target, the split or the group: take it out",
     ),
     "many classes": (
         {"x": range(30), "y": [f"c{k % 6}" for k in range(30)]},
@@ -238,6 +248,41 @@ def test_it_says_how_columns_are_read(tmp_path):
     table = pd.DataFrame({"id": range(30), "x": np.arange(30) / 7, "kind": ["a", "b", "c"] * 10})
     table = table.assign(same=1, y=np.arange(30) / 3)
     assert own_table(saved(table, tmp_path), "y").columns_in_words == (
-        "numbers: id, x, same; categories, with how many values: kind (3); id differs in every "
-        "row: --drop id, if it only numbers them; same is the same in every row"
+        "numbers: id, x, same; categories, with how many values: kind (3); the same in every row: "
+        "same; different in every row, so that --drop may help if they only number rows: id"
     )
+
+
+def test_each_column_of_a_table_by_tabs_has_its_own_decimals(tmp_path):
+    path = tmp_path / "mixed.tsv"
+    lines = ["area\tprice, EUR\ty", *(f"{k}.5\t{k},25\t{k}" for k in range(30))]
+    path.write_text("\n".join(lines))
+    table = own_table(str(path), "y").table(0)
+    inputs = np.concatenate([table.train_inputs, table.test_inputs])
+    np.testing.assert_array_equal(inputs[:, 1] - inputs[:, 0], np.full(30, -0.25))
+
+
+def test_thousands_are_not_read_as_decimals(tmp_path):
+    path = tmp_path / "thousands.tsv"
+    lines = ["price\ty", *(f"{k},050\t{k}.5" for k in range(1, 31))]
+    path.write_text("\n".join(lines))
+    with pytest.raises(BadTable, match="decimals or of thousands"):
+        own_table(str(path), "y")
+
+
+def test_a_compressed_table_is_read(diabetes, tmp_path):
+    diabetes.to_csv(tmp_path / "d.csv.gz", index=False)
+    assert len(own_table(str(tmp_path / "d.csv.gz"), "progress").feature_names) > 5
+
+
+def test_numbers_that_a_file_stores_as_texts_are_named(tmp_path):
+    table = pd.DataFrame({"x": [f"{k}.5" for k in range(60)], "y": np.arange(60) / 7})
+    table.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(BadTable, match="column 'x' has numbers that are stored as texts"):
+        own_table(str(tmp_path / "t.parquet"), "y")
+
+
+def test_long_lists_of_columns_are_cut(tmp_path):
+    table = pd.DataFrame({f"x{k}": np.arange(30) / 7 for k in range(20)}).assign(y=range(30))
+    words = own_table(saved(table, tmp_path), "y", "regression").columns_in_words
+    assert words == "numbers: x0, x1, x2, x3, x4, x5, x6, x7 and 12 more"

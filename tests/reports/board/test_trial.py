@@ -86,7 +86,7 @@ def test_fewer_splits_are_compared_on_these_alone():
 
     others = [*runs("A", [3.0, 3.1, 3.2, *[1.0] * 7]), *runs("B", [4.0, 4.1, 4.2, *[2.0] * 7])]
     told = "\n".join(trial.standing_of(runs("Mine", [2.0, 2.1, 2.2]), others))
-    assert "on the splits and seeds of its runs alone, 3 of 10" in told
+    assert "compared on the 3 of 10 splits and seeds that it has" in told
     assert "RMSE: place 1 of 3 by mean, 2.1" in told
     assert "beats A and B" in told
 
@@ -114,3 +114,27 @@ def test_mistakes_are_named_before_the_bundle_is_read(tmp_path, capsys):
     assert "did you mean --folds?" in capsys.readouterr().err
     assert attempt(tmp_path / "none", tmp_path, "tests.suites.fakes:Missing") == 2
     assert "has no class Missing" in capsys.readouterr().err
+
+
+def test_several_methods_are_looked_at_each(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "adamw,tests.suites.fakes:Blank") == 2
+    assert "tests.suites.fakes:Blank cannot be scored: " in capsys.readouterr().err
+
+
+def test_a_second_method_in_the_same_folder_is_compared_on_its_own_data_sets():
+    def runs(method, dataset, score):
+        return [
+            record(method, dataset, scores={"clean": {"rmse": score + k}}, suite="uci", seed=k)
+            for k in range(3)
+        ]
+
+    others = [*runs("A", "boston", 3.0), *runs("A", "yacht", 3.0), *runs("B", "yacht", 4.0)]
+    new = [*runs("First", "boston", 2.0), *runs("First", "yacht", 2.0), *runs("B", "yacht", 1.0)]
+    told = "\n".join(trial.standing_of(new, others))
+    first, second = told.split("B beside the finished runs:")
+    assert "compared on" not in told
+    assert "place 1 of 2" in first
+    assert "place 2 of 3" in first
+    assert "place 1 of 3" in second
+    kept = trial.beside(new, others)
+    assert [r.method for r in kept] == ["A"] * 6

@@ -35,6 +35,12 @@ def test_the_origin_of_a_mean_is_the_least_of_its_parts():
     assert found.condition_origins["corrupted_1"] == "original"
 
 
+def test_an_origin_that_this_version_does_not_know_is_the_least():
+    origins = {c.name: "original" for c in ALL_19} | {"corrupted_saturate_2": "of 2030"}
+    found = with_means(corrupted(condition_origins={"clean": "original"} | origins))
+    assert found.condition_origins["corrupted_2"] == "of 2030"
+
+
 def test_there_is_no_mean_over_some_of_the_corruptions():
     whole = corrupted()
     short = record(scores={n: s for n, s in whole.scores.items() if n != "corrupted_saturate_2"})
