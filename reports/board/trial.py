@@ -29,7 +29,7 @@ from bnnbench.reports.style.words import joined
 from bnnbench.reports.write.of_suite import Order, written_report
 from bnnbench.suites.check.predictions import first_fault
 from bnnbench.suites.check.problems import PROBLEMS
-from bnnbench.suites.engine.command.methods.expressions import parts
+from bnnbench.suites.engine.command.methods.expressions import parsed, parts
 from bnnbench.suites.engine.command.methods.requested import method_of
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Damaged, Store
@@ -94,8 +94,7 @@ def _check_options(suite: str, arguments: Sequence[str]) -> None:
 
 def _of_files(request: str) -> dict[str, Any]:
     """Return text → method, of those of files and modules, which are imported."""
-    texts = [text.strip() for text in parts(request)]
-    return {text: method_of(text) for text in texts if ":" in text.partition("(")[0]}
+    return {text: method_of(text) for text in parts(request) if ":" in parsed(text).name}
 
 
 def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None:
@@ -111,7 +110,7 @@ def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None
 def _kinds(records: Sequence[Record]) -> list[str]:
     """Return the kinds of small problems that are like those of the records."""
     task = "regression" if records[0].target else "classification"
-    return [kind for kind in PROBLEMS if kind.endswith(task)]
+    return [kind for kind in PROBLEMS if task in kind]
 
 
 class _Lenient(Parser):

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bnnbench.reports.read.benchmarks import Benchmark, has_own_network, network_description
 from bnnbench.reports.read.health import findings
@@ -136,18 +136,17 @@ def origins(records: Sequence[Record]) -> list[Origin]:
     groups: dict[tuple[tuple[str, str], ...], list[Record]] = defaultdict(list)
     for record in records:
         groups[tuple(provenance_entries(record).items())].append(record)
-    states: list[tuple[dict[str, str], list[Record]]] = []
+    states: list[tuple[Record, dict[str, str], list[Record]]] = []
     for entries, runs in sorted(groups.items(), key=lambda item: -len(item[1])):
-        of_group = dict(entries)
-        for state, of_state in states:
-            if _agree(state, of_group):
-                state |= of_group
+        for first, state, of_state in states:
+            if _agree(first, runs[0]) and all(state.get(k, v) == v for k, v in entries):
+                state |= dict(entries)
                 of_state += runs
                 break
         else:
-            states.append((of_group, list(runs)))
+            states.append((runs[0], dict(entries), list(runs)))
     listed = []
-    for state, runs in sorted(states, key=lambda item: -len(item[1])):
+    for _, state, runs in sorted(states, key=lambda item: -len(item[2])):
         times = sorted(str(r.provenance.get("finished", "")) for r in runs)
         span = times[0] if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
         readable = {name.replace("_", " "): state[name] for name in sorted(state)}
@@ -155,13 +154,13 @@ def origins(records: Sequence[Record]) -> list[Origin]:
     return listed
 
 
-def _agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Return whether entries are equal, but for packages that only one of them has."""
-    shared = one.keys() & other.keys()
-    apart = one.keys() ^ other.keys()
-    return all(name.startswith("packages.") for name in apart) and all(
-        one[name] == other[name] for name in shared
-    )
+def _agree(one: Record, other: Record) -> bool:
+    """Return whether two runs have the same provenance but for their packages."""
+    return _without_packages(one) == _without_packages(other)
+
+
+def _without_packages(record: Record) -> dict[str, str]:
+    return provenance_entries(replace(record, provenance={**record.provenance, "packages": {}}))
 
 
 def provenance_entries(record: Record) -> dict[str, str]:

@@ -16,11 +16,12 @@ from bnnbench.__main__ import COMMANDS
 from bnnbench.__main__ import main as one_command
 from bnnbench.datasets.reading.foreign_text import FORMULA, cell, legible
 from bnnbench.reports.write.cli import main
-from bnnbench.suites.engine.command.cli import _say, now_and_then
+from bnnbench.suites.engine.command.cli import now_and_then
 from bnnbench.suites.engine.command.display import Lines, Live
 from bnnbench.suites.engine.command.planning.forecast import Forecast
 from bnnbench.suites.engine.command.stored_runs import stores
 from bnnbench.suites.engine.command.summary import print_failures, print_tables
+from bnnbench.suites.engine.command.terminal import say
 from bnnbench.suites.engine.run.execute import Outcome, Task
 from bnnbench.suites.engine.store.tables import write_tables
 from tests.reports.synthetic import keep, record
@@ -97,7 +98,7 @@ def test_the_tables_and_failures_at_the_end_of_a_command_steer_nothing():
     print_tables(QUICK, [steering()], shown)
     print_failures([steering(status="failed", error=f"Traceback\n{STEERING}")], shown)
     print_failures([steering(not_scored={STEERING: STEERING})], shown)
-    _say(shown, STEERING)
+    say(shown, STEERING)
     assert r"\x1b[2J" in told(shown.file.getvalue())
 
 

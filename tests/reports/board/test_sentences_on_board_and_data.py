@@ -103,7 +103,7 @@ def require_an_answer_by_the_records(task, scale):
         assert abs(shown - expected) <= unit
         text = text.replace(alone[0], "")
     times = re.findall(
-        r"(?:is|;|for) (?:([^:;]+): )?([^:;]*?)(?: takes )?([\d.]+ (?:s|min|h)\b)", text
+        r"(?:is|;|for) (?:([^:;.]+): )?([^:;]*?)(?: takes )?([\d.]+ (?:s|min|h)\b)", text
     )
     for cheapest, use, printed in times:
         method = (cheapest or use).strip()
