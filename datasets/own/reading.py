@@ -23,7 +23,7 @@ TARGETS = "target"
 SPLITS = "split"
 """The column that says the part of each row of a saved `DatasetDict`."""
 SEPARATORS = (",", ";", "\t")
-"""What may separate the columns of a csv file."""
+"""The marks that may separate the columns of a csv file."""
 EXCEL = (".xls", ".xlsx")
 PARTS = "dataset_dict.json"
 STATE = "state.json"

@@ -84,6 +84,11 @@ class OwnTable:
         """The names of the features, one for each category of a column of words."""
         return self._features(self._frame()).names
 
+    @property
+    def columns_in_words(self) -> str:
+        """How the columns are read as features, and which are of doubtful use."""
+        return in_words(self._used(self._frame()))
+
     def table(self, fold: int) -> Table:
         """Return the raw rows of a fold; of a classification, targets are numbers of classes."""
         check_fold(self, fold)
@@ -119,11 +124,6 @@ class OwnTable:
         if digest(self.path) != self.sha256:
             raise BadTable(f"{self.path} changed while the command ran: repeat the command")
         return frame
-
-    @property
-    def columns_in_words(self) -> str:
-        """How the columns are read as features, and which are of doubtful use."""
-        return in_words(self._used(self._frame()))
 
     def _features(self, frame: pd.DataFrame) -> Features:
         return features_of(self._used(frame))
@@ -172,7 +172,7 @@ def own_table(
             "take it out of --drop"
         )
     labels = column_of(frame, target)
-    require_whole(labels)
+    require_whole(labels, classes=task == "classification")
     task = task or ("classification" if is_classes(labels) else "regression")
     if task == "regression" and not pd.api.types.is_numeric_dtype(labels):
         raise BadTable(f"the target {target!r} holds texts: take --task classification")

@@ -107,7 +107,7 @@ def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
     if have_decimal_commas(column):
         raise BadTable(f"column {name!r} {_commas(column)}")
     if len(kinds) > MOST_CATEGORIES:
-        cause = _strangers(column) or (
+        cause = _strangers(column, "write numbers or nothing there") or (
             f"has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave it out with "
             f"--drop {name!r}, or turn it into numbers"
         )
@@ -137,8 +137,11 @@ def _commas(column: pd.Series) -> str:
     return f"has numbers with a decimal comma, such as {first!r}: write points"
 
 
-def _strangers(column: pd.Series) -> str:
-    """Return which texts stand among the numbers of a column that has mostly numbers, else ""."""
+def _strangers(column: pd.Series, cure: str) -> str:
+    """Return which texts stand among the numbers of a column that has mostly numbers, else "".
+
+    `cure` says what to do about them.
+    """
     texts = [str(text) for text in column.dropna()]
     strange = [text for text in texts if not _is_number(text)]
     if not strange:
@@ -146,10 +149,7 @@ def _strangers(column: pd.Series) -> str:
     if 2 * len(strange) >= len(texts):
         return ""
     kinds = ", ".join(map(repr, list(dict.fromkeys(strange))[:3]))
-    return (
-        f"has numbers but for {kinds} in {len(strange)} of {len(texts)} rows: write numbers or "
-        "nothing there"
-    )
+    return f"has numbers but for {kinds} in {len(strange)} of {len(texts)} rows: {cure}"
 
 
 def _is_number(text: str) -> bool:
@@ -169,16 +169,22 @@ def is_classes(target: pd.Series) -> bool:
     return bool((values == values.round()).all()) and values.nunique() <= MOST_CLASSES
 
 
-def require_whole(target: pd.Series) -> None:
-    """Raise `BadTable` where the target misses a value or is infinite."""
+def require_whole(target: pd.Series, classes: bool = False) -> None:
+    """Raise `BadTable` where the target misses a value or is infinite.
+
+    Also where its texts look like numbers, unless they are said to be names of `classes`.
+    """
     if (gaps := target.isna()).any():
         row = int(np.flatnonzero(gaps)[0])
         raise BadTable(f"the target {target.name!r} has no value in row {row + 1}: leave it out")
-    if not pd.api.types.is_numeric_dtype(target):
-        cause = _commas(target) if have_decimal_commas(target) else ""
-        if target.nunique() > MOST_CATEGORIES and (strange := _strangers(target)):
-            cause = strange.replace("or nothing there", "there, or leave these rows out")
+    if pd.api.types.is_numeric_dtype(target):
+        if not np.isfinite(target.astype(float)).all():
+            raise BadTable(f"the target {target.name!r} is infinite in some row")
+    elif not classes:
+        cause = ""
+        if have_decimal_commas(target):
+            cause = _commas(target)
+        elif target.nunique() > MOST_CATEGORIES:
+            cause = _strangers(target, "write numbers there, or leave these rows out")
         if cause:
             raise BadTable(f"the target {target.name!r} {cause}")
-    elif not np.isfinite(target.astype(float)).all():
-        raise BadTable(f"the target {target.name!r} is infinite in some row")

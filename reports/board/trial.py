@@ -27,10 +27,6 @@ from bnnbench.reports.read.load import Results
 from bnnbench.reports.style.numbers import amount
 from bnnbench.reports.style.words import joined
 from bnnbench.reports.write.of_suite import Order, written_report
-from bnnbench.suites.check.predictions import first_fault
-from bnnbench.suites.check.problems import PROBLEMS
-from bnnbench.suites.engine.command.methods.expressions import parsed, parts
-from bnnbench.suites.engine.command.methods.requested import method_of
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Damaged, Store
 
@@ -94,11 +90,16 @@ def _check_options(suite: str, arguments: Sequence[str]) -> None:
 
 def _of_files(request: str) -> dict[str, Any]:
     """Return text → method, of those of files and modules, which are imported."""
+    from bnnbench.suites.engine.command.methods.expressions import parsed, parts
+    from bnnbench.suites.engine.command.methods.requested import method_of  # this imports torch
+
     return {text: method_of(text) for text in parts(request) if ":" in parsed(text).name}
 
 
 def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None:
     """Raise ValueError for a method whose predictions on small problems cannot be scored."""
+    from bnnbench.suites.check.predictions import first_fault  # this imports torch
+
     for name, method in methods.items():
         print(f"Checking {name} on a small problem", flush=True)
         if fault := first_fault(method, kinds):
@@ -109,6 +110,8 @@ def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None
 
 def _kinds(records: Sequence[Record]) -> list[str]:
     """Return the kinds of small problems that are like those of the records."""
+    from bnnbench.methods.coverage import PROBLEMS
+
     task = "regression" if records[0].target else "classification"
     return [kind for kind in PROBLEMS if task in kind]
 

@@ -136,15 +136,16 @@ def origins(records: Sequence[Record]) -> list[Origin]:
     groups: dict[tuple[tuple[str, str], ...], list[Record]] = defaultdict(list)
     for record in records:
         groups[tuple(provenance_entries(record).items())].append(record)
-    states: list[tuple[Record, dict[str, str], list[Record]]] = []
+    states: list[tuple[dict[str, str], dict[str, str], list[Record]]] = []
     for entries, runs in sorted(groups.items(), key=lambda item: -len(item[1])):
-        for first, state, of_state in states:
-            if _agree(first, runs[0]) and all(state.get(k, v) == v for k, v in entries):
+        others = _without_packages(runs[0])
+        for of_others, state, of_state in states:
+            if others == of_others and all(state.get(k, v) == v for k, v in entries):
                 state |= dict(entries)
                 of_state += runs
                 break
         else:
-            states.append((runs[0], dict(entries), list(runs)))
+            states.append((others, dict(entries), list(runs)))
     listed = []
     for _, state, runs in sorted(states, key=lambda item: -len(item[2])):
         times = sorted(str(r.provenance.get("finished", "")) for r in runs)
@@ -152,11 +153,6 @@ def origins(records: Sequence[Record]) -> list[Origin]:
         readable = {name.replace("_", " "): state[name] for name in sorted(state)}
         listed.append(Origin(len(runs), readable | ({"finished": span} if times[-1] else {})))
     return listed
-
-
-def _agree(one: Record, other: Record) -> bool:
-    """Return whether two runs have the same provenance but for their packages."""
-    return _without_packages(one) == _without_packages(other)
 
 
 def _without_packages(record: Record) -> dict[str, str]:

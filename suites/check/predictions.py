@@ -1,4 +1,4 @@
-"""Whether the predictions of a method can be scored: the rules that a search relies on."""
+"""The checks of a method that the scoring of its predictions relies on."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -47,9 +47,9 @@ def first_fault(method: Any, kinds: Sequence[str]) -> str:
 
 def _fault(fits: Fits) -> str:
     """Return the first rule that a fit breaks, "" for none; raises what the method raises."""
-    fits.posterior  # noqa: B018 (it is fitted now)
+    posterior = fits.posterior
     form, *others = CHECKS
     if reason := failure(form, fits):
         return reason
-    fits.posterior.predict(fits.inputs, stream(2))
+    posterior.predict(fits.inputs, stream(2))
     return next(filter(None, (failure(check, fits) for check in others)), "")

@@ -1,4 +1,4 @@
-"""What commands print: tables as wide as the terminal, and sentences that it may break."""
+"""The console of a command, and how sentences are printed on it."""
 
 from rich.console import Console
 

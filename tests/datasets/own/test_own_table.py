@@ -286,3 +286,10 @@ def test_long_lists_of_columns_are_cut(tmp_path):
     table = pd.DataFrame({f"x{k}": np.arange(30) / 7 for k in range(20)}).assign(y=range(30))
     words = own_table(saved(table, tmp_path), "y", "regression").columns_in_words
     assert words == "numbers: x0, x1, x2, x3, x4, x5, x6, x7 and 12 more"
+
+
+def test_classes_may_look_like_numbers_with_commas(tmp_path):
+    path = saved(pd.DataFrame({"x": range(40), "y": ["1,2", "3,4"] * 20}), tmp_path)
+    assert own_table(path, "y", "classification").labels == ("1,2", "3,4")
+    with pytest.raises(BadTable, match="decimal comma"):
+        own_table(path, "y")
