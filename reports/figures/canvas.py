@@ -30,6 +30,9 @@ PAGE_COLOURS = {
 WIDTH = 2.3
 """Width of a figure in inches; the page scales it."""
 
+SVG_DPI = 72
+"""Pixels to the inch of every SVG; places found before a figure is written must agree."""
+
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "",
@@ -81,7 +84,7 @@ def drawing(
     Figures of one gallery have the same width and margins, so that their axes align.
     """
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(width, height))
+        figure = Figure(figsize=(width, height), dpi=SVG_DPI)
         FigureCanvasSVG(figure)
         figure.subplots_adjust(
             left=left / width, right=1 - 0.1 / width, bottom=0.36 / height, top=1 - top / height

@@ -1,5 +1,6 @@
 """The files of one suite's report, and of many suites on all cores."""
 
+import gc
 import gzip
 import signal
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,9 @@ from bnnbench.suites.engine.store.tables import (
 
 UNPACKED_BYTES = 200_000
 """Larger files of a site, other than its pages, are compressed by gzip."""
+
+COMPRESSION = 6
+"""Level of gzip; the highest takes three times as long for a hundredth of the bytes."""
 
 OCCASIONAL = (
     "profile-*.html",
@@ -87,10 +91,18 @@ def reports_under_way(orders: Sequence[Order]) -> Iterator[Iterator[Written]]:
         yield map(written_report, orders)
         return
     largest_first = sorted(range(len(orders)), key=lambda k: -len(orders[k].results.records))
-    end_by_ctrl_c = (signal.SIGINT, signal.SIG_DFL)  # in silence: this process says what happened
-    with ProcessPoolExecutor(workers, CONTEXT, signal.signal, end_by_ctrl_c) as pool:
+    with ProcessPoolExecutor(workers, CONTEXT, _begin) as pool:
         futures = {k: pool.submit(written_report, orders[k]) for k in largest_first}
         yield (_outcome(futures[k], order) for k, order in enumerate(orders))
+
+
+def _begin() -> None:
+    """Prepare a process: Ctrl-C ends it in silence, for the command says what happened.
+
+    The garbage collector rarely looks at its records, millions of objects that all stay.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.set_threshold(100_000, 20, 100)
 
 
 def _outcome(future: Future[Written], order: Order) -> Written:
@@ -157,4 +169,4 @@ def _packed(name: str, content: bytes) -> tuple[str, bytes]:
     """Return name and content of a file of a site; large files other than pages are compressed."""
     if name.endswith(".html") or len(content) <= UNPACKED_BYTES:
         return name, content
-    return f"{name}.gz", gzip.compress(content, mtime=0)
+    return f"{name}.gz", gzip.compress(content, COMPRESSION, mtime=0)
