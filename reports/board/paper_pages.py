@@ -52,12 +52,13 @@ class PaperCell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as the paper arranges it: conditions in rows, methods in columns."""
+    """A table as the paper arranges it: conditions in rows, methods or layers in columns."""
 
     title: str
     caption: str
     columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[PaperCell | None]]]
+    blocks: Mapping[str, Sequence[tuple[str, Sequence[PaperCell | None]]]]
+    """What rows have in common, "" of a single block → what sets a row apart, and its cells."""
     departures: Sequence[str]
     """Our departures from the paper's protocol."""
 
@@ -176,20 +177,21 @@ def _grid(table: PrintedTable, texts: list[list[str]], runs: RunPages) -> Grid:
     """Return a table as the page shows it; explanations of its numbers are added to `texts`."""
     arrangement = arranged(table)
     awaited = AWAITED.get((table.paper, table.number), ())
-    rows = [
-        (
-            label,
-            [
-                _cell(cells[m], texts, runs, bool(awaited)) if m in cells else None
-                for m in arrangement.methods
-            ],
-        )
-        for label, cells in arrangement.rows.items()
-    ]
+
+    def shown(cells: Mapping[str, Printed]) -> list[PaperCell | None]:
+        return [
+            _cell(cells[column], texts, runs, bool(awaited)) if column in cells else None
+            for column in arrangement.columns
+        ]
+
+    blocks = {
+        heading: [(label, shown(cells)) for label, cells in rows.items()]
+        for heading, rows in arrangement.blocks.items()
+    }
     caption = labels.sentence(", ".join(arrangement.constant))
     of_runs = [d for n in table.numbers if n.judgement for d in n.judgement.comparison.departures]
     departures = [labels.sentence(text) for text in dict.fromkeys(of_runs or awaited)]
-    return Grid(table.title, caption, list(arrangement.methods.values()), rows, departures)
+    return Grid(table.title, caption, list(arrangement.columns.values()), blocks, departures)
 
 
 def _cell(printed: Printed, texts: list[list[str]], runs: RunPages, with_reason: bool) -> PaperCell:

@@ -1,6 +1,6 @@
-"""A printed table as rows of conditions and columns of methods."""
+"""A printed table as rows and columns: methods, or layers of a network, stand side by side."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
@@ -8,11 +8,31 @@ from bnnbench.reports.papers.published import Published
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.palette import LABELS
 
-CONDITIONS = {"train_frac": "share of rows for training"}
+CONDITIONS = {
+    "train_frac": "share of rows for training",
+    "input_noise_var": "variance of input noise",
+    "activation": "",
+}
 """Name of a condition in the published files → its name on a page, where that is another."""
+
+VALUES = {
+    "lrelu0.01": "leaky ReLU (0.01)",
+    "logistic_bernoulli": "logistic Bernoulli units",
+    "logistic_transform": "logistic units",
+}
+"""Value of a condition in the published files → its name on a page."""
+
+HEADINGS = {"e[x1 and x2] (exact)": "E[X1 and X2] (exact)"}
+"""The paper's name of a column that is no method of ours, in lower case → as it is printed."""
+
+OF_OUTPUTS = "kl_class_posterior"
+"""The metric of columns that are no layer."""
 
 OF_A_METHOD = ("strategy", "epochs", "test_samples")
 """Conditions that set no row of a table apart: a method's column has them."""
+
+OF_A_LAYER = ("layer", "variant", "init")
+"""Conditions that set no block of rows apart where layers are the columns."""
 
 
 @dataclass(frozen=True)
@@ -21,39 +41,80 @@ class Arranged:
 
     constant: Sequence[str]
     """The traits that all its numbers share: data set, condition, metric."""
-    methods: Mapping[str, str]
-    """The paper's name of a method in lower case → ours, or as it is known where none was run."""
-    rows: Mapping[str, Mapping[str, Printed]]
-    """The traits that set a row apart → the paper's name of a method → the number."""
+    columns: Mapping[str, str]
+    """Layer, or the paper's name of a method in lower case → heading: ours where one was run."""
+    blocks: Mapping[str, Mapping[str, Mapping[str, Printed]]]
+    """What rows have in common, "" of a single block → what sets a row apart → column → number."""
+
+    @property
+    def rows(self) -> Mapping[str, Mapping[str, Printed]]:
+        """The rows of all blocks, by all that sets them apart."""
+        return {
+            ", ".join(filter(None, (block, row))): cells
+            for block, rows in self.blocks.items()
+            for row, cells in rows.items()
+        }
 
 
 def arranged(table: PrintedTable) -> Arranged:
     """Return a table's rows and columns, in the order of the paper."""
+    of_layers = all("layer" in printed.published.protocol for printed in table.numbers)
+    return _by_layer(table) if of_layers else _by_method(table)
+
+
+def _by_method(table: PrintedTable) -> Arranged:
     parts = [_parts(printed.published) for printed in table.numbers]
     varying = {name for name in parts[0] if len({part[name] for part in parts}) > 1}
     methods: dict[str, str] = {}
     rows: dict[str, dict[str, Printed]] = {}
     for printed, part in zip(table.numbers, parts, strict=True):
         method = printed.published.method
-        methods.setdefault(method, LABELS.get(method, method))
+        methods.setdefault(method, HEADINGS.get(method) or LABELS.get(method, method))
         if printed.judgement:
             methods[method] = printed.judgement.comparison.method
         row = ", ".join(text for name, text in part.items() if name in varying and text)
         rows.setdefault(row, {})[method] = printed
     shared = (name for name in parts[0] if name not in varying and name != "model")
-    return Arranged([parts[0][name] for name in shared if parts[0][name]], methods, rows)
+    return Arranged([parts[0][name] for name in shared if parts[0][name]], methods, {"": rows})
+
+
+def _by_layer(table: PrintedTable) -> Arranged:
+    """Errors of one moment stand in a row; divergences of the outputs in the method's first row."""
+    columns: dict[str, str] = {}
+    blocks: dict[str, dict[str, dict[str, Printed]]] = {}
+    first: dict[tuple[str, str], str] = {}
+    for printed in table.numbers:
+        published = printed.published
+        block = labels.sentence(", ".join(_conditions(published, OF_A_LAYER)))
+        comparison = printed.judgement and printed.judgement.comparison
+        method = comparison.method if comparison else published.method
+        row = f"{method}, {labels.in_text(published.metric)}"
+        if published.metric == OF_OUTPUTS:
+            variant = published.protocol["variant"]
+            column, heading = variant, f"KL, {variant.replace('_', ' ')}"
+            row = first[block, method]
+        else:
+            column = published.protocol["layer"]
+            heading = column.replace("_", " ")
+            first.setdefault((block, method), row)
+        columns.setdefault(column, heading)
+        blocks.setdefault(block, {}).setdefault(row, {})[column] = printed
+    return Arranged([], columns, blocks)
 
 
 def _parts(published: Published) -> dict[str, str]:
     """Return what sets a number apart in its table, but for the method: name → text."""
-    condition = [
-        f"{CONDITIONS.get(name, name.replace('_', ' '))} {value}"
-        for name, value in published.protocol.items()
-        if name not in OF_A_METHOD
-    ]
     return {
         "dataset": published.dataset.replace("_", " "),
         "model": published.model.replace("_", " "),
-        "condition": ", ".join(condition),
+        "condition": ", ".join(_conditions(published, OF_A_METHOD)),
         "metric": labels.in_text(published.metric),
     }
+
+
+def _conditions(published: Published, but: Sequence[str]) -> Iterator[str]:
+    """Yield the conditions of a number in words, those of some names left out."""
+    for name, value in published.protocol.items():
+        if name not in but:
+            words = CONDITIONS.get(name, name.replace("_", " "))
+            yield " ".join(filter(None, (words, VALUES.get(value, value.replace("_", " ")))))

@@ -42,15 +42,15 @@ def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     beside the numbers.
     """
     found = [arranged(table) for table in _tables(options)]
-    methods = found[0].methods
-    if any(list(other.methods) != list(methods) for other in found):
+    columns = found[0].columns
+    if any(list(other.columns) != list(columns) for other in found):
         raise ValueError(f"the tables {options['tables']} have different columns")
     rows = {name: cells for table in found for name, cells in table.rows.items()}
     wanted = options["rows"].split(";") if "rows" in options else list(rows)
-    yield ("", *methods.values())
-    yield ("---", *("---:" for _ in methods))
+    yield ("", *columns.values())
+    yield ("---", *("---:" for _ in columns))
     for name in wanted:
-        cells = (rows[name].get(method) for method in methods)
+        cells = (rows[name].get(column) for column in columns)
         yield name, *(_cell(cell, "errors" in options) for cell in cells)
 
 

@@ -126,3 +126,23 @@ def data_of(text):
         for explanation in data["numbers"]
     ]
     return data
+
+
+def test_layers_of_a_network_are_the_columns_and_divergences_stand_in_the_methods_first_row(tables):
+    (table,) = (table for table in tables if (table.paper, table.number) == ("001", "2"))
+    found = arranged(table)
+    assert list(found.columns.values()) == [
+        *("1 CA", "2 C", "3 A", "4 C", "5 A", "6 F"),
+        *("KL, softmax", "KL, softmax simplified", "KL, softmax full"),
+    ]
+    rows = found.blocks["Leaky ReLU (0.01), variance of input noise 0.01"]
+    theirs = {
+        row: [cells[c].published.value if c in cells else None for c in found.columns]
+        for row, cells in rows.items()
+    }
+    # Table 2 of the paper, its third block.
+    assert theirs == {
+        "AP1, ε of μ": [0.14, 0.29, 0.24, 0.60, 0.45, 0.67, 0.03, None, None],
+        "AP2 paper, ε of μ": [0.02, 0.03, 0.03, 0.05, 0.05, 0.08, None, 0.003, 0.002],
+        "AP2 paper, ε of σ": [1.07, 0.91, 0.91, 0.68, 0.58, 0.69, None, None, None],
+    }
