@@ -52,7 +52,7 @@ def pages(content: Content, home: str = "", runs: RunPages = NO_PAGES) -> dict[s
     table or figure is larger.
     """
     most_bytes = LIMIT if home else MOST_BYTES
-    report = _Report(content, content.title, Page(home, "All suites"), bool(home), runs, most_bytes)
+    report = _Report(content, content.title, Page(home, "All suites"), home, runs, most_bytes)
     if len(content.parts) == 1 or (not home and report.fits_one_page):
         return report.pages(FIRST, "")
     files: dict[str, str] = {}
@@ -62,7 +62,7 @@ def pages(content: Content, home: str = "", runs: RunPages = NO_PAGES) -> dict[s
     for part in content.parts:
         title = f"{content.title}: {labels.profile(part.profile)} profile"
         name, stem = addresses[part.profile], f"profile-{of_profiles[part.profile]}-"
-        of_part = _Report(content.only(part), title, above, bool(home), runs, most_bytes)
+        of_part = _Report(content.only(part), title, above, home, runs, most_bytes)
         files |= of_part.pages(name, stem)
     suite = text_of("profiles.html", content=content, home=home, addresses=addresses)
     return {FIRST: suite} | files
@@ -75,7 +75,8 @@ class _Report:
     content: Content
     title: str
     above: Page
-    in_site: bool
+    home: str
+    """The address of a site's list of suites, "" outside of a site."""
     runs: RunPages
     most_bytes: int
 
@@ -136,7 +137,7 @@ class _Report:
             template,
             content=self.content,
             heading=self.title,
-            in_site=self.in_site,
+            home=self.home,
             divisions=_arranged(blocks),
             drilldown=DRILLDOWN,
             further=further,

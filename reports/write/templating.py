@@ -1,12 +1,13 @@
 """Pages of a report from templates: self-contained files whose text is escaped."""
 
 import functools
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from jinja2 import Environment
 from markupsafe import Markup
 
 from bnnbench.datasets.names import title_of
+from bnnbench.reports.board.pages import SECTIONS
 from bnnbench.reports.board.pages import TEMPLATES as BOARD
 from bnnbench.reports.judge.participants import LEGEND
 from bnnbench.reports.style import labels
@@ -44,14 +45,22 @@ MOST_DAMAGE = 20
 """A page names at most this many damaged runs; a file beside it lists them all."""
 
 
-def text_of(template: str, drilldown: str = NO_DRILLDOWN, **values: object) -> str:
-    """Return a page; all text is escaped, and only the page's own script may run."""
+def text_of(
+    template: str, drilldown: str = NO_DRILLDOWN, home: str = "", **values: object
+) -> str:
+    """Return a page; all text is escaped, and only the page's own script may run.
+
+    In a site `home` is the address of its list of suites, and the page has the links of all pages.
+    """
     script = joined_files(*map(_script, SCRIPTS))
     return (
         environment()
         .get_template(template)
         .render(
             **values,
+            home=home,
+            sections=SECTIONS if home else (),
+            root=f"{PurePosixPath(home).parent}/",
             current=Markup(' aria-current="page"'),
             family_order="|".join(FAMILIES),
             most_damage=MOST_DAMAGE,
