@@ -45,9 +45,7 @@ MOST_DAMAGE = 20
 """A page names at most this many damaged runs; a file beside it lists them all."""
 
 
-def text_of(
-    template: str, drilldown: str = NO_DRILLDOWN, home: str = "", **values: object
-) -> str:
+def text_of(template: str, drilldown: str = NO_DRILLDOWN, home: str = "", **values: object) -> str:
     """Return a page; all text is escaped, and only the page's own script may run.
 
     In a site `home` is the address of its list of suites, and the page has the links of all pages.
