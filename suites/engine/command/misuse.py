@@ -9,6 +9,14 @@ class UsageError(ValueError):
     """The command line asks for something that does not exist; the message says what exists."""
 
 
+class UnknownMethod(UsageError):
+    """There is no method of this name; `name` is what was asked for."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(nearest(name, known))
+        self.name = name
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return a message that `name` is unknown, with the nearest name and all that exist."""
     known = sorted({name.casefold(): name for name in names}.values())

@@ -125,7 +125,7 @@ def _attempts(
     for attempt in unfinished(attempts):
         probe(attempt, device)
     for attempt in unfinished(attempts):
-        score_trials(attempt, rounds[-1][:1], device)
+        score_trials(attempt, next(iter(rounds[-1]), None), device)
     return attempts
 
 

@@ -16,7 +16,7 @@ from bnnbench.suites.engine.command.methods.registry import (
     registered,
 )
 from bnnbench.suites.engine.command.methods.settings import changed, constructed
-from bnnbench.suites.engine.command.misuse import UsageError, nearest
+from bnnbench.suites.engine.command.misuse import UnknownMethod, UsageError
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Networks, Suite
 from bnnbench.suites.engine.declare.names import name_of
@@ -129,7 +129,7 @@ def _row_of_class(suite: Suite, spelled: Spelled) -> dict[tuple[str, str], Row]:
     """Return the row of a method that the suite does not have."""
     name = registered(spelled.name)
     if name is None and ":" not in spelled.name:
-        raise UsageError(nearest(spelled.name, [*suite.methods, *known_methods()]))
+        raise UnknownMethod(spelled.name, [*suite.methods, *known_methods()])
     kind = class_of(spelled.name)
     budget = next((m for m in suite.methods.values() if isinstance(m, Tuned)), None)
     if kind is Tuned:

@@ -1,6 +1,6 @@
 """The part of a suite that the command line asks for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from bnnbench.suites.engine.command.arguments import Options
 from bnnbench.suites.engine.command.methods.expressions import Spelled
 from bnnbench.suites.engine.command.methods.files import read
 from bnnbench.suites.engine.command.methods.requested import with_methods
-from bnnbench.suites.engine.command.misuse import UsageError, listed, nearest
+from bnnbench.suites.engine.command.misuse import UnknownMethod, UsageError, listed, nearest
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Suite
 from bnnbench.suites.engine.declare.probe import with_samples
@@ -24,7 +24,8 @@ def selected(suite: Suite, options: Options, profiles: Mapping[str, Suite] = {})
         try:
             changes = with_methods(suite, requests)
         except UsageError as error:
-            raise UsageError(f"{_flags(options)}: {error}") from error
+            reason = _in_other_profiles(error, suite, profiles) or error
+            raise UsageError(f"{_flags(options)}: {reason}") from error
     if options.datasets:
         changes |= {"cases": cases_named(suite, options.datasets, profiles), "optional": ()}
     if options.seeds:
@@ -54,19 +55,35 @@ def cases_named(
     return tuple(case for name, case in cases.items() if name in requested)
 
 
+def _in_other_profiles(error: UsageError, suite: Suite, profiles: Mapping[str, Suite]) -> str:
+    """Return a message where other profiles have a method that is unknown here, else ""."""
+    if not isinstance(error, UnknownMethod):
+        return ""
+    elsewhere = _having(error.name, {name: of.methods for name, of in profiles.items()})
+    return elsewhere and f"{error.name!r} is not in the {suite.profile} profile; {elsewhere}"
+
+
 def _not_in_profile(name: str, suite: Suite, profiles: Mapping[str, Suite]) -> str:
     """Return a message: the data sets of this profile, and the profiles that have `name`."""
     cases = [case.name for case in suite.cases]
     text = f"{name!r} is not in the {suite.profile} profile, which has {listed(cases)}"
-    elsewhere = [
-        profile
-        for profile, suite_of_profile in profiles.items()
-        if name.casefold() in {case.name.casefold() for case in suite_of_profile.cases}
-    ]
-    if elsewhere:
-        return f"{text}; it is in {listed(elsewhere)} (--profile)"
+    of_profiles = {
+        profile: [case.name for case in other.cases] for profile, other in profiles.items()
+    }
+    if elsewhere := _having(name, of_profiles):
+        return f"{text}; {elsewhere}"
     hint = did_you_mean(name, cases)
     return f"{text}{hint and f'; {hint}'}"
+
+
+def _having(name: str, profiles: Mapping[str, Iterable[str]]) -> str:
+    """Return which profiles have a name among theirs, in words; "" if none has it."""
+    having = [
+        profile
+        for profile, names in profiles.items()
+        if name.casefold() in {known.casefold() for known in names}
+    ]
+    return f"it is in {listed(having)} (--profile)" if having else ""
 
 
 def _from_file(file: Path | None) -> tuple[Spelled, ...]:

@@ -99,3 +99,10 @@ def test_a_data_set_of_another_profile_is_said_to_be_there(tmp_path):
     assert answer.code == 2
     expected = "'elsewhere' is not in the quick profile, which has line; it is in paper (--profile)"
     assert expected in answer.errors
+
+
+def test_a_method_of_another_profile_is_said_to_be_there(tmp_path):
+    suite = replace(FAST, methods={"Mean": FAST.methods["Mean"]})
+    answer = call(tmp_path, "--methods", "slow", suite=suite)
+    assert answer.code == 2
+    assert "'slow' is not in the quick profile; it is in paper (--profile)" in answer.errors
