@@ -57,7 +57,7 @@ def text_of(template: str, drilldown: str = NO_DRILLDOWN, home: str = "", **valu
         .render(
             **values,
             home=home,
-            sections=SECTIONS if home else (),
+            site_links=SECTIONS if home else (),
             root=f"{PurePosixPath(home).parent}/",
             current=Markup(' aria-current="page"'),
             family_order="|".join(FAMILIES),

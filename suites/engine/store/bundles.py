@@ -7,7 +7,7 @@ import io
 import lzma
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bnnbench.datasets.reading.whole_files import whole, write_whole
 from bnnbench.suites.engine.store.record import (
@@ -75,8 +75,8 @@ def write_predictions(folder: Path, content_of: Mapping[str, Callable[[], bytes]
     return folder / OF_PREDICTIONS
 
 
-def read(folder: Path) -> tuple[Record, ...]:
-    """Return all records of a bundle.
+def read(folder: Path, start: str = "") -> tuple[Record, ...]:
+    """Return the records of a bundle whose keys have this start: all, unless one is given.
 
     Raises `Damaged` where the file or one of its records is altered or truncated.
     """
@@ -84,7 +84,8 @@ def read(folder: Path) -> tuple[Record, ...]:
     try:
         content = lzma.decompress(path.read_bytes())  # whole, so that its checksums are read
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            return tuple(_record(archive, entry) for entry in archive if entry.isfile())
+            entries = [entry for entry in archive if entry.isfile()]
+            return tuple(_record(archive, e) for e in entries if _key(e).startswith(start))
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError, ValueError) as error:
         raise Damaged(path, error, COPY_AGAIN) from error
 
@@ -104,14 +105,19 @@ def suite_of(folder: Path) -> str:
         raise Damaged(path, "it has no record", COPY_AGAIN) from None
 
 
+def _key(entry: tarfile.TarInfo) -> str:
+    """Return the key of a record by its place; "" where it stands in no folder."""
+    return PurePosixPath(entry.name).parent.name
+
+
 def _record(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Record:
     file = archive.extractfile(entry)
     assert file is not None, "directories and links are skipped"
     try:
         record = from_json(file.read().decode())
-        check_identity(record, entry.name.split("/")[-2])
+        check_identity(record, _key(entry))
     except LaterSchema:
         raise  # its cure is another than that of damage
-    except (ValueError, IndexError) as error:
+    except ValueError as error:
         raise ValueError(f"{entry.name}: {error}") from error
     return record

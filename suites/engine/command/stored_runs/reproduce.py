@@ -114,9 +114,8 @@ def _matches(start: str, place: Path) -> Iterator[tuple[Store | None, Record]]:
     """Yield the runs of a folder of results or of a bundle whose keys begin so."""
     folders = bundles.folders(place)
     for folder in folders:
-        for record in bundles.read(folder):
-            if record.key.startswith(start):
-                yield None, record
+        for record in bundles.read(folder, start):
+            yield None, record
     if folders:
         return
     for store in stores(place):

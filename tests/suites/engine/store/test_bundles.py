@@ -32,6 +32,13 @@ def test_unpacked_it_is_a_store(tmp_path):
     assert {r.key for r in Store(tmp_path / "store").records()} == {r.key for r in RUNS}
 
 
+def test_runs_are_read_by_the_start_of_their_keys(tmp_path):
+    bundles.write(tmp_path, RUNS)
+    for run in RUNS:
+        assert bundles.read(tmp_path, run.key[:8]) == (run,)
+    assert bundles.read(tmp_path, "no key") == ()
+
+
 def test_scores_are_one_line_away(tmp_path):
     bundles.write(tmp_path / "cifar10", RUNS)
     table = results(tmp_path)
