@@ -57,8 +57,8 @@ def outside(traits: Traits) -> str | None:
     return f"against {traits.outside}" if traits.outside else None
 
 
-def turned(traits: Traits) -> str | None:
-    """Digits turned by some angles."""
+def rotated(traits: Traits) -> str | None:
+    """Digits rotated by some angles."""
     family = traits.family
     if family is None or family.size_name != "degrees" or traits.size not in ANGLES:
         return None
@@ -75,6 +75,9 @@ def corrupted(traits: Traits) -> str | None:
 
 ANGLES = (30, 60, 90, 180)
 
+UNFINISHED = ("mnist-10240-disjoint",)
+"""Data sets on which few methods have been run: a ranking with them would be one of these few."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -86,6 +89,8 @@ class Place:
     by_split: bool = False
     """True if the score of a split is the mean over its seeds, and a page lists the first of its
     runs alone. Decisions stay as they are, because splits are counted; the page is smaller."""
+    but: tuple[str, ...] = ()
+    """Data sets of the profile that are no columns."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ QUESTIONS = (
     ),
     Question(
         *("classification", "320 to 2,560 digits", "searched", OF_CLASSES),
-        (Place("mnist", "disjoint", clean),),
+        (Place("mnist", "disjoint", clean, but=UNFINISHED),),
     ),
     Question(
         *("classification", "640 to 10,240 digits", "searched", OF_CLASSES),
@@ -147,31 +152,31 @@ QUESTIONS = (
         (Place("mnist", "quick", clean), Place("cifar10", "quick", clean)),
     ),
     Question(
-        *("classification under shift", "60,000 digits, turned", "as declared", OF_CLASSES),
-        (Place("rotated_mnist", "paper", turned),),
+        *("classification under shift", "60,000 digits, rotated", "as declared", OF_CLASSES),
+        (Place("rotated_mnist", "paper", rotated),),
     ),
     Question(
-        *("classification under shift", "320 to 2,560 digits, turned", "searched", OF_CLASSES),
-        (Place("mnist", "disjoint", turned),),
+        *("classification under shift", "320 to 2,560 digits, rotated", "searched", OF_CLASSES),
+        (Place("mnist", "disjoint", rotated, but=UNFINISHED),),
     ),
     Question(
         *("classification under shift", "3,000 photographs, corrupted", "as declared", OF_CLASSES),
         (Place("cifar10_shift", "quick", corrupted),),
     ),
     Question(
-        *("telling strange inputs apart", "320 to 2,560 digits", "searched", (DETECTION,)),
-        (Place("mnist", "disjoint", outside),),
+        *("out-of-distribution detection", "320 to 2,560 digits", "searched", (DETECTION,)),
+        (Place("mnist", "disjoint", outside, but=UNFINISHED),),
     ),
     Question(
-        *("telling strange inputs apart", "640 to 10,240 digits", "searched", (DETECTION,)),
+        *("out-of-distribution detection", "640 to 10,240 digits", "searched", (DETECTION,)),
         (Place("mnist", "tuned_quick", outside),),
     ),
     Question(
-        *("telling strange inputs apart", "3,000 photographs", "searched", (DETECTION,)),
+        *("out-of-distribution detection", "3,000 photographs", "searched", (DETECTION,)),
         (Place("cifar10", "tuned_quick", outside),),
     ),
     Question(
-        "telling strange inputs apart",
+        "out-of-distribution detection",
         "640 to 10,240 digits, 3,000 photographs",
         "as declared",
         (DETECTION,),

@@ -170,6 +170,8 @@ def _columns(
 ) -> Iterator[tuple[Column, Benchmark, list[str]]]:
     """Yield the columns of a profile's data sets, each with its conditions."""
     for benchmark in benchmarks:
+        if benchmark.dataset in place.but:
+            continue
         if benchmark.profile != place.profile or benchmark.origin == "stand-in":
             continue
         by_title: dict[str, list[str]] = {}

@@ -67,7 +67,7 @@ def opened(browser, folder):
     "methods/pbp.html#set=energy&by=RMSE",
     "methods/laplace-kfac.html",
     f"compare.html#a=adamw&b=pbp&task={TASK}&by=error",
-    "compare.html#a=ensemble&b=mfvi&task=telling-strange-inputs-apart-640-to-10-240-digits-3-000-"
+    "compare.html#a=ensemble&b=mfvi&task=out-of-distribution-detection-640-to-10-240-digits-3-000-"
     "photographs-as-declared",
 ])  # fmt: skip
 def test_the_pages_fit_and_are_legible(opened, address, width, scheme):

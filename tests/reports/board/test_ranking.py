@@ -100,7 +100,7 @@ def test_two_splits_decide_nothing(tasks):
 
 
 def test_conditions_of_the_same_fits_are_averaged_before_they_are_compared(tasks):
-    task = tasks["classification-under-shift-60-000-digits-turned-as-declared"]
+    task = tasks["classification-under-shift-60-000-digits-rotated-as-declared"]
     names = [column.name for column in task.columns]
     found = ranked(task, "likelihood", names[:1])
     twice = replace(task, columns=(task.columns[0], replace(task.columns[0], name="again")))
