@@ -23,7 +23,7 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
         *metrics.CLASSIFICATION, *metrics.IMBALANCED, *metrics.ROBUSTNESS, *metrics.DIRICHLET,
         *metrics.CIFAR10_COSTS, *metrics.DIGIT_COSTS,
     ),
-    "Telling strange inputs apart": (
+    "Out-of-distribution detection": (
         *metrics.OUT_OF_DISTRIBUTION, *metrics.DIRICHLET_OUT_OF_DISTRIBUTION,
     ),
     "Real targets": metrics.REGRESSION,
