@@ -116,5 +116,5 @@ def _conditions(published: Published, but: Sequence[str]) -> Iterator[str]:
     """Yield the conditions of a number in words, those of some names left out."""
     for name, value in published.protocol.items():
         if name not in but:
-            words = CONDITIONS.get(name, name.replace("_", " "))
-            yield " ".join(filter(None, (words, VALUES.get(value, value.replace("_", " ")))))
+            title = CONDITIONS.get(name, name.replace("_", " "))
+            yield " ".join(filter(None, (title, VALUES.get(value, value.replace("_", " ")))))
