@@ -58,7 +58,7 @@ class Grid:
     caption: str
     columns: Sequence[str]
     blocks: Mapping[str, Sequence[tuple[str, Sequence[PaperCell | None]]]]
-    """What rows have in common, "" of a single block → what sets a row apart, and its cells."""
+    """Blocks of rows: heading ("" of a single block) → what sets a row apart, and its cells."""
     departures: Sequence[str]
     """Our departures from the paper's protocol."""
 

@@ -170,9 +170,8 @@ def _columns(
 ) -> Iterator[tuple[Column, Benchmark, list[str]]]:
     """Yield the columns of a profile's data sets, each with its conditions."""
     for benchmark in benchmarks:
-        if benchmark.dataset in place.but:
-            continue
-        if benchmark.profile != place.profile or benchmark.origin == "stand-in":
+        is_counted = benchmark.profile == place.profile and benchmark.dataset not in place.but
+        if not is_counted or benchmark.origin == "stand-in":
             continue
         by_title: dict[str, list[str]] = {}
         for condition in benchmark.conditions:

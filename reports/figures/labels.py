@@ -47,7 +47,7 @@ def label(axes: Axes, artists: Mapping[str, Sequence[Artist]], gids: Mapping[str
     Of the places where a name fits into the axes, it takes the one where it covers least. A name
     without such a place is left out.
     """
-    axes.viewLim  # noqa: B018 - finds the limits, on which the places of points depend
+    axes.get_xlim()  # limits are computed when they are asked for, and places depend on them
     frame = axes.get_window_extent()
     points = {method: _points(axes, frame, drawn) for method, drawn in artists.items()}
     lines = {

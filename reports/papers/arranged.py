@@ -22,9 +22,6 @@ VALUES = {
 }
 """Value of a condition in the published files → its name on a page."""
 
-HEADINGS = {"e[x1 and x2] (exact)": "E[X1 and X2] (exact)"}
-"""The paper's name of a column that is no method of ours, in lower case → as it is printed."""
-
 OF_OUTPUTS = "kl_class_posterior"
 """The metric of columns that are no layer."""
 
@@ -44,7 +41,7 @@ class Arranged:
     columns: Mapping[str, str]
     """Layer, or the paper's name of a method in lower case → heading: ours where one was run."""
     blocks: Mapping[str, Mapping[str, Mapping[str, Printed]]]
-    """What rows have in common, "" of a single block → what sets a row apart → column → number."""
+    """Blocks of rows: heading ("" of a single block) → what sets a row apart → column → number."""
 
     @property
     def rows(self) -> Mapping[str, Mapping[str, Printed]]:
@@ -69,7 +66,7 @@ def _by_method(table: PrintedTable) -> Arranged:
     rows: dict[str, dict[str, Printed]] = {}
     for printed, part in zip(table.numbers, parts, strict=True):
         method = printed.published.method
-        methods.setdefault(method, HEADINGS.get(method) or LABELS.get(method, method))
+        methods.setdefault(method, LABELS.get(method, printed.published.printed_method))
         if printed.judgement:
             methods[method] = printed.judgement.comparison.method
         row = ", ".join(text for name, text in part.items() if name in varying and text)
@@ -79,7 +76,7 @@ def _by_method(table: PrintedTable) -> Arranged:
 
 
 def _by_layer(table: PrintedTable) -> Arranged:
-    """Errors of one moment stand in a row; divergences of the outputs in the method's first row."""
+    """Return rows of errors of one moment; the method's first also has divergences of outputs."""
     columns: dict[str, str] = {}
     blocks: dict[str, dict[str, dict[str, Printed]]] = {}
     first: dict[tuple[str, str], str] = {}
@@ -87,12 +84,12 @@ def _by_layer(table: PrintedTable) -> Arranged:
         published = printed.published
         block = labels.sentence(", ".join(_conditions(published, OF_A_LAYER)))
         comparison = printed.judgement and printed.judgement.comparison
-        method = comparison.method if comparison else published.method
+        method = comparison.method if comparison else published.printed_method
         row = f"{method}, {labels.in_text(published.metric)}"
         if published.metric == OF_OUTPUTS:
             variant = published.protocol["variant"]
             column, heading = variant, f"KL, {variant.replace('_', ' ')}"
-            row = first[block, method]
+            row = first.get((block, method), row)
         else:
             column = published.protocol["layer"]
             heading = column.replace("_", " ")

@@ -69,6 +69,8 @@ class Published:
     note: str
     doubtful: bool
     """True if the number should not be compared, for the reason in `note`."""
+    printed_method: str = ""
+    """The method as the paper writes it."""
 
 
 @functools.cache
@@ -126,6 +128,7 @@ def _published(row: dict[str, str]) -> Published:
         decimals=_decimals(row["value"]) + 2 * (row["unit"] == "percent"),
         note=row["note"],
         doubtful=doubtful or row["unit"] == "as_printed_mixed_scale",
+        printed_method=row["method"] + arm,
     )
 
 
@@ -153,6 +156,7 @@ def _measured(row: dict[str, str]) -> Published:
         decimals=_decimals(row["value"]),
         note=row["note"],
         doubtful=False,
+        printed_method=row["method"],
     )
 
 

@@ -36,9 +36,6 @@ from bnnbench.suites.engine.store.tables import (
 UNPACKED_BYTES = 200_000
 """Larger files of a site, other than its pages, are compressed by gzip."""
 
-COMPRESSION = 6
-"""Level of gzip; the highest takes three times as long for a hundredth of the bytes."""
-
 OCCASIONAL = (
     "profile-*.html",
     *(f"{chapter.name}{number}.html" for chapter in CHAPTERS for number in ("", "-[0-9]*")),
@@ -169,4 +166,4 @@ def _packed(name: str, content: bytes) -> tuple[str, bytes]:
     """Return name and content of a file of a site; large files other than pages are compressed."""
     if name.endswith(".html") or len(content) <= UNPACKED_BYTES:
         return name, content
-    return f"{name}.gz", gzip.compress(content, COMPRESSION, mtime=0)
+    return f"{name}.gz", gzip.compress(content, mtime=0)

@@ -104,3 +104,16 @@ def test_data_sets_of_one_name_in_two_suites_are_two_columns():
     for column in task.columns:
         (value,) = task.scores["likelihood"][column.name]["AdamW"].values()
         assert value == scores[column.suite]
+
+
+def test_a_data_set_that_few_methods_have_takes_none_out_of_a_ranking():
+    of = [(m, "digits") for m in METHODS] + [("AdamW", "many digits")]
+    records = [
+        record(m, name, suite="mnist", profile="quick", scores={"clean": {"nll": 1.0 + k}})
+        for k, (m, name) in enumerate(of)
+    ]
+    place = Place("mnist", "quick", clean, but=("many digits",))
+    question = Question("classification", "digits", "searched", OF_CLASSES, (place,))
+    task = task_of(question, {"mnist": benchmarks(records)})
+    (column,) = task.columns
+    assert set(task.scores["likelihood"][column.name]) == set(METHODS)
