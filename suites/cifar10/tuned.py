@@ -4,21 +4,32 @@ from dataclasses import replace
 
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.label_smoothing import LabelSmoothing
+from bnnbench.methods.message_passing.crossed import CrossFitted
+from bnnbench.methods.message_passing.informed import InformedPrior
+from bnnbench.methods.message_passing.method import MessagePassing
+from bnnbench.methods.message_passing.schedule import Coupled
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.cifar10.quick import QUICK
 from bnnbench.suites.cifar10.settings import ADAMW
 
-# All but message passing, whose fits take minutes, and methods that tune themselves.
+# All but methods that tune themselves.
 LABELS = (
     *("Class frequency", "AdamW", "SGD", "MC dropout", "MFVI", "IVON@mean", "IVON"),
-    *("SWA", "SWAG", "SGLD", "KFAC"),
+    *("SWA", "SWAG", "SGLD", "KFAC", "MP"),
 )
 
 # Eight settings at a quarter of the longest fit, the best four at half of it, the best two whole.
 HALVED = Tuned(trials=8, blocks=1, lengths=(6, 12, 24), noise="own", halving=True)
+# The form that does best from few digits: its settings in the profile disjoint of the suite mnist.
+INFORMED = MessagePassing(
+    iterations=(1, 1, 2, 2),
+    schedule=Coupled(64),
+    prior=InformedPrior(ADAMW),
+    predictive_variance=1.0,
+)
 
-# Probabilities of a point estimate also with the temperature of held-out images. The ensemble has
-# a quarter of the trials, each of which is five fits.
+# Probabilities of a point estimate also with the temperature of held-out images. Ensembles have a
+# quarter of the trials, each of which is three fits, five or six.
 TUNED_QUICK = replace(
     QUICK,
     profile="tuned_quick",
@@ -31,6 +42,13 @@ TUNED_QUICK = replace(
         "SGD (tempered)": replace(HALVED, method=QUICK.methods["SGD"], noise="held_out"),
         "Ensemble (tempered)": replace(
             HALVED, method=Ensemble(size=5, member=ADAMW), trials=2, noise="held_out"
+        ),
+        "MP informed": replace(HALVED, method=INFORMED),
+        "MP informed x3 (tempered)": replace(
+            HALVED, method=Ensemble(3, INFORMED), trials=2, noise="held_out"
+        ),
+        "MP cross-fitted x3 (tempered)": replace(
+            HALVED, method=Ensemble(3, CrossFitted(INFORMED)), trials=2, noise="held_out"
         ),
     },
     fitted_together=3,

@@ -15,26 +15,17 @@ from bnnbench.methods.laplace.method import Laplace
 from bnnbench.methods.laplace.structures import Full
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.message_passing.crossed import CrossFitted
-from bnnbench.methods.message_passing.informed import InformedPrior
-from bnnbench.methods.message_passing.method import MessagePassing
-from bnnbench.methods.message_passing.schedule import Coupled
 from bnnbench.methods.post_hoc.tempered import Tempered
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.metrics import CLASSIFICATION, OUT_OF_DISTRIBUTION
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
-from bnnbench.suites.mnist.settings import ADAMW, MLP, MP
+from bnnbench.suites.mnist.settings import ADAMW, INFORMED, MLP, MP
 from bnnbench.suites.mnist.training_sizes import IVON, METHODS
 
 # Eight settings at a quarter of the longest fit, the best four at half of it, the best two whole.
 # Methods without a length have eight settings. One temperature on held-out images for every method.
 HALVED = Tuned(trials=8, blocks=1, lengths=(10, 20, 40), noise="held_out", halving=True)
-INFORMED = MessagePassing(
-    iterations=(1, 1, 2, 2),
-    schedule=Coupled(64),
-    prior=InformedPrior(),
-    predictive_variance=1.0,
-)
 
 # Training images of a set → number of such sets, which share no image.
 SETS = {640: 10, 1280: 10, 320: 10, 2560: 10, 10_240: 5}

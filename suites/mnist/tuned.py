@@ -5,14 +5,14 @@ from dataclasses import replace
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.label_smoothing import LabelSmoothing
 from bnnbench.methods.tuning.method import Tuned
-from bnnbench.suites.mnist.settings import ADAMW
+from bnnbench.suites.mnist.settings import ADAMW, INFORMED
 from bnnbench.suites.mnist.training_sizes import METHODS, QUICK
 
 # Eight settings at a quarter of the longest fit, the best four at half of it, the best two whole.
 HALVED = Tuned(trials=8, blocks=1, lengths=(10, 20, 40), noise="own", halving=True)
 
 # Probabilities of a point estimate also with the temperature of held-out digits. The ensemble has a
-# quarter of the trials, each of which is five fits. Message passing keeps the published settings.
+# quarter of the trials, each of which is five fits.
 TUNED_QUICK = replace(
     QUICK,
     profile="tuned_quick",
@@ -20,7 +20,7 @@ TUNED_QUICK = replace(
     methods={label: replace(HALVED, method=method) for label, method in METHODS.items()}
     | {
         "Ensemble": replace(HALVED, method=METHODS["Ensemble"], trials=2),
-        "MP": METHODS["MP"],
+        "MP informed": replace(HALVED, method=INFORMED),
         "Label smoothing": replace(HALVED, method=LabelSmoothing(training=ADAMW)),
         "AdamW (tempered)": replace(HALVED, method=ADAMW, noise="held_out"),
         "SGD (tempered)": replace(HALVED, method=METHODS["SGD"], noise="held_out"),
