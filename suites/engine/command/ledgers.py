@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bnnbench.datasets.reading.whole_files import write_whole
-from bnnbench.suites.engine.store.store import Store
+from bnnbench.suites.engine.store.store import Damaged, Store
 
 if TYPE_CHECKING:
     import submitit
@@ -34,6 +34,15 @@ def write(folder: Path, entries: Sequence[Entry]) -> None:
     write_whole(folder / LEDGER, json.dumps([asdict(entry) for entry in entries]).encode())
 
 
+def read(path: Path) -> list[Entry]:
+    """Return the entries of a ledger; raises `Damaged` where it is truncated or altered."""
+    try:
+        return [Entry(**data) for data in json.loads(path.read_text())]
+    except (ValueError, TypeError) as error:
+        cure = "see with squeue that its jobs have ended, then remove its folder"
+        raise Damaged(path, f"truncated or altered: {error}", cure) from error
+
+
 class Ledgers:
     """All jobs in the ledgers of a store, and what has become of them."""
 
@@ -41,8 +50,7 @@ class Ledgers:
         self._store = store
         jobs: list[tuple[Entry, submitit.Job[Any]]] = []
         for ledger in sorted((store.folder / FOLDER).glob(f"*/{LEDGER}")):
-            entries = [Entry(**data) for data in json.loads(ledger.read_text())]
-            jobs += [(entry, _job(ledger.parent, entry)) for entry in entries]
+            jobs += [(entry, _job(ledger.parent, entry)) for entry in read(ledger)]
         # Every job is made before one is asked for its state: Slurm then answers for all at once.
         self.ended: list[tuple[Entry, submitit.Job[Any]]] = []
         self._alive: list[tuple[Entry, submitit.Job[Any]]] = []

@@ -49,8 +49,13 @@ def packages_in(records: Sequence[Record]) -> tuple[str, ...]:
 
 def runs_of(records: Sequence[Record]) -> tuple[int, int]:
     """Return how many runs the profile asks for on the records' data sets, and how many lack."""
-    asked = _asked([rebuilt_run(record, packages_in(records)) for record in records])
+    asked = _asked(_rebuilt(records))
     return len(asked), len(asked - {record.key for record in records})
+
+
+def _rebuilt(records: Sequence[Record]) -> list[Run]:
+    packages = packages_in(records)
+    return [rebuilt_run(record, packages) for record in records]
 
 
 def _asked(runs: Sequence[Run]) -> set[str]:
@@ -110,8 +115,7 @@ def _one_method(records: Sequence[Record]) -> Finding:
 def _protocol(records: Sequence[Record]) -> Finding:
     name = "every run that the profile asks for, and no other"
     try:
-        runs = [rebuilt_run(record, packages_in(records)) for record in records]
-        asked = _asked(runs)
+        asked = _asked(_rebuilt(records))
     except (NotRepeatable, ImportError, KeyError, ValueError) as error:
         return Finding(name, str(error))
     keys = {record.key for record in records}
@@ -144,12 +148,13 @@ def _repeated(
 ) -> Iterator[Finding]:
     """Yield the outcome of repeating some of the runs."""
     chosen = rng.sample(records, max(1, math.ceil(share * len(records))))
+    packages = packages_in(records)
     for number, record in enumerate(chosen, 1):
         predictions = store.predictions(record.key) if record.predictions_sha256 else None
         name = f"repeated {number} of {len(chosen)}: {record.dataset}, fold {record.fold}"
         name += f", seed {record.seed}"
         try:
-            result = reproduce(record, predictions, packages_in(records), apart=True)
+            result = reproduce(record, predictions, packages, apart=True)
         except NotRepeatable as error:
             yield Finding(name, str(error))
             return
