@@ -42,6 +42,7 @@ SETTINGS: Mapping[str, str] = {
     "inverse_gamma": "bnnbench.methods.dvi.prior:InverseGamma",
     "box_integral": "bnnbench.methods.exact_linear_regression.integrals:Collapsed",
     "monte_carlo": "bnnbench.methods.exact_linear_regression.integrals:MonteCarlo",
+    "moment_matched": "bnnbench.methods.exact_linear_regression.integrals:MomentMatched",
     "training_data": "bnnbench.methods.function_space.index_sets:TrainingData",
     "index_grid": "bnnbench.methods.function_space.index_sets:Grid",
     "rotated_copies": "bnnbench.methods.function_space.index_sets:RotatedCopies",

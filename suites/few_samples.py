@@ -9,7 +9,11 @@ posterior has none, or those that neighbouring features of correlation 0.5 and 0
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.generated.linear import PRIOR_STD, LinearTruth
-from bnnbench.methods.exact_linear_regression.integrals import Collapsed, MonteCarlo
+from bnnbench.methods.exact_linear_regression.integrals import (
+    Collapsed,
+    MomentMatched,
+    MonteCarlo,
+)
 from bnnbench.methods.exact_linear_regression.method import LinearFromDraws
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.suites.engine.command.cli import main
@@ -26,6 +30,8 @@ QUICK = Suite(
         "Monte Carlo": LinearFromDraws(MonteCarlo(), prior_std=PRIOR_STD),
         "CIBER min/max": LinearFromDraws(Collapsed("minmax"), prior_std=PRIOR_STD),
         "CIBER moment": LinearFromDraws(Collapsed("moment"), prior_std=PRIOR_STD),
+        "CIBER principal": LinearFromDraws(Collapsed(axes="principal"), prior_std=PRIOR_STD),
+        "Gaussian of the draws": LinearFromDraws(MomentMatched(), prior_std=PRIOR_STD),
     },
     # Of 5 draws, as in the paper's figure 3.
     evaluations=(Evaluation(Clean(), ("picp_90", "mpiw_90", "picp_50", "mpiw_50")),),

@@ -10,6 +10,8 @@ from torch import Tensor
 
 Bounds = Literal["minmax", "moment"]
 """Bounds of a weight: its least and largest iterate, or the uniform of their mean and variance."""
+Axes = Literal["weights", "principal"]
+"""Axes of a box: the weights, or the principal directions of the iterates."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,30 @@ class Sides:
         """Return the sides of one parameter, by its place in flat vectors."""
         positions = slice(offset, offset + math.prod(shape))
         return Sides(*(t[positions].view(shape) for t in (self.lower, self.upper, self.variance)))
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A box along the principal directions of iterates: a weight vector is centre + directions z.
+
+    Coordinates z of the iterates are uncorrelated, so that a box of their moments has the
+    iterates' covariance, and an affine function of the weights is a sum of uniforms still.
+    """
+
+    centre: Float[Tensor, " parameters"]
+    """The mean of the iterates."""
+    directions: Float[Tensor, "parameters rank"]
+    """Orthonormal columns; at most one fewer than iterates."""
+    sides: Sides
+    """Bounds of z."""
+
+
+def turned(samples: Float[Tensor, "samples parameters"], bounds: Bounds) -> Turned:
+    """Return the box around at least two iterates along their principal directions."""
+    samples = samples.double()
+    centre = samples.mean(0)
+    rows = torch.linalg.svd(samples - centre, full_matrices=False).Vh[: len(samples) - 1]
+    return Turned(centre, rows.T, sides((samples - centre) @ rows.T, bounds))
 
 
 def sides(samples: Float[Tensor, "samples parameters"], bounds: Bounds) -> Sides:

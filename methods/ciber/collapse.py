@@ -1,14 +1,16 @@
 """The distribution of a regression network's output over a box of weights, for each sample."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import get_args
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from bnnbench.methods.ciber.boxes import Axes, turned
 from bnnbench.methods.ciber.predictive import AffinePredictive, RectifiedPredictive
 from bnnbench.methods.ciber.samples import Dense, Samples
-from bnnbench.methods.fitting.settings import require_count
+from bnnbench.methods.fitting.settings import LATER, require_choice, require_count
 
 NO_FLOOR = (0.0, 0.0, 0.0, 0.0)
 
@@ -21,10 +23,17 @@ class LastLayer:
     """
 
     weights: int | None = None
+    axes: Axes = field(default="weights", metadata=LATER)
 
     def __post_init__(self) -> None:
+        require_choice(self, "axes", get_args(Axes))
         if self.weights is not None:
             require_count(self, "weights")
+            if self.axes == "principal":
+                raise ValueError(
+                    "LastLayer needs all weights (weights=None) for a box along principal "
+                    f"directions; got {self.weights}"
+                )
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,9 @@ def collapsed(
     if collapse is None:
         return AffinePredictive(half_bases, floor, raw[..., :1], torch.zeros_like(half_bases))
     if isinstance(collapse, LastLayer):
-        return AffinePredictive(half_bases, floor, *_last(last, hidden, collapse.weights))
+        principal = collapse.axes == "principal"
+        box = _turned(last, hidden) if principal else _last(last, hidden, collapse.weights)
+        return AffinePredictive(half_bases, floor, *box)
     features, second = samples.features(inputs, -3), samples.dense(-3)
     parts = (
         _variable(second, features, collapse.weights)
@@ -97,6 +108,15 @@ def _last(layer: Dense, hidden: Tensor, count: int | None) -> tuple[Tensor, Tens
         fixed = hidden @ layer.weight[:, 0, :, None]
         centres = fixed + moves.gather(-1, indices).sum(-1, keepdim=True) + bias
     return centres, torch.cat([widths, bias_width.expand(*widths.shape[:-1], 1)], -1)
+
+
+def _turned(layer: Dense, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """Return centres and widths of the first output, weights and bias in one turned box."""
+    box = turned(torch.cat([layer.weight[:, 0], layer.bias[:, :1]], 1), layer.bounds)
+    with_bias = torch.cat([hidden, torch.ones_like(hidden[..., :1])], -1).double()
+    along = with_bias @ box.directions
+    centres = with_bias @ box.centre + along @ box.sides.middle
+    return centres[..., None].to(hidden), (along.abs() * box.sides.width).to(hidden)
 
 
 @dataclass(frozen=True)

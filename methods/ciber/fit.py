@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bnnbench.datasets.base import Split
 from bnnbench.methods.base import Problem
-from bnnbench.methods.ciber.boxes import Bounds, sides
+from bnnbench.methods.ciber.boxes import Bounds
 from bnnbench.methods.ciber.samples import Samples
 from bnnbench.methods.fitting.network_posterior import NetworkPosterior
 
@@ -22,7 +22,6 @@ class Fit:
     def samples(self, bounds: Bounds) -> Samples:
         """Return the iterates with the box around them."""
         fit = self.iterates
-        box = sides(fit.weights, bounds)
         return Samples(
-            fit.network, fit.likelihood, fit.weights, fit.buffers, fit.noise_variance, box
+            fit.network, fit.likelihood, fit.weights, fit.buffers, fit.noise_variance, bounds
         )

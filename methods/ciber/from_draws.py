@@ -11,7 +11,7 @@ import torch
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
-from bnnbench.methods.ciber.boxes import Bounds, sides
+from bnnbench.methods.ciber.boxes import Bounds
 from bnnbench.methods.ciber.classes import ClassWeights
 from bnnbench.methods.ciber.collapse import Collapse, LastLayer, SecondLayer
 from bnnbench.methods.ciber.method import EQUAL_VARIANCE
@@ -79,11 +79,10 @@ class CiberOfHmc:
     def _collapsed(self, posterior: HmcPosterior, problem: Problem) -> CollapsedPosterior:
         network = TorchNetwork(problem.architecture, problem.input_shape)
         weights = posterior.network.weights(posterior.states)
-        box = sides(weights, self.bounds)
         noise = posterior.noise_precision.reciprocal()
         buffers = network.initial_buffers(weights)
-        samples = Samples(network, problem.likelihood, weights, buffers, noise, box)
-        details = {**posterior.diagnostics, "mean_box_width": float(box.width.mean())}
+        samples = Samples(network, problem.likelihood, weights, buffers, noise, self.bounds)
+        details = {**posterior.diagnostics, "mean_box_width": float(samples.box.width.mean())}
         return CollapsedPosterior(
             samples, self.collapse, ClassWeights(), self.ratio, diagnostics=details
         )

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import Problem, Unsupported
-from bnnbench.methods.ciber.boxes import Sides
+from bnnbench.methods.ciber.boxes import Bounds, Sides, sides
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, draws_at_once
 from bnnbench.methods.networks.architectures import Linear, ReLU
 from bnnbench.methods.networks.heteroscedastic import softplus
@@ -26,6 +26,7 @@ class Dense:
     """Biases; zero, with a box of zero width, for a layer without."""
     weight_box: Sides
     bias_box: Sides
+    bounds: Bounds
 
     def __call__(
         self, inputs: Float[Tensor, "samples points inputs"]
@@ -44,7 +45,12 @@ class Samples:
     buffers: Float[Tensor, "samples buffers"]
     noise_variance: float | Float[Tensor, " samples"] | None
     """Noise variance; None for a classifier, and where it depends on the input."""
-    box: Sides
+    bounds: Bounds
+
+    @cached_property
+    def box(self) -> Sides:
+        """The box around the samples."""
+        return sides(self.weights, self.bounds)
 
     def dense(self, place: int) -> Dense:
         """Return a linear layer, counted from the end: -1 is the last."""
@@ -55,8 +61,10 @@ class Samples:
         if bias is None:
             zeros = self.weights.new_zeros(weight.shape[0])
             none = self.weights.new_zeros(len(self.weights), weight.shape[0])
-            return Dense(self._values(weight), none, self._box(weight), Sides(zeros, zeros, zeros))
-        return Dense(self._values(weight), self._values(bias), self._box(weight), self._box(bias))
+            point = Sides(zeros, zeros, zeros)
+            return Dense(self._values(weight), none, self._box(weight), point, self.bounds)
+        values = self._values(weight), self._values(bias)
+        return Dense(*values, self._box(weight), self._box(bias), self.bounds)
 
     def _values(self, part: ParameterSlice) -> Tensor:
         return self.weights[:, part.offset : part.stop].view(-1, *part.shape)

@@ -4,7 +4,7 @@ Source: paper 002, section 4.3.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, get_args, runtime_checkable
 
 import numpy as np
@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from bnnbench.methods.ciber.boxes import Bounds, sides
+from bnnbench.methods.ciber.boxes import Axes, Bounds, sides, turned
 from bnnbench.methods.ciber.predictive import AffinePredictive
-from bnnbench.methods.fitting.settings import require_choice, require_positive
+from bnnbench.methods.fitting.settings import LATER, require_choice, require_positive
 from bnnbench.methods.integration.integrals import expectation
 from bnnbench.methods.integration.region import Affine, Box
 from bnnbench.methods.integration.sums import SumOfUniforms
@@ -25,6 +25,8 @@ EQUAL_VARIANCE = math.sqrt(6)
 NODES = 32
 """Number of Gauss-Legendre nodes on each of `PANELS` parts of a sum's range."""
 PANELS = 6
+LOGISTIC_NODES = 200
+"""Number of Gauss-Hermite nodes, for the mean of the logistic function of a normal variable."""
 
 Weights = Float64[Tensor, "draws features"]
 Inputs = Float[Tensor, "points features"]
@@ -74,6 +76,34 @@ class MonteCarlo:
 
 
 @dataclass(frozen=True)
+class MomentMatched:
+    """The Gaussian of the draws' mean and covariance."""
+
+    def predictive(self, weights: Weights, inputs: Inputs, noise_std: float) -> GaussianPredictive:
+        """Return the distribution at each point."""
+        mean, variance = self._function(weights, inputs)
+        return GaussianPredictive(mean[None, :, None], (variance + noise_std**2)[None, :, None])
+
+    def log_density(
+        self, weights: Weights, inputs: Inputs, noise_std: float, y: Nodes
+    ) -> Float64[Tensor, "points nodes"]:
+        """Return the log of the density."""
+        mean, variance = self._function(weights, inputs)
+        std = (variance + noise_std**2).sqrt()[:, None]
+        scaled = (y - mean[:, None]) / std
+        return -0.5 * scaled.square() - (std * math.sqrt(2 * math.pi)).log()
+
+    def logistic(self, weights: Weights, inputs: Inputs) -> Float64[Tensor, " points"]:
+        """Return the mean over the Gaussian."""
+        mean, variance = self._function(weights, inputs)
+        return mean_logistic(mean, variance.sqrt())
+
+    def _function(self, weights: Weights, inputs: Inputs) -> tuple[Tensor, Tensor]:
+        values = weights @ inputs.double().T
+        return values.mean(0), torch.as_tensor(values.var(0))
+
+
+@dataclass(frozen=True)
 class Collapsed:
     """The uniform distribution on the box that the draws span, integrated exactly.
 
@@ -83,9 +113,11 @@ class Collapsed:
 
     bounds: Bounds = "moment"
     ratio: float = EQUAL_VARIANCE
+    axes: Axes = field(default="weights", metadata=LATER)
 
     def __post_init__(self) -> None:
         require_choice(self, "bounds", get_args(Bounds))
+        require_choice(self, "axes", get_args(Axes))
         require_positive(self, "ratio")
 
     def predictive(self, weights: Weights, inputs: Inputs, noise_std: float) -> AffinePredictive:
@@ -130,6 +162,19 @@ class Collapsed:
         return function.on(box)
 
     def _box(self, weights: Weights, inputs: Inputs) -> tuple[Affine, Box]:
-        box_sides = sides(weights, self.bounds)
         x = inputs.double()
+        if self.axes == "principal":
+            box = turned(weights, self.bounds)
+            function = Affine(x @ box.centre, x @ box.directions)
+            return function, Box(box.sides.lower, box.sides.upper)
+        box_sides = sides(weights, self.bounds)
         return Affine(x.new_zeros(len(x)), x), Box(box_sides.lower, box_sides.upper)
+
+
+def mean_logistic(
+    mean: Float64[Tensor, " points"], std: Float64[Tensor, " points"]
+) -> Float64[Tensor, " points"]:
+    """Return the mean of the logistic function of a normal variable, by quadrature."""
+    z, share = map(torch.from_numpy, np.polynomial.hermite_e.hermegauss(LOGISTIC_NODES))
+    values = (mean[:, None] + std[:, None] * z.to(std)).sigmoid()
+    return (values * share.to(std)).sum(1) / math.sqrt(2 * math.pi)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Float64
 from torch import Tensor
@@ -15,7 +14,11 @@ from torch import Tensor
 from bnnbench.datasets.base import Dataset
 from bnnbench.datasets.conditions import condition_names
 from bnnbench.datasets.conditions.traits import Traits
-from bnnbench.methods.exact_linear_regression.integrals import Collapsed, Real
+from bnnbench.methods.exact_linear_regression.integrals import (
+    Collapsed,
+    Real,
+    mean_logistic,
+)
 from bnnbench.methods.exact_linear_regression.method import DrawsPosterior
 from bnnbench.methods.predictions.predictive import GaussianPredictive
 from bnnbench.metrics import PROBED
@@ -26,8 +29,6 @@ NODES, REACH = 501, 9.0
 """Number of targets in the grid, and its reach on either side of both densities' means, in their
 standard deviations. A sum of 12 uniforms is bounded by 6.
 """
-LOGISTIC_NODES = 200
-"""Number of Gauss-Hermite nodes, for the exact mean of the logistic function."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class FewSamples:
         noise_std = posterior.exact.noise_std
         truth = posterior.exact.predict(inputs, rng)
         mean, variance = posterior.exact.of_function(inputs)
-        share = _mean_logistic(mean, variance.sqrt())
+        share = mean_logistic(mean, variance.sqrt())
         weights = posterior.exact.draws(max(self.counts), rng)
         measured = {}
         for count in self.counts:
@@ -101,12 +102,3 @@ def _log_normal(
     std = truth.variance.double().sqrt()
     z = (y - truth.mean.double()) / std
     return -0.5 * z.square() - (std * math.sqrt(2 * math.pi)).log()
-
-
-def _mean_logistic(
-    mean: Float64[Tensor, " points"], std: Float64[Tensor, " points"]
-) -> Float64[Tensor, " points"]:
-    """Return the mean of the logistic function of a normal variable."""
-    z, share = map(torch.from_numpy, np.polynomial.hermite_e.hermegauss(LOGISTIC_NODES))
-    values = (mean[:, None] + std[:, None] * z.to(std)).sigmoid()
-    return (values * share.to(std)).sum(1) / math.sqrt(2 * math.pi)

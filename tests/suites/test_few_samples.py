@@ -124,7 +124,7 @@ def test_a_small_run_measures_every_count_and_shows_it(tmp_path):
     assert answer.code == 0, answer.output + answer.errors
     assert "kl_to_exact" in answer.output
     records = list(Store(tmp_path / "few_samples").records())
-    assert len(records) == 6
+    assert len(records) == 10
     for record in records:
         assert {f"samples_{n}" for n in (5, 10, 20, 40)} <= record.scores.keys()
     draws = {r.method: r.diagnostics["draws"] for r in records}

@@ -41,7 +41,7 @@ def samples(outputs: int = 1, bounds: str = "moment") -> Samples:
         weights,
         weights[:, :0],
         noise,
-        sides(weights, bounds),
+        bounds,
     )
 
 
@@ -109,7 +109,7 @@ def test_a_last_layer_of_three_samples_with_noise_of_their_own():
     nothing = torch.zeros(3, 2, dtype=torch.float64)
     shared = torch.full((3, 1), -50.0, dtype=torch.float64)
     weights = torch.cat([hidden, last, nothing, bias[:, None], raw[:, None], shared], 1)
-    own = Samples(network, Gaussian(), weights, weights[:, :0], None, sides(weights, "minmax"))
+    own = Samples(network, Gaussian(), weights, weights[:, :0], None, "minmax")
     # The box of the first layer does not matter; features are the hidden units themselves.
     ones, y = torch.ones(2, 1, dtype=torch.float64), real(0.1, -0.35)[:, None]
     every = collapsed(own, LastLayer(), ones, 2.45)
@@ -186,8 +186,7 @@ def test_normalised_class_probabilities_sum_to_one(logistic):
 
 def test_without_a_range_the_softmax_is_left():
     own = samples(3)
-    still = replace(own, weights=own.weights[:1].expand(COUNT, -1))
-    still = replace(still, box=sides(still.weights, "minmax"))
+    still = replace(own, weights=own.weights[:1].expand(COUNT, -1), bounds="minmax")
     found = log_probabilities(still, ClassWeights(), INPUTS)
     logits = still.network(still.weights[:1], INPUTS[None])
     torch.testing.assert_close(found[:1], logits.log_softmax(-1), rtol=1e-12, atol=1e-13)
@@ -203,8 +202,52 @@ def test_boxes_hold_the_iterates_or_have_their_variance():
     torch.testing.assert_close(matched.middle, weights.mean(0))
 
 
+@pytest.mark.parametrize("bounds", ["minmax", "moment"])
+def test_a_turned_box_is_that_of_networks_drawn_from_it(bounds):
+    own, ratio = samples(bounds=bounds), 2.45
+    prediction = collapsed(own, LastLayer(axes="principal"), INPUTS, ratio)
+    last = own.weights[:, LAST:]
+    centred = last - last.mean(0)
+    # Directions from the covariance: those of least variance have none, of four samples.
+    values, vectors = torch.linalg.eigh(centred.T @ centred / (COUNT - 1))
+    directions, std = vectors[:, 1 - COUNT :], values[1 - COUNT :].sqrt()
+    coordinates = centred @ directions
+    low, high = coordinates.amin(0), coordinates.amax(0)
+    if bounds == "moment":
+        low, high = -math.sqrt(3) * std, math.sqrt(3) * std
+    unit = torch.rand(DRAWS, COUNT - 1, generator=stream(3), dtype=torch.float64)
+    r = ratio * math.sqrt(0.05)
+    y = prediction.mean + 0.3
+    density = prediction.components.density(y[:, 0])
+    for s in range(2):
+        drawn = own.weights[s].repeat(DRAWS, 1)
+        drawn[:, LAST:] = last.mean(0) + (low + unit * (high - low)) @ directions.T
+        for n in range(3):
+            outputs = own.network(drawn, INPUTS[None, n : n + 1])[:, 0, 0]
+            likelihood = (1 / r - (y[n] - outputs).abs() / r**2).clamp(min=0)
+            for found, each in (
+                (density[s, n], likelihood),
+                (prediction.components.mean[s, n], outputs),
+            ):
+                error = float(each.std()) / math.sqrt(DRAWS)
+                assert abs(float(each.mean() - found)) <= 4.5 * error + 1e-12
+
+
+def test_a_turned_box_of_moments_has_the_covariance_of_the_samples():
+    own, ratio = samples(), 2.45
+    components = collapsed(own, LastLayer(axes="principal"), INPUTS, ratio).components
+    hidden = own.features(INPUTS, -1)
+    with_bias = torch.cat([hidden, torch.ones_like(hidden[..., :1])], -1)
+    covariance = own.weights[:, LAST:].T.cov()
+    wanted = torch.einsum("spi,ij,spj->sp", with_bias, covariance, with_bias)
+    noise = 0.05 * ratio**2 / 6
+    torch.testing.assert_close(components.variance, wanted + noise)
+
+
 def test_settings_that_no_box_can_have_are_refused():
     with pytest.raises(ValueError, match="at most 3 weights"):
         SecondLayer(4)
     with pytest.raises(ValueError, match="weights"):
         LastLayer(0)
+    with pytest.raises(ValueError, match="needs all weights"):
+        LastLayer(2, axes="principal")

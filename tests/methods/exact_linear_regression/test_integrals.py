@@ -9,10 +9,14 @@ from scipy import integrate, optimize, special
 
 from bnnbench.datasets.base import Gaussian
 from bnnbench.methods.base import Method, Posterior
-from bnnbench.methods.ciber.boxes import sides
 from bnnbench.methods.ciber.collapse import LastLayer, collapsed
 from bnnbench.methods.ciber.samples import Samples
-from bnnbench.methods.exact_linear_regression.integrals import Collapsed, Integral, MonteCarlo
+from bnnbench.methods.exact_linear_regression.integrals import (
+    Collapsed,
+    Integral,
+    MomentMatched,
+    MonteCarlo,
+)
 from bnnbench.methods.exact_linear_regression.method import LinearFromDraws
 from bnnbench.methods.networks.architectures import Linear
 from bnnbench.methods.networks.torch_network import TorchNetwork
@@ -22,7 +26,14 @@ from tests.methods.problems import stream
 WEIGHTS = torch.randn(6, 4, generator=stream(0), dtype=torch.float64) * 0.7 + 0.3
 INPUTS = torch.randn(3, 4, generator=stream(1), dtype=torch.float64)
 NOISE = 0.6
-INTEGRALS = (MonteCarlo(), Collapsed("minmax"), Collapsed("moment"), Collapsed("minmax", 2.45))
+INTEGRALS = (
+    *(MonteCarlo(), MomentMatched(), Collapsed("minmax"), Collapsed("moment")),
+    *(
+        Collapsed("minmax", 2.45),
+        Collapsed(axes="principal"),
+        Collapsed("minmax", axes="principal"),
+    ),
+)
 Y = torch.linspace(-3, 3, 7, dtype=torch.float64).expand(3, 7)
 
 
@@ -52,13 +63,14 @@ def test_monte_carlo_is_the_mean_of_the_likelihoods():
             assert float(found[n, k]) == pytest.approx(math.log(sum(each) / 6), rel=1e-12)
 
 
+@pytest.mark.parametrize("axes", ["weights", "principal"])
 @pytest.mark.parametrize("bounds", ["minmax", "moment"])
-def test_the_box_is_what_ciber_makes_of_a_network_of_one_layer(bounds):
+def test_the_box_is_what_ciber_makes_of_a_network_of_one_layer(bounds, axes):
     network = TorchNetwork((Linear(1, bias=False),), (4,))
     own = Samples(network, Gaussian(NOISE), WEIGHTS, WEIGHTS[:, :0], NOISE**2,
-                  sides(WEIGHTS, bounds))  # fmt: skip
-    wanted = collapsed(own, LastLayer(), INPUTS, 2.45)
-    found = Collapsed(bounds, 2.45).predictive(WEIGHTS, INPUTS, NOISE)
+                  bounds)  # fmt: skip
+    wanted = collapsed(own, LastLayer(axes=axes), INPUTS, 2.45)
+    found = Collapsed(bounds, 2.45, axes).predictive(WEIGHTS, INPUTS, NOISE)
     for k in range(7):
         target = Y[:, k, None]
         torch.testing.assert_close(found.log_prob(target), wanted.log_prob(target))
@@ -83,6 +95,39 @@ def test_box_averages_are_those_of_weights_drawn_from_it(bounds):
     ):
         error = drawn.std(0) / math.sqrt(len(f))
         assert ((drawn.mean(0) - found).abs() < 4.5 * error).all()
+
+
+def test_turned_box_averages_are_those_of_weights_drawn_from_it():
+    """Directions are those of the covariance, here of full rank."""
+    mean = WEIGHTS.mean(0)
+    values, vectors = torch.linalg.eigh(WEIGHTS.T.cov())
+    unit = torch.rand(200_000, 4, generator=stream(2), dtype=torch.float64)
+    f = (mean + ((2 * unit - 1) * (3 * values).sqrt()) @ vectors.T) @ INPUTS.T
+    integral = Collapsed(axes="principal")
+    step = (f / 3.522769163721558).clamp(-1, 1)
+    r = math.sqrt(6) * NOISE
+    density = integral.log_density(WEIGHTS, INPUTS, NOISE, Y).exp()
+    for found, drawn in (
+        (integral.logistic(WEIGHTS, INPUTS), f.sigmoid()),
+        (integral.cubic(WEIGHTS, INPUTS), 0.5 + 0.75 * step - 0.25 * step**3),
+        (density[:, 3], (1 / r - (Y[:, 3] - f).abs() / r**2).clamp(min=0)),
+    ):
+        error = drawn.std(0) / math.sqrt(len(f))
+        assert ((drawn.mean(0) - found).abs() < 4.5 * error).all()
+
+
+def test_the_matched_gaussian_has_the_moments_of_the_draws():
+    values = WEIGHTS @ INPUTS.T
+    prediction = MomentMatched().predictive(WEIGHTS, INPUTS, NOISE)
+    torch.testing.assert_close(prediction.mean[:, 0], values.mean(0))
+    torch.testing.assert_close(prediction.variance[:, 0], values.var(0) + NOISE**2)
+    normal = values.mean(0) + values.std(0) * torch.randn(
+        200_000, 3, generator=stream(5), dtype=torch.float64
+    )
+    each = normal.sigmoid()
+    error = each.std(0) / math.sqrt(len(each))
+    found = MomentMatched().logistic(WEIGHTS, INPUTS)
+    assert ((each.mean(0) - found).abs() < 4.5 * error).all()
 
 
 @pytest.mark.parametrize("reach", [0.01, 1.0, 8.0, 60.0])
