@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.official.uci import Uci
-from bnnbench.methods.ciber.collapse import SecondLayer
+from bnnbench.methods.ciber.collapse import LastLayer, SecondLayer
 from bnnbench.methods.ciber.method import REFERENCE_LAST, REFERENCE_SECOND, Ciber
 from bnnbench.methods.gp.deep import DeepGp
 from bnnbench.methods.gp.training import GpTraining
@@ -71,6 +71,9 @@ DECAYING = replace(PATIENT, weight_decay=1e-2, epochs=300)
 WHOLE = replace(PATIENT, schedule=Plateau(0.8, 40))
 ON_NAVAL = replace(PATIENT, weight_decay=0.0, epochs=250, schedule=Plateau(0.5, 8, early_stop=True))
 LAST = replace(REFERENCE_LAST, training=PATIENT, epsilons=(1e-2,))
+# All weights of the last layer in a box of their moments, which knows no test target; along the
+# weights, or along the principal directions of the iterates.
+ALL_WEIGHTS = replace(LAST, collapse=LastLayer(), bounds="moment", floor_range="training")
 ON_PLATEAUS = {
     "SGD": LastIterate(PATIENT),
     "SWAG": Swag(PATIENT),
@@ -80,6 +83,8 @@ ON_PLATEAUS = {
     "CIBER (second)": replace(REFERENCE_SECOND, training=PATIENT, epsilons=(1e-2,)),
     "CIBER (no box)": replace(LAST, prediction="no_box"),
     "CIBER (training range)": replace(LAST, floor_range="training"),
+    "CIBER (all weights)": ALL_WEIGHTS,
+    "CIBER (principal directions)": replace(ALL_WEIGHTS, collapse=LastLayer(axes="principal")),
     "Iterates": replace(LAST, prediction="iterates"),
 }
 PAPER_002_REFERENCE = replace(
