@@ -36,5 +36,5 @@ def test_methods_of_a_set_have_one_descent():
     runs = [run for run in replace(REFERENCE, folds=1).runs() if isinstance(run.method, Descending)]
     for _, of_set in groupby(runs, key=lambda run: run.case.name):
         methods = [run.method for run in of_set if run.label != "CIBER (no early stop)"]
-        assert len(methods) == 9
+        assert len(methods) == 11
         assert len({method.training for method in methods}) == 1
