@@ -13,7 +13,7 @@ from tests.reports.synthetic import keep, record
 def site(tmp_path_factory):
     """Regions over a plane, data with twins, and two sessions of timings with hostile names."""
     results, site = folders(tmp_path_factory)
-    arguments = ["--out", str(results), "--no-report", "--executor", "serial"]
+    arguments = ["--out", str(results), "--no-report", "--executor", "serial", "--in-process"]
     assert command({"quick": SUITE}, arguments) == 0
     odd = SOUND | {"test_twins": 3, "transforms": [HOSTILE]}
     keep(results / "uci", [record(suite="uci", facts=odd)])

@@ -12,7 +12,7 @@ from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.two_moons import SUITES
 from tests.reports.synthetic import record
 
-FLAGS = ["--seeds", "3", "--executor", "serial"]
+FLAGS = ["--seeds", "3", "--executor", "serial", "--in-process"]
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,10 @@ CURVE = Curve(np.array([-1.0, 2.0]), np.array([-3.0, 9.0]), X, X**3)
 
 
 def carried_out(folder, suite=SUITE) -> Store:
-    command({"quick": suite}, ["--out", str(folder), "--no-report", "--executor", "serial"])
+    command(
+        {"quick": suite},
+        ["--out", str(folder), "--no-report", "--executor", "serial", "--in-process"],
+    )
     return Store(folder / suite.name)
 
 

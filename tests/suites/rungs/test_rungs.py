@@ -1,5 +1,7 @@
 """The rungs of the ladder, beside those of another program, closed forms and quadrature."""
 
+import functools
+
 import numpy as np
 import pytest
 import torch
@@ -39,11 +41,17 @@ from tests.suites.rungs.models import (
 PUBLISHED_RULES = Rules("marginal", floors=True)
 
 
-@pytest.fixture(scope="module", params=(0, 1))
+@functools.cache
+def posterior(draw):
+    """Return a model and its posterior."""
+    model = printed(draw)
+    return model, exact(model, 2_000_000, stream(draw))
+
+
+@pytest.fixture(params=(0, 1))
 def known(request):
     """Return a draw, its model and its posterior."""
-    model = printed(request.param)
-    return request.param, model, exact(model, 2_000_000, stream(request.param))
+    return request.param, *posterior(request.param)
 
 
 def approximation_of(rung, model, found):

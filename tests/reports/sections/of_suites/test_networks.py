@@ -43,7 +43,10 @@ def store(tmp_path) -> Store:
 
 
 def carried_out(folder, suite=SUITE) -> Store:
-    command({"depth": suite}, ["--out", str(folder), "--no-report", "--executor", "serial"])
+    command(
+        {"depth": suite},
+        ["--out", str(folder), "--no-report", "--executor", "serial", "--in-process"],
+    )
     return Store(folder / suite.name)
 
 

@@ -45,7 +45,7 @@ SUITE = Suite(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("moons")
-    arguments = ["--out", str(place), "--no-report", "--executor", "serial"]
+    arguments = ["--out", str(place), "--no-report", "--executor", "serial", "--in-process"]
     assert command({"quick": SUITE}, arguments) == 0
     return place
 

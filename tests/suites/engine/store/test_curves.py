@@ -25,7 +25,7 @@ SUITE = Suite(
     folds=2,
 )
 
-SERIAL = ("--executor", "serial")
+SERIAL = ("--executor", "serial", "--in-process")
 
 
 def test_the_points_of_each_fold_are_kept_in_original_units(tmp_path):

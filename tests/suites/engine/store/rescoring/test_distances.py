@@ -225,7 +225,7 @@ def test_a_suite_without_reference_says_and_scores_nothing(tmp_path):
 
 
 def test_the_command_prints_distances_and_says_why_there_are_none(tmp_path, capsys):
-    arguments = ["--out", str(tmp_path), "--no-report", "--executor", "serial"]
+    arguments = ["--out", str(tmp_path), "--no-report", "--executor", "serial", "--in-process"]
     assert command({"quick": SUITE}, [*arguments, "--methods", "one"]) == 0
     assert "distances to Truth on line, fold 0, 1: none" in capsys.readouterr().out
     assert command({"quick": SUITE}, arguments) == 0
