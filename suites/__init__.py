@@ -92,7 +92,7 @@ SUITES: Mapping[str, Entry] = {
         (
             *("quick", "paper", "paper_002", "paper_002_reference", "large", "paper_002_large"),
             *("gap", "deduplicated"),
-            *("tuned_quick", "league", "tuned", "tuned_noise", "tuned_blocks"),
+            *("tuned_quick", "league", "league_large", "tuned", "tuned_noise", "tuned_blocks"),
         ),
     ),
     "uci_classification": Entry(

@@ -6,6 +6,7 @@ from bnnbench.suites.uci.paper_002 import PAPER_002, PAPER_002_REFERENCE
 from bnnbench.suites.uci.small_sets import PAPER, QUICK
 from bnnbench.suites.uci.tuned import (
     LEAGUE,
+    LEAGUE_LARGE,
     TUNED,
     TUNED_BLOCKS,
     TUNED_NOISE,
@@ -23,6 +24,7 @@ SUITES = {
     "deduplicated": DEDUPLICATED,
     "tuned_quick": TUNED_QUICK,
     "league": LEAGUE,
+    "league_large": LEAGUE_LARGE,
     "tuned": TUNED,
     "tuned_noise": TUNED_NOISE,
     "tuned_blocks": TUNED_BLOCKS,

@@ -55,6 +55,16 @@ LEAGUE = replace(
     fitted_together=60,
 )
 
+# The same search on larger sets, where a fit takes longer and folds differ less.
+LEAGUE_LARGE = replace(
+    LEAGUE,
+    profile="league_large",
+    cases=cases_of((Uci("kin8nm"), Uci("naval"), Uci("power")), NETWORK),
+    folds=5,
+    seeds=1,
+    fitted_together=5,
+)
+
 TUNED = replace(
     TUNED_QUICK,
     profile="tuned",
