@@ -20,10 +20,10 @@ from tests.methods.message_passing.kernels.test_units import Arguments
 
 both_types = pytest.mark.parametrize("dtype", DTYPES)
 SHAPES = {
-    "vectors": (2, 3, 35),
+    "vectors": (2, 2, 35),
     "images": (1, 4, 35, 5, 3),
     "narrow images": (1, 2, 1, 4, 1),
-    "large images": (2, 3, 5, 16, 18),
+    "large images": (2, 2, 3, 16, 18),
     "a tall image": (1, 1, 3, 256, 1),
 }
 FILES = ("coupled.cu", "biases.cu", "fused.cu")
