@@ -40,7 +40,7 @@ class Sides:
 
 
 @dataclass(frozen=True)
-class Turned:
+class Rotated:
     """A box along the principal directions of iterates: a weight vector is centre + directions z.
 
     Coordinates z of the iterates are uncorrelated, so that a box of their moments has the
@@ -55,12 +55,12 @@ class Turned:
     """Bounds of z."""
 
 
-def turned(samples: Float[Tensor, "samples parameters"], bounds: Bounds) -> Turned:
+def rotated(samples: Float[Tensor, "samples parameters"], bounds: Bounds) -> Rotated:
     """Return the box around at least two iterates along their principal directions."""
     samples = samples.double()
     centre = samples.mean(0)
     rows = torch.linalg.svd(samples - centre, full_matrices=False).Vh[: len(samples) - 1]
-    return Turned(centre, rows.T, sides((samples - centre) @ rows.T, bounds))
+    return Rotated(centre, rows.T, sides((samples - centre) @ rows.T, bounds))
 
 
 def sides(samples: Float[Tensor, "samples parameters"], bounds: Bounds) -> Sides:

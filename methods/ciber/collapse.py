@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from bnnbench.methods.ciber.boxes import Axes, turned
+from bnnbench.methods.ciber.boxes import Axes, rotated
 from bnnbench.methods.ciber.predictive import AffinePredictive, RectifiedPredictive
 from bnnbench.methods.ciber.samples import Dense, Samples
 from bnnbench.methods.fitting.settings import LATER, require_choice, require_count
@@ -80,7 +80,7 @@ def collapsed(
         return AffinePredictive(half_bases, floor, raw[..., :1], torch.zeros_like(half_bases))
     if isinstance(collapse, LastLayer):
         principal = collapse.axes == "principal"
-        box = _turned(last, hidden) if principal else _last(last, hidden, collapse.weights)
+        box = _rotated(last, hidden) if principal else _last(last, hidden, collapse.weights)
         return AffinePredictive(half_bases, floor, *box)
     features, second = samples.features(inputs, -3), samples.dense(-3)
     parts = (
@@ -110,9 +110,9 @@ def _last(layer: Dense, hidden: Tensor, count: int | None) -> tuple[Tensor, Tens
     return centres, torch.cat([widths, bias_width.expand(*widths.shape[:-1], 1)], -1)
 
 
-def _turned(layer: Dense, hidden: Tensor) -> tuple[Tensor, Tensor]:
-    """Return centres and widths of the first output, weights and bias in one turned box."""
-    box = turned(torch.cat([layer.weight[:, 0], layer.bias[:, :1]], 1), layer.bounds)
+def _rotated(layer: Dense, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """Return centres and widths of the first output, weights and bias in one rotated box."""
+    box = rotated(torch.cat([layer.weight[:, 0], layer.bias[:, :1]], 1), layer.bounds)
     with_bias = torch.cat([hidden, torch.ones_like(hidden[..., :1])], -1).double()
     along = with_bias @ box.directions
     centres = with_bias @ box.centre + along @ box.sides.middle

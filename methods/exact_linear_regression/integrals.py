@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from bnnbench.methods.ciber.boxes import Axes, Bounds, sides, turned
+from bnnbench.methods.ciber.boxes import Axes, Bounds, rotated, sides
 from bnnbench.methods.ciber.predictive import AffinePredictive
 from bnnbench.methods.fitting.settings import LATER, require_choice, require_positive
 from bnnbench.methods.integration.integrals import expectation
@@ -164,7 +164,7 @@ class Collapsed:
     def _box(self, weights: Weights, inputs: Inputs) -> tuple[Affine, Box]:
         x = inputs.double()
         if self.axes == "principal":
-            box = turned(weights, self.bounds)
+            box = rotated(weights, self.bounds)
             function = Affine(x @ box.centre, x @ box.directions)
             return function, Box(box.sides.lower, box.sides.upper)
         box_sides = sides(weights, self.bounds)

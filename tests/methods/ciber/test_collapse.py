@@ -203,7 +203,7 @@ def test_boxes_hold_the_iterates_or_have_their_variance():
 
 
 @pytest.mark.parametrize("bounds", ["minmax", "moment"])
-def test_a_turned_box_is_that_of_networks_drawn_from_it(bounds):
+def test_a_rotated_box_is_that_of_networks_drawn_from_it(bounds):
     own, ratio = samples(bounds=bounds), 2.45
     prediction = collapsed(own, LastLayer(axes="principal"), INPUTS, ratio)
     last = own.weights[:, LAST:]
@@ -233,7 +233,7 @@ def test_a_turned_box_is_that_of_networks_drawn_from_it(bounds):
                 assert abs(float(each.mean() - found)) <= 4.5 * error + 1e-12
 
 
-def test_a_turned_box_of_moments_has_the_covariance_of_the_samples():
+def test_a_rotated_box_of_moments_has_the_covariance_of_the_samples():
     own, ratio = samples(), 2.45
     components = collapsed(own, LastLayer(axes="principal"), INPUTS, ratio).components
     hidden = own.features(INPUTS, -1)

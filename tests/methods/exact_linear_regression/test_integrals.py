@@ -97,7 +97,7 @@ def test_box_averages_are_those_of_weights_drawn_from_it(bounds):
         assert ((drawn.mean(0) - found).abs() < 4.5 * error).all()
 
 
-def test_turned_box_averages_are_those_of_weights_drawn_from_it():
+def test_rotated_box_averages_are_those_of_weights_drawn_from_it():
     """Directions are those of the covariance, here of full rank."""
     mean = WEIGHTS.mean(0)
     values, vectors = torch.linalg.eigh(WEIGHTS.T.cov())
