@@ -12,7 +12,7 @@ from bnnbench.suites.engine.declare.grid import Evaluation, Suite
 from bnnbench.suites.uci.settings import METHODS, NETWORK, WIDE
 
 # The noise of a point estimate is that of held-out rows; a posterior that integrates over weights
-# in a noise that it learns keeps its own.
+# in a noise that it learns keeps its own. The league has two of these with held-out noise as well.
 OWN_NOISE: dict[str, Noise] = dict.fromkeys(("MFVI", "VSD", "IVON", "KFAC"), "own")
 
 NOISES: dict[str, Noise] = {"own noise": "own", "held-out noise": "held_out"}
@@ -46,6 +46,9 @@ HALVED = {
     for label, method in METHODS.items()
 } | {
     label: replace(method, trials=8, halving=True) for label, method in PASSED.items()
+} | {
+    f"{label} (held-out noise)": Tuned(METHODS[label], 16, updates=8_000, halving=True)
+    for label in ("MFVI", "IVON")
 }  # fmt: skip
 LEAGUE = replace(
     TUNED_QUICK,
