@@ -179,7 +179,9 @@ def _test_to_train(suite: str, profile: str, dataset: str) -> float:
 
 
 def _gaps(table: pd.DataFrame, own: str, rival: str) -> pd.Series:
-    wide = table.pivot_table(index="fold", columns="method", values="value")
+    """Return the differences on each fold, or of each seed where there is one fold."""
+    index = "fold" if table["fold"].nunique() > 1 else "seed"
+    wide = table.pivot_table(index=index, columns="method", values="value")
     return (wide[own] - wide[rival]).dropna() if rival in wide else pd.Series(dtype=float)
 
 
