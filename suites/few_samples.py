@@ -3,8 +3,9 @@
 Bayesian linear regression, where posterior and predictive are known exactly. Draws are from
 the exact posterior, so that nothing but their number is to blame. Paper 002 gives neither the
 number of features nor the noise nor the data: ten features, and a posterior standard deviation
-of the function of 1.5 times the noise's, are ours. The box knows nothing of correlations: the
-posterior has none, or those that neighbouring features of correlation 0.5 and 0.9 leave.
+of the function of 1.5 times the noise's, are ours. Boxes along the weights know nothing of
+correlations: the posterior has none, or those that neighbouring features of correlation 0.5 and
+0.9 leave.
 """
 
 from bnnbench.datasets.conditions.clean import Clean

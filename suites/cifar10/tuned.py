@@ -6,11 +6,10 @@ from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.label_smoothing import LabelSmoothing
 from bnnbench.methods.message_passing.crossed import CrossFitted
 from bnnbench.methods.message_passing.informed import InformedPrior
-from bnnbench.methods.message_passing.method import MessagePassing
-from bnnbench.methods.message_passing.schedule import Coupled
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.cifar10.quick import QUICK
 from bnnbench.suites.cifar10.settings import ADAMW
+from bnnbench.suites.mnist.settings import INFORMED as ON_DIGITS
 
 # All but methods that tune themselves.
 LABELS = (
@@ -20,13 +19,8 @@ LABELS = (
 
 # Eight settings at a quarter of the longest fit, the best four at half of it, the best two whole.
 HALVED = Tuned(trials=8, blocks=1, lengths=(6, 12, 24), noise="own", halving=True)
-# The form that does best from few digits: its settings in the profile disjoint of the suite mnist.
-INFORMED = MessagePassing(
-    iterations=(1, 1, 2, 2),
-    schedule=Coupled(64),
-    prior=InformedPrior(ADAMW),
-    predictive_variance=1.0,
-)
+# The form that does best from few digits.
+INFORMED = replace(ON_DIGITS, prior=InformedPrior(ADAMW))
 
 # Probabilities of a point estimate also with the temperature of held-out images. Ensembles have a
 # quarter of the trials, each of which is three fits, five or six.

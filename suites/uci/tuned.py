@@ -46,19 +46,20 @@ HALVED = {
     for label, method in METHODS.items()
 } | {
     label: replace(method, trials=8, halving=True) for label, method in PASSED.items()
-} | {
-    f"{label} (held-out noise)": Tuned(METHODS[label], 16, updates=8_000, halving=True)
-    for label in ("MFVI", "IVON")
 }  # fmt: skip
+HELD_OUT = {
+    f"{label} (held-out noise)": replace(HALVED[label], noise="held_out")
+    for label in ("MFVI", "IVON")
+}
 LEAGUE = replace(
     TUNED_QUICK,
     profile="league",
-    methods=HALVED,
+    methods=HALVED | HELD_OUT,
     folds=20,
     fitted_together=60,
 )
 
-# The same search on larger sets, where a fit takes longer and folds differ less.
+# The same search on larger sets, where a fit takes longer.
 LEAGUE_LARGE = replace(
     LEAGUE,
     profile="league_large",

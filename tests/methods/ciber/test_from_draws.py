@@ -36,10 +36,17 @@ def draws() -> HmcPosterior:
 def test_without_a_box_the_draws_and_their_noise_are_left():
     """Mean and variance of a mixture of the sampler's Gaussians, whose noise differs."""
     own = fitted()
-    zero = replace(own, prediction="no_box")
+    first = own.samples.network.parameters[-2].offset
+    still = own.samples.weights.clone()
+    still[:, first:] = still[0, first:]
+    zero = replace(own, samples=replace(own.samples, weights=still))
+    none = replace(own, prediction="no_box").predict(INPUTS, stream(2)).components
     alone = SAMPLER.fit(PROBLEM, stream(1)).predict(INPUTS, stream(2))
     found = zero.predict(INPUTS, stream(2)).components
-    torch.testing.assert_close(found.mean, alone.means[..., 0])
+    torch.testing.assert_close(none.mean, alone.means[..., 0])
+    torch.testing.assert_close(none.variance, alone.variances[..., 0], rtol=1e-6, atol=0)
+    # The collapsed weights are those of the first draw then; of its component nothing changes.
+    torch.testing.assert_close(found.mean[0], alone.means[0, :, 0])
     torch.testing.assert_close(found.variance, alone.variances[..., 0], rtol=1e-6, atol=0)
     assert alone.variances[:, 0, 0].unique().numel() > 1
 

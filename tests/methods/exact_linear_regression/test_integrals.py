@@ -78,32 +78,9 @@ def test_the_box_is_what_ciber_makes_of_a_network_of_one_layer(bounds, axes):
     torch.testing.assert_close(found.variance, wanted.variance)
 
 
-@pytest.mark.parametrize("bounds", ["minmax", "moment"])
-def test_box_averages_are_those_of_weights_drawn_from_it(bounds):
-    lower, upper = box(bounds)
-    unit = torch.rand(200_000, 4, generator=stream(2), dtype=torch.float64)
-    f = (lower + unit * (upper - lower)) @ INPUTS.T
-    d = 3.522769163721558
-    step = (f / d).clamp(-1, 1)
-    integral = Collapsed(bounds)
-    r = math.sqrt(6) * NOISE
-    density = integral.log_density(WEIGHTS, INPUTS, NOISE, Y).exp()
-    for found, drawn in (
-        (integral.logistic(WEIGHTS, INPUTS), f.sigmoid()),
-        (integral.cubic(WEIGHTS, INPUTS), 0.5 + 0.75 * step - 0.25 * step**3),
-        (density[:, 3], (1 / r - (Y[:, 3] - f).abs() / r**2).clamp(min=0)),
-    ):
-        error = drawn.std(0) / math.sqrt(len(f))
-        assert ((drawn.mean(0) - found).abs() < 4.5 * error).all()
-
-
-def test_rotated_box_averages_are_those_of_weights_drawn_from_it():
-    """Directions are those of the covariance, here of full rank."""
-    mean = WEIGHTS.mean(0)
-    values, vectors = torch.linalg.eigh(WEIGHTS.T.cov())
-    unit = torch.rand(200_000, 4, generator=stream(2), dtype=torch.float64)
-    f = (mean + ((2 * unit - 1) * (3 * values).sqrt()) @ vectors.T) @ INPUTS.T
-    integral = Collapsed(axes="principal")
+def averages_agree(integral: Collapsed, weights: torch.Tensor) -> None:
+    """Compare an integral's averages with those over draws from its box."""
+    f = weights @ INPUTS.T
     step = (f / 3.522769163721558).clamp(-1, 1)
     r = math.sqrt(6) * NOISE
     density = integral.log_density(WEIGHTS, INPUTS, NOISE, Y).exp()
@@ -114,6 +91,22 @@ def test_rotated_box_averages_are_those_of_weights_drawn_from_it():
     ):
         error = drawn.std(0) / math.sqrt(len(f))
         assert ((drawn.mean(0) - found).abs() < 4.5 * error).all()
+
+
+UNIT = torch.rand(200_000, 4, generator=stream(2), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("bounds", ["minmax", "moment"])
+def test_box_averages_are_those_of_weights_drawn_from_it(bounds):
+    lower, upper = box(bounds)
+    averages_agree(Collapsed(bounds), lower + UNIT * (upper - lower))
+
+
+def test_rotated_box_averages_are_those_of_weights_drawn_from_it():
+    """Directions are those of the covariance, here of full rank."""
+    values, vectors = torch.linalg.eigh(WEIGHTS.T.cov())
+    z = (2 * UNIT - 1) * (3 * values).sqrt()
+    averages_agree(Collapsed(axes="principal"), WEIGHTS.mean(0) + z @ vectors.T)
 
 
 def test_the_matched_gaussian_has_the_moments_of_the_draws():
