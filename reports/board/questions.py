@@ -116,6 +116,10 @@ QUESTIONS = (
         (Place("uci", "tuned_quick", clean),),
     ),
     Question(
+        *("regression", "7,000 to 11,000 rows, 5 splits", "searched", OF_NUMBERS),
+        (Place("uci", "league_large", clean),),
+    ),
+    Question(
         *("regression", "under 1,000 rows, 5 splits", "as declared", OF_NUMBERS),
         (Place("uci", "quick", clean),),
     ),

@@ -22,7 +22,10 @@ from bnnbench.suites.engine.store.record import Record, distance_from_official
 ALIKE = ("architecture", "probes", "modules")
 """Parts of a run, beside its source, that the runs of a benchmark have in common."""
 
-FIRST = ("league", "tuned", "tuned_quick", "tuned_more", "disjoint", "paper", "quick")
+FIRST = (
+    *("league", "league_large", "tuned", "tuned_quick", "tuned_more", "disjoint"),
+    *("paper", "quick"),
+)
 """The profiles that a page begins with: first those whose settings were searched by one budget."""
 
 

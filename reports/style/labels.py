@@ -141,6 +141,7 @@ UNITS = {
     "nats_per_batch": "nats per batch",
     "cost": "",
     "$1000": "thousand dollars",
+    "unit not stated": "",
 }
 
 MINOR = frozenset({

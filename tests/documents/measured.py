@@ -16,8 +16,13 @@ Options = Mapping[str, str]
 
 
 def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each method, with its cost if recorded."""
+    """Yield the heading, the rule and a row for each method, with its cost if recorded.
+
+    `digits` has the decimals of each metric in turn, where they are not three.
+    """
     metrics = options["metrics"].split(",")
+    places = [int(n) for n in options["digits"].split(",")] if "digits" in options else []
+    digits = dict(zip(metrics, places or [3] * len(metrics), strict=True))
     table = _selected(options)
     by_metric = {m: table[table.metric == m].groupby("method")["value"] for m in metrics}
     first = by_metric[metrics[0]].mean()
@@ -27,7 +32,8 @@ def scores_table(options: Options) -> Iterator[tuple[str, ...]]:
     yield ("method", *map(labels.metric, metrics), "runs", *costed)
     yield ("---", *("---:" for _ in metrics), "---:", *("---:" for _ in costed))
     for method in first.sort_values(ascending=not down).index:
-        cells = [_mean(table[(table.metric == m) & (table.method == method)]) for m in metrics]
+        of_method = table[table.method == method]
+        cells = [_mean(of_method[of_method.metric == m], digits[m]) for m in metrics]
         runs = len(by_metric[metrics[0]].get_group(method))
         yield (method, *cells, str(runs), *(seconds(seconds_of.get(method)) for _ in costed))
 

@@ -119,6 +119,8 @@ def test_another_method_is_named_where_the_choice_hangs_on_one_data_set(question
     for scale in task.scales:
         ranking = ranked(task, scale.name)
         names = [row.method for row in ranking.compared]
+        if f"Use {names[0]} first" not in advice(ranking).headline:
+            continue  # the best means are of methods that are worse by likelihood: others are named
         of = task.scores[scale.name]
         lowered = {
             c.title: pd.DataFrame(
