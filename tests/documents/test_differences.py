@@ -14,8 +14,9 @@ def test_where_there_is_one_fold_they_are_paired_by_seed():
     places = {"bundle": "cifar10_tuned", "dataset": "cifar10", "condition": "clean"}
     _, _, row = differences_table(places | {"metrics": "nll", "of": OWN, "rivals": RIVAL})
     runs = {(r.method, r.seed): r.scores["clean"]["nll"] for r in records("cifar10_tuned")}
-    gaps = np.array([runs[OWN, seed] - runs[RIVAL, seed] for seed in range(3)])
-    half = stats.t.ppf(0.975, 2) * gaps.std(ddof=1) / np.sqrt(3)
+    seeds = sorted(seed for method, seed in runs if method == OWN)
+    gaps = np.array([runs[OWN, seed] - runs[RIVAL, seed] for seed in seeds])
+    half = stats.t.ppf(0.975, len(gaps) - 1) * gaps.std(ddof=1) / np.sqrt(len(gaps))
     mean, spread = (float(part.replace("−", "-")) for part in row[2].split(" ± "))
     assert (mean, spread) == pytest.approx((gaps.mean(), half), abs=6e-5)
-    assert row[3] == f"{(gaps < 0).sum()} of 3"
+    assert row[3] == f"{(gaps < 0).sum()} of {len(gaps)}"
