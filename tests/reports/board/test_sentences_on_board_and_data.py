@@ -119,8 +119,9 @@ def test_another_method_is_named_where_the_choice_hangs_on_one_data_set(question
     for scale in task.scales:
         ranking = ranked(task, scale.name)
         names = [row.method for row in ranking.compared]
-        if f"Use {names[0]} first" not in advice(ranking).headline:
-            continue  # the best means are of methods that are worse by likelihood: others are named
+        if "worse by likelihood" in advice(ranking).text:  # the best calibrated are useless
+            assert scale.name == "calibration"
+            continue
         of = task.scores[scale.name]
         lowered = {
             c.title: pd.DataFrame(
