@@ -5,12 +5,13 @@ have a variance. $\sigma_S^2 = \pi^2/3$ is the variance of the standard logistic
 """
 
 from math import log, pi, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.units import standard
@@ -50,7 +51,7 @@ def logistic_bernoulli(x: Moments, rule: Bernoulli = "ap2b") -> Moments:
     """
     variance = _variance(x)
     if rule == "ap2b":
-        return _logistic_bit(x.mean / (variance / LOGISTIC_VARIANCE + 1).sqrt())
+        return Moments(*_LogisticBernoulli.apply(x.mean, variance))
     if rule == "ap2a":
         return _normal_bit(x.mean / (variance + LOGISTIC_VARIANCE).sqrt())
     raise ValueError(f'needed rule "ap2b" or "ap2a"; got {rule!r}')
@@ -141,3 +142,27 @@ def _normal_bit(a: Tensor) -> Moments:
     r"""Return the moments of a bit that is 1 with probability $\Phi(a)$."""
     cdf = standard.normal_cdf(a)
     return Moments(cdf, cdf * standard.normal_cdf(-a))
+
+
+class _LogisticBernoulli(torch.autograd.Function):
+    """Mean and variance of "ap2b", in few passes over memory: networks are trained by them."""
+
+    @staticmethod
+    def forward(ctx: Any, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+        shrinkage = (variance / LOGISTIC_VARIANCE).add_(1).sqrt_().reciprocal_()
+        z = mean * shrinkage
+        small = z.abs().neg_().exp_()
+        likelier = (1 + small).reciprocal_()
+        rarer = small.mul_(likelier)
+        probability = torch.where(z > 0, likelier, rarer)
+        bit_variance = likelier * rarer
+        skew = rarer.sub_(likelier).copysign_(z).neg_()
+        ctx.save_for_backward(z, shrinkage, bit_variance, skew)
+        return probability, bit_variance
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, to_mean: Tensor, to_variance: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        z, shrinkage, bit_variance, skew = ctx.saved_tensors
+        gradient = (to_variance * skew).add_(to_mean).mul_(bit_variance).mul_(shrinkage)
+        return gradient, (gradient * z).mul_(shrinkage).mul_(-0.5 / LOGISTIC_VARIANCE)
