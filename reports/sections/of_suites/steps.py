@@ -29,15 +29,19 @@ DRAWN = ("nll", "accuracy", "rmse")
 
 
 def compares_steps(benchmark: Benchmark) -> bool:
-    """Return whether methods differ in the serial steps that their fits count."""
+    """Return whether most methods count serial steps, and differ in them.
+
+    Where few do, steps are not what the methods are compared by.
+    """
     steps_by_method = [
         {r.diagnostics[STEPS] for r in runs if _counts_steps(r)} for runs in benchmark.runs.values()
     ]
-    return len({frozenset(steps) for steps in steps_by_method if steps}) > 1
+    counted = [frozenset(steps) for steps in steps_by_method if steps]
+    return 2 * len(counted) > len(steps_by_method) and len(set(counted)) > 1
 
 
 def sections(material: Material) -> Iterator[Section]:
-    """Yield a section on the data sets on which methods differ in the serial steps of fits."""
+    """Yield a section on the data sets on which schedules are compared."""
     drawings = [
         drawing
         for benchmark, name, where in material.figure_places("steps")
@@ -60,7 +64,7 @@ def sections(material: Material) -> Iterator[Section]:
 
 
 def step_tables(benchmarks: Sequence[Benchmark], methods: Sequence[str]) -> list[Table]:
-    """Return a table for each data set on which methods differ in serial steps."""
+    """Return a table for each data set on which schedules are compared."""
     return [_table(b, [m for m in methods if m in b.runs]) for b in benchmarks if compares_steps(b)]
 
 
@@ -90,7 +94,7 @@ def _table(benchmark: Benchmark, methods: Sequence[str]) -> Table:
 def step_drawings(
     benchmark: Benchmark, styles: Mapping[str, Style], identifier: str, where: str
 ) -> list[Drawing]:
-    """Return a figure for each score that is drawn; empty where no steps differ."""
+    """Return a figure for each score that is drawn; empty where no schedules are compared."""
     if not compares_steps(benchmark):
         return []
     drawings = []

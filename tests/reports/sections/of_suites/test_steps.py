@@ -95,10 +95,11 @@ def test_runs_that_diverged_or_score_nothing_finite_are_no_points():
             fit(name, 0, diagnostics={"serial_steps": 960.0})
             for name in ("MP coupled 64", "MP groups of 8")
         ],
+        runs("AdamW", "IVON", "SGD", *SCHEDULES),
     ],
-    ids=["none counts", "one counts", "equal counts"],
+    ids=["none counts", "one counts", "equal counts", "few count"],
 )
-def test_nothing_appears_where_methods_do_not_differ_in_steps(records):
+def test_nothing_appears_where_schedules_are_not_compared(records):
     (benchmark,) = benchmarks(records)
     assert not compares_steps(benchmark)
     assert step_tables([benchmark], list(benchmark.runs)) == []
