@@ -63,7 +63,7 @@ SUITES: Mapping[str, Entry] = {
     ),
     "moment_accuracy": Entry(
         "Moments propagated through trained networks, beside samples",
-        ("quick", "paper", "cifar10", "cifar10_quick", "statistics", "without_norms"),
+        ("quick", "paper", "cifar10", "cifar10_quick", "statistics", "without_norms", "otherwise"),
         sampled=True,
     ),
     "rotated_mnist": Entry(

@@ -5,7 +5,7 @@ section 4.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem
 from bnnbench.methods.fitting.network_posterior import POINTS_AT_ONCE, NetworkPosterior
-from bnnbench.methods.fitting.settings import require_choice
+from bnnbench.methods.fitting.settings import LATER, require_choice
 from bnnbench.methods.moment_propagation.method import MomentPropagation
 from bnnbench.methods.moment_propagation.posterior import MomentPosterior
 from bnnbench.methods.moments.base import Moments
@@ -120,7 +120,7 @@ def _joined(pieces: Sequence[Moments]) -> Moments:
 
 @dataclass(frozen=True)
 class Approximation:
-    """A network trained with its own noise, but not with that of its inputs.
+    """A network trained with its own noise, but by default not with that of its inputs.
 
     Noise is sampled in training; logistic Bernoulli units, whose samples have no gradient, are
     trained through their moments.
@@ -138,6 +138,7 @@ class Approximation:
     covariances: Covariances | None = None
     """Covariances that "ap2" propagates beside the variances."""
     training: MomentPropagation = MomentPropagation(dropout=0.0)
+    train_with_input_noise: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         require_choice(self, "propagation", get_args(Propagation))
@@ -158,8 +159,12 @@ class Approximation:
         architecture = problem.architecture
         bernoulli = any(isinstance(layer, LogisticBernoulli) for layer in architecture)
         method = replace(self.training, training="ap2" if bernoulli else "sample")
-        still = tuple(layer for layer in architecture if not isinstance(layer, GaussianNoise))
-        posterior = method.fit(replace(problem, architecture=still), rng)
+        trained = tuple(
+            layer
+            for layer in architecture
+            if self.train_with_input_noise or not isinstance(layer, GaussianNoise)
+        )
+        posterior = method.fit(replace(problem, architecture=trained), rng)
         assert isinstance(posterior, MomentPosterior)
         carried = self.propagation, self.formulas, self.covariances
         return ApproximatePosterior(posterior.at_mean, architecture, *carried)

@@ -1,7 +1,8 @@
 """Propagated moments beside samples, layer by layer: tables 2 to 4 of paper 001."""
 
+from bnnbench.suites.moment_accuracy.ablations import OTHERWISE, WITHOUT_NORMS
 from bnnbench.suites.moment_accuracy.allconvs import CIFAR10, CIFAR10_QUICK
-from bnnbench.suites.moment_accuracy.lenets import PAPER, QUICK, WITHOUT_NORMS
+from bnnbench.suites.moment_accuracy.lenets import PAPER, QUICK
 from bnnbench.suites.moment_accuracy.statistics import STATISTICS
 
 SUITES = {
@@ -11,4 +12,5 @@ SUITES = {
     "cifar10_quick": CIFAR10_QUICK,
     "statistics": STATISTICS,
     "without_norms": WITHOUT_NORMS,
+    "otherwise": OTHERWISE,
 }

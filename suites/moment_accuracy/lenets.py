@@ -8,6 +8,7 @@ from bnnbench.datasets.cuts.intensities import Intensities
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.methods.networks.architectures import (
+    AnalyticNorm,
     BatchNorm,
     GaussianNoise,
     LogisticBernoulli,
@@ -39,7 +40,7 @@ NETWORKS = (
         partial(lenet_001, activation=Sigmoid()),
     ),
 )
-LENETS, NORMLESS = (
+LENETS, LENETS_WITHOUT_NORMS, LENETS_WITH_ANALYTIC_NORMS = (
     tuple(
         Case(
             Intensities(Mnist()),
@@ -49,7 +50,7 @@ LENETS, NORMLESS = (
         )
         for name, title, noise, network in NETWORKS
     )
-    for norm in (BatchNorm(), None)
+    for norm in (BatchNorm(), None, AnalyticNorm())
 )
 # Five epochs and these samples take a core some eight minutes a seed.
 FIVE_EPOCHS = replace(TRAINING, epochs=5)
@@ -75,18 +76,4 @@ PAPER = replace(
     # As many samples as the paper has: their own error in a mean is 0.025 deviations.
     probes=(MomentAccuracy(images=50, samples=1000),),
     reproduces=(Reproduces("001", "2", DEPARTURES),),
-)
-
-# The ablation: the same networks without norms, three of each.
-WITHOUT_NORMS = replace(
-    QUICK,
-    title="Moments propagated through trained networks without norms, beside samples",
-    profile="without_norms",
-    cases=tuple(
-        replace(case, network=normless.network)
-        for case, normless in zip(QUICK.cases, NORMLESS, strict=True)
-    ),
-    methods={"AP2 paper": QUICK.methods["AP2 paper"]},
-    seeds=3,
-    reproduces=(),
 )

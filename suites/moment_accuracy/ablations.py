@@ -1,0 +1,56 @@
+"""Profiles without_norms and otherwise: what table 2 of paper 001 depends on."""
+
+from dataclasses import replace
+
+from bnnbench.methods.moment_propagation.approximation import Approximation
+from bnnbench.suites.moment_accuracy.lenets import (
+    LENETS_WITH_ANALYTIC_NORMS,
+    LENETS_WITHOUT_NORMS,
+    PAPER,
+    QUICK,
+)
+
+WITHOUT_NORMS = replace(
+    QUICK,
+    title="Moments propagated through trained networks without norms, beside samples",
+    profile="without_norms",
+    cases=tuple(
+        replace(case, network=normless.network)
+        for case, normless in zip(QUICK.cases, LENETS_WITHOUT_NORMS, strict=True)
+    ),
+    methods={"AP2 paper": QUICK.methods["AP2 paper"]},
+    seeds=3,
+    reproduces=(),
+)
+
+
+def longer(method: Approximation) -> Approximation:
+    """Return the method with networks trained for twenty epochs instead of five."""
+    return replace(method, training=replace(method.training, epochs=20))
+
+
+def with_noise(method: Approximation) -> Approximation:
+    """Return the method with networks that see the noise of their inputs in training."""
+    return replace(method, train_with_input_noise=True)
+
+
+BY_THE_PAPER = {label: PAPER.methods[label] for label in ("AP1", "AP2 paper")}
+ANALYTIC = {f"{label} (analytic norms)": method for label, method in BY_THE_PAPER.items()}
+
+# What the paper leaves open: the kind of norm, how long networks were trained, and on what inputs.
+OTHERWISE = replace(
+    PAPER,
+    title="Moments propagated through networks trained otherwise, beside samples",
+    profile="otherwise",
+    methods={
+        **ANALYTIC,
+        **{f"{label} (20 epochs)": longer(method) for label, method in BY_THE_PAPER.items()},
+        **{f"{label} (noisy inputs)": with_noise(method) for label, method in BY_THE_PAPER.items()},
+    },
+    own_architectures={
+        label: {case.name: case.network for case in LENETS_WITH_ANALYTIC_NORMS}
+        for label in ANALYTIC
+    },
+    seeds=3,
+    reproduces=(),
+)
