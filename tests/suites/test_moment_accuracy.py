@@ -7,7 +7,12 @@ import pytest
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist
 from bnnbench.methods.moment_propagation.method import MomentPropagation
-from bnnbench.methods.networks.architectures import BatchNorm, Conv2d, GaussianNoise
+from bnnbench.methods.networks.architectures import (
+    AnalyticNorm,
+    BatchNorm,
+    Conv2d,
+    GaussianNoise,
+)
 from bnnbench.methods.networks.shapes import parameter_count
 from bnnbench.metrics import PROBED
 from bnnbench.reports.papers.published import table
@@ -54,6 +59,25 @@ def test_every_printed_method_is_one_of_the_suite(profile, number):
 def test_all_methods_of_a_profile_train_alike():
     for profile in ("quick", "paper", "cifar10", "cifar10_quick"):
         assert len({m.training for m in SUITES[profile].methods.values()}) == 1
+
+
+def test_networks_trained_otherwise_differ_in_what_their_label_says():
+    suite, paper = SUITES["otherwise"], SUITES["paper"]
+    for case, printed in zip(suite.cases, paper.cases, strict=True):
+        for label, method in suite.methods.items():
+            base, _, change = label.partition(" (")
+            network = suite.architecture_for(case, label)
+            changed = {"analytic norms)": AnalyticNorm}.get(change, BatchNorm)
+            norms = [layer for layer in network if isinstance(layer, BatchNorm | AnalyticNorm)]
+            assert [type(layer) for layer in norms] == [changed] * 4
+            others = [layer for layer in network if layer not in norms]
+            assert others == [x for x in printed.network if not isinstance(x, BatchNorm)]
+            expected = paper.methods[base]
+            if change == "20 epochs)":
+                expected = replace(expected, training=replace(expected.training, epochs=20))
+            if change == "noisy inputs)":
+                expected = replace(expected, train_with_input_noise=True)
+            assert method == expected
 
 
 def test_a_small_run_measures_every_layer(tmp_path):

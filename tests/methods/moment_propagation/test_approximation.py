@@ -69,6 +69,20 @@ def test_a_network_is_trained_without_the_noise_of_its_inputs():
     assert noisy.architecture == NOISY
 
 
+def test_a_network_can_be_trained_with_the_noise_of_its_inputs():
+    method = replace(WAYS["AP2"], train_with_input_noise=True)
+    noisy = method.fit(problem(), stream(0))
+    as_trained = replace(BRIEF, training="sample").fit(problem(), stream(0))
+    assert torch.equal(noisy.trained.weights, as_trained.at_mean.weights)
+    still = WAYS["AP2"].fit(problem(), stream(0))
+    assert not torch.equal(noisy.trained.weights, still.trained.weights)
+    # The noise of the inputs counts once, whichever way the network was trained.
+    inputs = problem().train.inputs
+    (weights,) = noisy.trained.weights
+    expected = 0.3 * weights[:20].view(5, 4).square().sum(1)
+    assert torch.allclose(noisy.layers(inputs)[1].variance, expected.expand(24, 5), rtol=1e-5)
+
+
 def test_the_ways_differ_in_what_they_carry():
     inputs = problem().train.inputs
     posteriors = {name: method.fit(problem(), stream(0)) for name, method in WAYS.items()}
