@@ -40,8 +40,6 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-import numpy as np
-
 from bnnbench.reports.board.advice import advice
 from bnnbench.reports.board.board_pages import usual
 from bnnbench.reports.board.ranking import ranked
@@ -75,6 +73,7 @@ from tests.documents.printed import (
     neighbour_table,
     printed_table,
 )
+from tests.documents.probed import of_runs, probed_table
 from tests.documents.repeated import apart_table, repeated_table, repeated_text
 from tests.documents.searched import edges_table, longer_table, places_table
 from tests.documents.standings import standings_table
@@ -170,33 +169,7 @@ def diagnostics_table(options: Options) -> Iterator[tuple[str, ...]]:
     yield ("---", *("---:" for _ in columns))
     for dataset in dict.fromkeys(dataset for dataset, *_ in values):
         cells = (values.get((dataset, *column), []) for column in columns)
-        yield dataset.replace("_", " "), *(_of_runs(cell) for cell in cells)
-
-
-def probed_table(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield the heading, the rule and a row for each network and method; a column is a layer."""
-    metric, methods = options["metric"], options["methods"].split(",")
-    rows: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for benchmark in suites()[options["suite"]]:
-        for record in benchmark.records:
-            if record.profile == options["profile"] and record.method in methods:
-                for condition, scores in record.scores.items():
-                    if metric in scores:
-                        row = rows.setdefault((benchmark.dataset, record.method), {})
-                        row.setdefault(condition, []).append(scores[metric])
-    layers = list(dict.fromkeys(condition for row in rows.values() for condition in row))
-    yield ("network", "", *(layer.removeprefix("layer_").replace("_", " ") for layer in layers))
-    yield ("---", "---", *("---:" for _ in layers))
-    for (dataset, method), row in rows.items():
-        name = dataset.split("-", 1)[1].replace("_", " ").replace("-", ", ")
-        yield name, method, *(_of_runs(row.get(layer, [])) for layer in layers)
-
-
-def _of_runs(values: list[float]) -> str:
-    if not values:
-        return ""
-    error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return f"{np.mean(values):.3g} ± {error:.1g}" if error else f"{np.mean(values):.3g}"
+        yield dataset.replace("_", " "), *(of_runs(cell) for cell in cells)
 
 
 TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {

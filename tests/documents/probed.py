@@ -1,0 +1,53 @@
+"""Moments propagated through networks beside samples, layer by layer, for documents."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from bnnbench.reports.papers.published import table as numbers_of
+from tests.documents.finished_runs import suites
+
+Rows = dict[tuple[str, str], dict[str, list[float]]]
+"""Data set and method -> condition -> one value a run."""
+
+
+def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each network and method; a column is a layer.
+
+    `profile` and `methods` are names with commas between them. `printed` is a method of table 2 of
+    paper 001, whose numbers stand below ours.
+    """
+    methods, profiles = options["methods"].split(","), options["profile"].split(",")
+    rows: Rows = {}
+    for benchmark in suites()[options["suite"]]:
+        for record in benchmark.records:
+            if record.profile in profiles and record.method in methods:
+                for condition, scores in record.scores.items():
+                    if options["metric"] in scores:
+                        row = rows.setdefault((benchmark.dataset, record.method), {})
+                        row.setdefault(condition, []).append(scores[options["metric"]])
+    datasets = list(dict.fromkeys(dataset for dataset, _ in rows))
+    if "printed" in options:
+        rows |= _printed(datasets, options["printed"], options["metric"])
+    layers = list(dict.fromkeys(condition for row in rows.values() for condition in row))
+    yield ("network", "", *(layer.removeprefix("layer_").replace("_", " ") for layer in layers))
+    yield ("---", "---", *("---:" for _ in layers))
+    for (dataset, method), row in sorted(rows.items(), key=lambda row: datasets.index(row[0][0])):
+        name = dataset.split("-", 1)[1].replace("_", " ").replace("-", ", ")
+        yield name, method, *(of_runs(row.get(layer, [])) for layer in layers)
+
+
+def of_runs(values: Sequence[float]) -> str:
+    """Return the mean of the runs' values with its standard error, "" without any."""
+    if not values:
+        return ""
+    error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return f"{np.mean(values):.3g} ± {error:.1g}" if error else f"{np.mean(values):.3g}"
+
+
+def _printed(datasets: Sequence[str], method: str, metric: str) -> Rows:
+    rows: Rows = {}
+    for one in numbers_of("001", "2"):
+        if one.dataset in datasets and (one.method, one.metric) == (method, metric):
+            rows.setdefault((one.dataset, "printed"), {})[str(one.condition)] = [one.value]
+    return rows
