@@ -3,6 +3,7 @@
 import functools
 import gc
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bnnbench.reports.board.site import tasks_of
@@ -40,13 +41,24 @@ def tasks() -> Sequence[Task]:
 
 
 @functools.cache
-def printed_tables(profile: str | None = None) -> Sequence[PrintedTable]:
-    """Return the printed tables of all papers beside our runs, or beside those of one profile."""
-    if profile is None:
+def printed_tables(profile: str = "", variant: str = "") -> Sequence[PrintedTable]:
+    """Return the printed tables of all papers beside our runs, or beside those of one profile.
+
+    Of a `variant`, such as "less noise", the runs named "HMC (less noise)" count as those of "HMC".
+    """
+    if not profile and not variant:
         return coverage(suites())
     return coverage(
         {
-            suite: benchmarks([r for b in found for r in b.records if r.profile == profile])
+            suite: benchmarks(_chosen([r for b in found for r in b.records], profile, variant))
             for suite, found in suites().items()
         }
     )
+
+
+def _chosen(records: Sequence[Record], profile: str, variant: str) -> list[Record]:
+    of_profile = [r for r in records if profile in ("", r.profile)]
+    name = f" ({variant})"
+    if not variant:
+        return of_profile
+    return [replace(r, method=r.method.replace(name, "")) for r in of_profile if name in r.method]

@@ -38,8 +38,9 @@ def printed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and the rows of printed tables that have the same columns.
 
     `methods` and `metrics` choose numbers, `rows` rows, with semicolons between them; `profile`
-    leaves runs of other profiles aside. With `errors` standard errors and the paper's spreads stand
-    beside the numbers.
+    leaves runs of other profiles aside, `variant` takes those of "HMC (less noise)" and the like
+    for those of "HMC". With `errors` standard errors and the paper's spreads stand beside the
+    numbers.
     """
     found = [arranged(table) for table in _tables(options)]
     columns = found[0].columns
@@ -123,9 +124,10 @@ def _cell(printed: Printed | None, errors: bool) -> str:
 
 def _tables(options: Mapping[str, str]) -> list[PrintedTable]:
     """Return the printed tables that a comment names. Raises ValueError where there is none."""
+    runs = {name: options[name] for name in ("profile", "variant") if name in options}
     tables = [
         replace(table, numbers=numbers)
-        for table in printed_tables(options.get("profile"))
+        for table in printed_tables(**runs)
         if _chosen(options, "paper", table.paper)
         and _chosen(options, "tables", table.number)
         and (numbers := [n for n in table.numbers if _fits(options, n.published)])

@@ -14,12 +14,14 @@ Rows = dict[tuple[str, str], dict[str, list[float]]]
 def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each network and method; a column is a layer.
 
-    `profile` and `methods` are names with commas between them. `printed` is a method of table 2 of
-    paper 001, whose numbers stand below ours.
+    `profile`, `methods` and `datasets` are names with commas between them. `printed` is a method
+    of table 2 of paper 001, whose numbers stand below ours.
     """
     methods, profiles = options["methods"].split(","), options["profile"].split(",")
     rows: Rows = {}
     for benchmark in suites()[options["suite"]]:
+        if benchmark.dataset not in options.get("datasets", benchmark.dataset).split(","):
+            continue
         for record in benchmark.records:
             if record.profile in profiles and record.method in methods:
                 for condition, scores in record.scores.items():
