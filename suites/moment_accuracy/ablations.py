@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from bnnbench.methods.moment_propagation.approximation import Approximation
 from bnnbench.suites.moment_accuracy.lenets import (
     FIVE_EPOCHS,
     LENETS_WITH_ANALYTIC_NORMS,
@@ -25,32 +24,25 @@ WITHOUT_NORMS = replace(
     reproduces=(),
 )
 
-
-def longer(method: Approximation) -> Approximation:
-    """Return the method with networks trained for twenty epochs instead of five."""
-    return replace(method, training=replace(method.training, epochs=20))
-
-
-def with_noise(method: Approximation) -> Approximation:
-    """Return the method with networks that see the noise of their inputs in training."""
-    return replace(method, train_with_input_noise=True)
-
-
 BY_THE_PAPER = {
     label: replace(METHODS[label], training=FIVE_EPOCHS) for label in ("AP1", "AP2 paper")
 }
 ANALYTIC = {f"{label} (analytic norms)": method for label, method in BY_THE_PAPER.items()}
+LONGER = {
+    f"{label} (20 epochs)": replace(method, training=replace(FIVE_EPOCHS, epochs=20))
+    for label, method in BY_THE_PAPER.items()
+}
+WITH_NOISE = {
+    f"{label} (noisy inputs)": replace(method, train_with_input_noise=True)
+    for label, method in BY_THE_PAPER.items()
+}
 
 # What the paper leaves open: the kind of norm, how long networks were trained, and on what inputs.
 OTHERWISE = replace(
     PAPER,
     title="Moments propagated through networks trained otherwise, beside samples",
     profile="otherwise",
-    methods={
-        **ANALYTIC,
-        **{f"{label} (20 epochs)": longer(method) for label, method in BY_THE_PAPER.items()},
-        **{f"{label} (noisy inputs)": with_noise(method) for label, method in BY_THE_PAPER.items()},
-    },
+    methods=ANALYTIC | LONGER | WITH_NOISE,
     own_architectures={
         label: {case.name: case.network for case in LENETS_WITH_ANALYTIC_NORMS}
         for label in ANALYTIC
