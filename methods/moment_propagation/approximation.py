@@ -139,7 +139,7 @@ class Approximation:
     """Covariances that "ap2" propagates beside the variances."""
     training: MomentPropagation = MomentPropagation(dropout=0.0)
     train_with_input_noise: bool = field(default=False, metadata=LATER)
-    """Whether the network is trained with the noise of its inputs too, drawn anew each time."""
+    """True if the network sees the noise of its inputs in training too, drawn anew each time."""
 
     def __post_init__(self) -> None:
         require_choice(self, "propagation", get_args(Propagation))

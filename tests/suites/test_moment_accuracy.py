@@ -1,6 +1,7 @@
 """The suite of moment accuracy, by its declaration and with everything made small."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -63,21 +64,19 @@ def test_all_methods_of_a_profile_train_alike():
 
 def test_networks_trained_otherwise_differ_in_what_their_label_says():
     suite, paper = SUITES["otherwise"], SUITES["paper"]
-    for case, printed in zip(suite.cases, paper.cases, strict=True):
-        for label, method in suite.methods.items():
-            base, _, change = label.partition(" (")
-            network = suite.architecture_for(case, label)
-            changed = {"analytic norms)": AnalyticNorm}.get(change, BatchNorm)
-            norms = [layer for layer in network if isinstance(layer, BatchNorm | AnalyticNorm)]
-            assert [type(layer) for layer in norms] == [changed] * 4
-            others = [layer for layer in network if layer not in norms]
-            assert others == [x for x in printed.network if not isinstance(x, BatchNorm)]
-            expected = paper.methods[base]
-            if change == "20 epochs)":
-                expected = replace(expected, training=replace(expected.training, epochs=20))
-            if change == "noisy inputs)":
-                expected = replace(expected, train_with_input_noise=True)
-            assert method == expected
+    expected = {}
+    for label in ("AP1", "AP2 paper"):
+        method = paper.methods[label]
+        longer = replace(method.training, epochs=20)
+        expected[f"{label} (analytic norms)"] = method
+        expected[f"{label} (20 epochs)"] = replace(method, training=longer)
+        expected[f"{label} (noisy inputs)"] = replace(method, train_with_input_noise=True)
+    assert suite.methods == expected
+    for case, label in product(paper.cases, expected):
+        norm = AnalyticNorm() if "norms" in label else BatchNorm()
+        network = tuple(norm if isinstance(x, BatchNorm) else x for x in case.network)
+        assert network.count(norm) == 4
+        assert suite.architecture_for(case, label) == network
 
 
 def test_a_small_run_measures_every_layer(tmp_path):
