@@ -34,7 +34,7 @@ class Contest:
     higher_is_better: bool
     by_fold: bool
     overlap: float | None = 0.0
-    """The ratio of test to training rows, by which splits are correlated; None where unknown."""
+    """By how much shared rows widen errors over splits (`overlap_of`); None where unknown."""
     margin: Margin | None = None
     asked: Set[Run] = frozenset()
     """The runs that were asked of any method; () for those that have a score."""

@@ -31,7 +31,7 @@ class Column:
     by_fold: bool = False
     """True if the cells are means over folds, else over seeds."""
     overlap: float | None = 0.0
-    """The ratio of test to training rows, which widens intervals over folds; None if unknown."""
+    """By how much shared rows widen intervals over folds (`overlap_of`); None if unknown."""
     benchmark: tuple[str, ...] = ()
     """The identity of the benchmark whose runs the cells summarise, () where unknown."""
     condition: str = ""

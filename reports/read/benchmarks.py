@@ -10,7 +10,7 @@ from bnnbench.datasets.conditions.traits import Traits, from_data
 from bnnbench.metrics import LISTED, PROBED
 from bnnbench.metrics.base import Margin, Margins
 from bnnbench.reports.read.arms import Arm, arm_of
-from bnnbench.reports.read.overlap import holdout_ratio
+from bnnbench.reports.read.overlap import overlap_of
 from bnnbench.reports.read.predictions.point_scores import KeptScores
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import differing
@@ -130,8 +130,8 @@ class Benchmark:
 
     @cached_property
     def overlap(self) -> float | None:
-        """Test rows over training rows of a split; 0 where replicates are seeds of one split."""
-        return holdout_ratio(self.records) if self.by_fold else 0.0
+        """By how much rows that splits share widen errors; 0 for seeds of one split."""
+        return overlap_of(self.records) if self.by_fold else 0.0
 
     @property
     def title(self) -> str:

@@ -1,4 +1,4 @@
-"""The overlap of training sets of several splits."""
+"""How much rows that several splits share widen the error of a mean over splits."""
 
 from collections.abc import Sequence
 
@@ -6,20 +6,33 @@ from bnnbench.metrics.statistics import mean
 from bnnbench.suites.engine.store.record import Record
 
 
-def holdout_ratio(records: Sequence[Record]) -> float | None:
-    """Return the mean of test rows over train rows, None where the facts lack them.
+def overlap_of(records: Sequence[Record]) -> float | None:
+    r"""Return r, by which the squared error of a mean over n splits is $s^2 (1/n + r)$.
 
-    It measures the overlap of training sets (Nadeau and Bengio 2003). It is 0 for generated data,
-    which are drawn anew for every fold, for training sets that share no row, and for active
-    learning, whose repeats take few rows out of a pool.
+    With a correlation ρ between the scores of two splits, r is $\rho / (1 - \rho)$. Where splits
+    take all rows, ρ is estimated by the share of test rows, so that r is the ratio of test to
+    training rows (Nadeau and Bengio 2003). Splits that take m of N rows, and leave a pool, have at
+    most $\rho = m/N$ (Hoeffding 1948); the smaller one counts. Rows that are chosen by looking at
+    the whole pool are beyond that bound, and counted like others.
+
+    The mean over the records. 0 for generated data, which are drawn anew for every fold, and for
+    training sets that share no row; None where the facts lack the rows.
     """
-    apart = {"pool_rows", "disjoint_training_sets"}
-    if records and all(apart & r.facts.keys() or r.origin == "generated" for r in records):
+    if records and all("disjoint_training_sets" in r.facts or _is_new(r) for r in records):
         return 0.0
-    rows = [(r.facts.get("test_rows"), r.facts.get("train_rows")) for r in records]
-    ratios = [
-        test / train
-        for test, train in rows
-        if isinstance(test, int) and isinstance(train, int) and train > 0
-    ]
-    return mean(ratios) if ratios else None
+    known = [shared for r in records if (shared := _overlap(r)) is not None]
+    return mean(known) if known else None
+
+
+def _is_new(record: Record) -> bool:
+    return record.origin == "generated"
+
+
+def _overlap(record: Record) -> float | None:
+    test, train = record.facts.get("test_rows"), record.facts.get("train_rows")
+    if not isinstance(test, int) or not isinstance(train, int) or train < 1:
+        return None
+    left = record.facts.get("pool_rows")
+    if not isinstance(left, int) or left < 1:
+        return test / train
+    return min(test / train, (test + train) / left)

@@ -7,7 +7,7 @@ from bnnbench.metrics import METRICS
 from bnnbench.reports.judge.statistics.intervals import Interval, standard_error, t_interval
 from bnnbench.reports.papers.literature import SOURCES, Source
 from bnnbench.reports.read.benchmarks import Benchmark
-from bnnbench.reports.read.overlap import holdout_ratio
+from bnnbench.reports.read.overlap import overlap_of
 from bnnbench.reports.sections.base import Choice, Listing, Material, Section, where_of
 from bnnbench.reports.style import labels
 from bnnbench.suites.engine.store.record import Record
@@ -69,7 +69,7 @@ def comparison(
             if len(folds) < FEWEST_FOLDS:
                 continue
             gaps = [ours[fold] - theirs[fold] for fold in folds]
-            interval = t_interval(gaps, holdout_ratio(runs) or 0.0)
+            interval = t_interval(gaps, overlap_of(runs) or 0.0)
             cells = (
                 *(method, labels.metric(metric)),
                 *(_mean([scores[fold] for fold in folds]) for scores in (ours, theirs)),

@@ -16,7 +16,7 @@ from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.judge.statistics.moderation import LEVEL
 from bnnbench.reports.read.facts import provenance_entries
 from bnnbench.reports.read.load import Damage
-from bnnbench.reports.read.overlap import holdout_ratio
+from bnnbench.reports.read.overlap import overlap_of
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.descriptions import flatten
 from bnnbench.suites.engine.store.record import Record
@@ -181,7 +181,7 @@ def _scores(
     equal = 0
     for place, pairs in by_place.items():
         named = {(c, m) for pair in pairs for r in pair for c, s in r.scores.items() for m in s}
-        ratio = holdout_ratio([record for pair in pairs for record in pair])
+        ratio = overlap_of([record for pair in pairs for record in pair])
         for condition, metric in sorted(named):
             old, new = (_samples(pairs, side, condition, metric) for side in (0, 1))
             shared = [run for run in old if run in new]

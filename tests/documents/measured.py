@@ -77,8 +77,8 @@ def differences_table(options: Options) -> Iterator[tuple[str, ...]]:
 def pairs_table(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield the heading, the rule and a row for each rival; a column is a data set.
 
-    A cell has the mean difference over folds and its 95 % interval, corrected for training rows
-    that folds share by the ratio of test to training rows; it is empty where nothing was run.
+    A cell has the mean difference over folds and its 95 % interval, widened for rows that folds
+    share as reports do; it is empty where nothing was run.
     """
     rivals, columns = options["rivals"].split(","), options["columns"].split(",")
     table = _scored({**options, "methods": ",".join((options["of"], *rivals))})
@@ -86,8 +86,8 @@ def pairs_table(options: Options) -> Iterator[tuple[str, ...]]:
     yield ("---", *("---:" for _ in columns))
     for rival in rivals:
         gaps = [_gaps(table[table.dataset == name], options["of"], rival) for name in columns]
-        ratios = [_test_to_train(options["suite"], options["profile"], name) for name in columns]
-        yield rival, *(_interval(of_set, r, 2) for of_set, r in zip(gaps, ratios, strict=True))
+        shared = [_overlap(options["suite"], options["profile"], name) for name in columns]
+        yield rival, *(_interval(of_set, r, 2) for of_set, r in zip(gaps, shared, strict=True))
 
 
 def value_text(options: Options) -> str:
@@ -174,14 +174,14 @@ def _scored(options: Options) -> pd.DataFrame:
     return table
 
 
-def _test_to_train(suite: str, profile: str, dataset: str) -> float:
-    """Return the number of test rows over that of training rows, of the first fold."""
-    (facts,) = (
-        benchmark.records[0].facts
+def _overlap(suite: str, profile: str, dataset: str) -> float | None:
+    """Return how much rows that splits share widen an interval; 0 over seeds of one split."""
+    (benchmark,) = (
+        benchmark
         for benchmark in suites()[suite]
         if (benchmark.profile, benchmark.dataset) == (profile, dataset)
     )
-    return facts["test_rows"] / facts["train_rows"]
+    return benchmark.overlap
 
 
 def _gaps(table: pd.DataFrame, own: str, rival: str) -> pd.Series:
@@ -209,8 +209,8 @@ def _text(value: float, digits: int, sign: str = "") -> str:
     return f"{value:{sign}.{digits}f}".replace("-", "−")
 
 
-def _interval(gaps: pd.Series, test_to_train: float, digits: int) -> str:
-    found = t_interval(list(gaps), test_to_train)
+def _interval(gaps: pd.Series, overlap: float | None, digits: int) -> str:
+    found = None if overlap is None else t_interval(list(gaps), overlap)
     if found is None:
         return ""
     return f"{_text(found.mean, digits, '+')} ± {found.half_width:.{digits}f}"

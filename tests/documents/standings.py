@@ -9,7 +9,7 @@ from bnnbench.metrics import LISTED
 from bnnbench.reports.judge.statistics.intervals import t_interval
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.exclusions import is_constant
-from bnnbench.reports.read.overlap import holdout_ratio
+from bnnbench.reports.read.overlap import overlap_of
 from bnnbench.suites.engine.store.record import Record
 from tests.documents.finished_runs import suites
 from tests.documents.measured import seconds
@@ -44,7 +44,7 @@ def _row(benchmark: Benchmark, of: str, metric: str) -> tuple[str, ...]:
     best = next(method for method in ranking if method != of)
     common = sorted(by_method[of].keys() & by_method[best].keys())
     gaps = [by_method[of][pair] - by_method[best][pair] for pair in common]
-    shared = holdout_ratio(benchmark.records) if _has_folds(benchmark.runs[of]) else 0.0
+    shared = overlap_of(benchmark.records) if _has_folds(benchmark.runs[of]) else 0.0
     interval = None if shared is None else t_interval(gaps, shared)
     if interval is None:
         raise ValueError(f"no interval for {of} and {best} on {benchmark.dataset}")

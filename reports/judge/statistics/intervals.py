@@ -32,17 +32,17 @@ class Interval:
         return self.mean + self.half_width
 
 
-def t_interval(values: Sequence[float], test_to_train: float = 0.0) -> Interval | None:
+def t_interval(values: Sequence[float], overlap: float = 0.0) -> Interval | None:
     r"""Return the interval $\bar x \pm t_{n-1} s \sqrt{1/n + r}$; None for one value or infinities.
 
-    r corrects for the overlap of training sets (Nadeau and Bengio 2003). Student's is used for
+    r, the overlap, is for values of splits that share rows (`overlap_of`). Student's is used for
     every n: bootstrap percentiles of ten values hold the mean in 90 % of cases, not 95 %.
     """
     if len(values) < 2 or not np.isfinite(values).all():
         return None
     of = summary(np.array(values))
     reach = float(special.stdtrit(of.count - 1, (1 + CONFIDENCE) / 2))
-    half_width = reach * of.std * math.sqrt(1 / of.count + test_to_train)
+    half_width = reach * of.std * math.sqrt(1 / of.count + overlap)
     return Interval(of.mean, half_width, of.count)
 
 

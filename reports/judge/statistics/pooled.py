@@ -38,7 +38,7 @@ class Fits:
     """The runs that were asked of any method."""
     by_fold: bool
     overlap: float
-    """The ratio of test to training rows, by which splits are correlated."""
+    """By how much shared rows widen errors over splits (`overlap_of`)."""
     weight: float
     """The share of this data set; the shares of all sum to 1."""
     source: str | None = None

@@ -27,7 +27,7 @@ class Pair:
     fixed_parts: float = 0.0
     """Squared error of the test points, squared, over its degrees of freedom."""
     overlap: float = 0.0
-    """The ratio of test to training rows, by which splits are correlated."""
+    """By how much shared rows widen errors over splits (`overlap_of`)."""
 
     def squared_error(self, runs: int) -> float:
         """Return the squared standard error of the mean difference over this many runs."""

@@ -4,7 +4,7 @@ import pytest
 
 from bnnbench.datasets.cuts.disjoint import Disjoint
 from bnnbench.datasets.stand_ins import DiabetesAsUci, DigitsAsMnist
-from bnnbench.reports.read.overlap import holdout_ratio
+from bnnbench.reports.read.overlap import overlap_of
 from tests.reports.synthetic import record
 
 SETS = Disjoint(DigitsAsMnist(), train=100, blocks=4, test=50)
@@ -33,9 +33,9 @@ def test_blocks_are_smaller_where_images_are_few():
 def test_differences_over_disjoint_sets_count_as_independent():
     facts = dict(SETS.load(0).facts)
     assert facts["disjoint_training_sets"] == 4
-    assert holdout_ratio([record(fold=fold, facts=facts) for fold in range(4)]) == 0.0
+    assert overlap_of([record(fold=fold, facts=facts) for fold in range(4)]) == 0.0
     shared = {name: value for name, value in facts.items() if name != "disjoint_training_sets"}
-    assert holdout_ratio([record(fold=fold, facts=shared) for fold in range(4)]) == 0.5
+    assert overlap_of([record(fold=fold, facts=shared) for fold in range(4)]) == 0.5
 
 
 def test_bad_settings_are_refused():

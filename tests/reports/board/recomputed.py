@@ -50,9 +50,13 @@ def interval(benchmark: Benchmark, values: pd.DataFrame) -> tuple[float, float]:
     several = benchmark.by_fold
     of = values.groupby("fold").value.mean() if several else values.value
     facts = [r.facts for r in benchmark.records]
-    new = all("pool_rows" in f or "disjoint_training_sets" in f for f in facts)
+    new = all("disjoint_training_sets" in f for f in facts)
     generated = all(r.origin == "generated" for r in benchmark.records)
-    ratios = [f["test_rows"] / f["train_rows"] for f in facts if "test_rows" in f]
+    ratios = [
+        min(f["test_rows"] / f["train_rows"], (f["test_rows"] + f["train_rows"]) / pool)
+        for f in facts
+        if "test_rows" in f and (pool := f.get("pool_rows") or 1e-9)
+    ]
     overlap = 0.0 if new or generated or not several else float(np.mean(ratios))
     if len(of) < 2:
         return float("nan"), float("nan")
