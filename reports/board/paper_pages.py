@@ -8,6 +8,7 @@ from typing import Any
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.printed_curves import Curve, curves
 from bnnbench.reports.board.run_pages import RunPages
+from bnnbench.reports.board.unit_figures import unit_figures
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
 from bnnbench.reports.papers.published import Published
@@ -25,6 +26,9 @@ HEADS: Mapping[Kind | None, str] = {
     None: "not run",
 }
 """The kind of a verdict → what the counted numbers do; None is for numbers that were not run."""
+
+OF_UNITS = "001"
+"""The paper whose figures 2 and 3 show what units make of a normal input."""
 
 SPREADS = {
     "standard_error": "standard error",
@@ -84,6 +88,7 @@ def paper_page(
         sentence=coverage_sentence(tables),
         shares=[(head, count(tables, kind)) for kind, head in HEADS.items()],
         grids=grids,
+        units=unit_figures() if paper == OF_UNITS else (),
         curves=_by_metric(curves([n for table in tables for n in table.numbers])),
         tables=tables,
         whole=PrintedTable(paper, "", [n for table in tables for n in table.numbers]),
