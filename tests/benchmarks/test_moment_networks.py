@@ -10,7 +10,7 @@ from torch import Tensor
 from bnnbench.methods.moments.covariances.covariance import Covariances, covariance_rules
 from bnnbench.methods.moments.rules import moment_rules, with_variance
 from bnnbench.methods.moments.units.softmax import log_probabilities
-from bnnbench.methods.networks.architectures import Architecture
+from bnnbench.methods.networks.architectures import Architecture, LogisticBernoulli
 from bnnbench.methods.networks.catalogue import lenet_001
 from bnnbench.methods.networks.torch_network import TorchNetwork
 from tests.methods.problems import stream
@@ -21,6 +21,7 @@ NOISES = {
     "noise at the inputs": (lenet_001(), 0.01),
     "dropout": (lenet_001(dropout=0.2), 0.0),
     "both": (lenet_001(dropout=0.2), 0.01),
+    "binary units": (lenet_001(activation=LogisticBernoulli()), 0.0),
 }
 
 

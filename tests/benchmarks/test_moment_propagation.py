@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bnnbench.methods.moments.base import Moments
+from bnnbench.methods.moments.units.binary import logistic_bernoulli
 from bnnbench.methods.moments.units.maximum import max_pool
 from bnnbench.methods.moments.units.rectified import leaky_relu
 from tests.methods.problems import stream
@@ -20,12 +21,14 @@ REPEATS = 20
 Activation = Callable[[Moments], Moments]
 PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
     "leaky": lambda x: F.leaky_relu(x, 0.01),
+    "sigmoid": torch.sigmoid,
     "pool": lambda x: F.max_pool2d(x.flatten(0, 1), 2).unflatten(0, x.shape[:2]),
 }
 MOMENTS: dict[str, tuple[str, Activation]] = {
     "leaky": ("leaky", lambda x: leaky_relu(x, 0.01)),
     "leaky, paper": ("leaky", lambda x: leaky_relu(x, 0.01, "paper")),
     "leaky, in torch": ("leaky", lambda x: leaky_relu(x, 0.01, backend="reference")),
+    "binary": ("sigmoid", logistic_bernoulli),
     "pool": ("pool", lambda x: max_pool(x, 2)),
 }
 
