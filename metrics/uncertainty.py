@@ -1,7 +1,7 @@
 """The uncertainty of a categorical prediction, whatever the target."""
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from bnnbench.methods.predictions.base import (
@@ -69,6 +69,14 @@ def dirichlet_mutual_information(prediction: HasSpread) -> Float64[Tensor, " poi
     eqs. 20 to 25.
     """
     return information_of_dirichlet(_fitted(prediction))
+
+
+def iterations(steps: Int64[Tensor, " points"], level: float | None) -> Float64[Tensor, ""]:
+    """Return the mean of the steps of a fit at each point, or their quantile of a level.
+
+    Source: paper 003, appendix F.
+    """
+    return steps.double().mean() if level is None else steps.double().quantile(level)
 
 
 def _fitted(prediction: HasSpread) -> Float64[Tensor, "points classes"]:

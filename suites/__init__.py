@@ -68,7 +68,7 @@ SUITES: Mapping[str, Entry] = {
     ),
     "rotated_mnist": Entry(
         "Rotated MNIST: variational inference in function space and in weight space",
-        ("quick", "paper", "index_sets"),
+        ("quick", "paper", "index_sets", "precisions"),
     ),
     "stability": Entry(
         "MNIST under noise and attack: sigmoid, batch norm, Bernoulli units by moments",

@@ -25,6 +25,7 @@ from bnnbench.methods.networks.catalogue import mlp
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
+from bnnbench.suites.probes.precision_steps import PrecisionSteps
 
 # Learning rate, batch, epochs, dropout rate, 10 members and weight decay 5e-4 without fVI: paper
 # 003, appendix B.2. It names Adam for the toy problem alone, and the kind of decay nowhere:
@@ -111,7 +112,27 @@ INDEX_SETS = replace(
     reproduces=(),
 )
 
-SUITES = {"quick": QUICK, "paper": PAPER, "index_sets": INDEX_SETS}
+# Appendix F: steps to the precisions of a trained ensemble.
+PRECISIONS = replace(
+    PAPER,
+    title="Rotated MNIST: steps that fits of Dirichlets take",
+    profile="precisions",
+    methods={"Ensemble fVI": METHODS["Ensemble fVI"]},
+    evaluations=(Evaluation(Clean(), ("accuracy", "nll")),),
+    seeds=3,
+    probes=(PrecisionSteps(),),
+    reproduces=(
+        Reproduces(
+            "003", "App F",
+            departures=(
+                "steps end at a relative change below 1e-5; the paper does not say of what",
+                "at most 100 steps",
+            ),
+        ),
+    ),
+)  # fmt: skip
+
+SUITES = {"quick": QUICK, "paper": PAPER, "index_sets": INDEX_SETS, "precisions": PRECISIONS}
 
 if __name__ == "__main__":
     main(SUITES)

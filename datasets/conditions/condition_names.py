@@ -56,6 +56,11 @@ def layer(number: int | str, kind: str = "") -> str:
     return f"layer_{number}_{kind}" if kind else f"layer_{number}"
 
 
+def steps(arithmetic: str, statistic: str) -> str:
+    """Return a name such as "steps_float64_mean", of a probe."""
+    return f"steps_{arithmetic}_{statistic}"
+
+
 def weights(group: str) -> str:
     """Return a name such as "weights_second_bias", of a probe."""
     return f"weights_{group}"

@@ -1,16 +1,17 @@
 """Dirichlet distributions over class probabilities: fit to draws, divergence, uncertainty.
 
 The fit keeps the mean of the draws and finds the precision, the sum of the concentrations, by
-maximum likelihood. All is float64.
+maximum likelihood. All is float64 but where steps are counted.
 
 Sources: paper 003, section 3 and appendices A and B; Minka (2000), "Estimating a Dirichlet
 distribution".
 """
 
 from functools import reduce
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 SMOOTHING = 1e-4
@@ -42,17 +43,35 @@ def reverse_mutual_information(
     return (mean * (mean.log() - mean_of(draws.log()))).sum(-1).clamp_min(0)
 
 
-@torch.no_grad()
 def fitted_precision(
     mean: Float64[Tensor, "*points classes"],
     spread: Float64[Tensor, "*points"],
     lowest: float,
     highest: float,
 ) -> Float64[Tensor, "*points"]:
-    r"""Return the most likely precision in [lowest, highest] of a Dirichlet with this mean.
+    """Return the most likely precision in [lowest, highest] of a Dirichlet with this mean.
 
     `spread` is the draws' `reverse_mutual_information`. Where it is 0, the likelihood grows
     without bound and the result is `highest`.
+    """
+    return fit_of_precision(mean, spread, lowest, highest).precision
+
+
+class Fit(NamedTuple):
+    """The most likely precision at each point, and the steps that it took."""
+
+    precision: Float[Tensor, "*points"]
+    steps: Int64[Tensor, "*points"]
+
+
+@torch.no_grad()
+def fit_of_precision(
+    mean: Float[Tensor, "*points classes"],
+    spread: Float[Tensor, "*points"],
+    lowest: float,
+    highest: float,
+) -> Fit:
+    r"""Return `fitted_precision` and the number of steps, at most `ITERATIONS`, in any arithmetic.
 
     $$ \tfrac1z \leftarrow \tfrac1z + \frac{\psi(z) - \sum_k \bar a_k \psi(z \bar a_k)
        + \sum_k \bar a_k c_k}{z^2 (\psi'(z) - \sum_k \bar a_k^2 \psi'(z \bar a_k))} $$
@@ -62,6 +81,7 @@ def fitted_precision(
     expected_log = (mean * mean.log()).sum(-1) - spread
     z = ((mean.shape[-1] - 1) / (2 * spread)).clamp(lowest, highest)
     moving = torch.ones_like(z, dtype=torch.bool)
+    steps = torch.zeros_like(z, dtype=torch.int64)
     for _ in range(ITERATIONS):
         alpha = z.unsqueeze(-1) * mean
         slope = z.digamma() - (mean * alpha.digamma()).sum(-1) + expected_log
@@ -72,10 +92,11 @@ def fitted_precision(
         converged = (new - z).abs() <= TOLERANCE * z
         # A point that has converged stays, whatever the others need.
         z = torch.where(moving, new, z)
+        steps += moving
         moving &= ~converged
         if not moving.any():
             break
-    return z
+    return Fit(z, steps)
 
 
 def kl_estimate(

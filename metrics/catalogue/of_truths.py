@@ -49,6 +49,7 @@ OF_PROBES = (
     lower("excess_risk", at("oracle:excess_risk"), "nats"),
     neither("claimed_variance", at("oracle:claimed_variance"), "epistemic_variance"),
     neither("earned_variance", at("oracle:earned_variance"), "epistemic_variance"),
+    neither("iterations", at("uncertainty:iterations"), "count"),
     higher("epistemic_rank", at("oracle:epistemic_rank"), "correlation"),
 )
 

@@ -282,6 +282,7 @@ DECLARED: Mapping[tuple[str, str], Declared] = {
     ("002", "4"): _images("trained on CIFAR-10, tested on STL-10", "nats and percent"),
     ("002", "10"): _images("trained on CIFAR-10, tested on STL-10", "nats and percent"),
     **{("003", str(number)): ROTATED for number in range(2, 11)},
+    ("003", "app f"): ROTATED,
     **{("003", str(number)): SHIFT for number in range(11, 23)},
     ("004", "1"): Declared(
         Protocol(

@@ -41,6 +41,9 @@ CASE = {"activation": "", "input_noise_var": "noise", "dropout": "dropout"}
 APPROXIMATIONS = {"ap2": "ap2 paper"}
 """A paper's approximation → our method with the same formulas, both in lower case."""
 
+MODELS_OF_FITS = {"Ensemble fVI, M=10": "ensemble fvi"}
+"""A printed model whose draws are fitted → our method, in lower case."""
+
 ARMS = {"active": "-a", "random": "-r"}
 """A printed strategy of active learning → the ending of our method's label, in lower case."""
 
@@ -104,6 +107,8 @@ def _published(row: dict[str, str]) -> Published:
     normalised = (row["paper"], row["method"].casefold(), row["metric"]) != NOT_NORMALISED
     explained = not normalised or (row["paper"], row["metric"]) == SIMPLEX_ECE
     doubtful = "UNCERTAIN" in row["note"] and not explained
+    if row["metric"] == "iterations":
+        return _counted(row)
     if row["metric"] in PROBED:
         return _measured(row)
     parts = _parts(row["condition"])
@@ -147,6 +152,29 @@ def _measured(row: dict[str, str]) -> Published:
         condition=layer,
         metric=row["metric"],
         method=f"{method}, init {parts['init']}" if statistics else method,
+        model=row["model"],
+        protocol=parts,
+        value=float(row["value"]),
+        spread=None,
+        spread_kind=row["spread_kind"],
+        repeats=None,
+        decimals=_decimals(row["value"]),
+        note=row["note"],
+        doubtful=False,
+        printed_method=row["method"],
+    )
+
+
+def _counted(row: dict[str, str]) -> Published:
+    """Return a printed statistic of the steps of fits, in float64, by the model of its draws."""
+    parts = _parts(row["condition"])
+    return Published(
+        paper=row["paper"],
+        table=row["table"],
+        dataset=row["dataset"],
+        condition=condition_names.steps("float64", parts["statistic"]),
+        metric=row["metric"],
+        method=MODELS_OF_FITS[row["model"]],
         model=row["model"],
         protocol=parts,
         value=float(row["value"]),

@@ -69,6 +69,7 @@ METRICS = {
     "kl_from_exact": "KL from the exact predictive",
     "total_variation": "Total variation",
     "logistic_error": "Error of the mean logistic",
+    "iterations": "Steps of a fit",
     "cubic_error": "Error of the mean logistic, by a cubic",
     "aurc": "AURC",
     "augrc": "AUGRC",

@@ -21,6 +21,7 @@ ENGINE: Mapping[str, str] = {
     "surrogate": "bnnbench.suites.engine.declare.surrogate:Surrogate",
     "dataset_statistics": "bnnbench.suites.probes.dataset_statistics:DatasetStatistics",
     "few_samples": "bnnbench.suites.probes.few_samples:FewSamples",
+    "precision_steps": "bnnbench.suites.probes.precision_steps:PrecisionSteps",
     "scored_elsewhere": "bnnbench.suites.engine.declare.elsewhere:ScoredElsewhere",
     "moment_accuracy": "bnnbench.suites.probes.moment_accuracy:MomentAccuracy",
     "reference_model": "bnnbench.suites.references.model:Model",
