@@ -70,12 +70,12 @@ class ApproximatePosterior:
     def layers(self, inputs: Float[Tensor, "points *features"]) -> list[Moments]:
         """Return the moments after every layer, points first; for "ap1" the means alone."""
         trained = self.trained
-        network = Layerwise(self.architecture, trained.network.input_shape, self._rules())
+        shape, rules = trained.network.input_shape, self._rules()
+        network = Layerwise(self.architecture, shape, rules, _of_points)
         parts = []
         for points in self._parts(inputs):
             x = points[None] if self.propagation == "ap1" else Moments(points[None])
-            layers = network(trained.weights, x, buffers=trained.buffers, noise="off")
-            parts.append([_of_points(layer) for layer in layers])
+            parts.append(network(trained.weights, x, buffers=trained.buffers, noise="off"))
         return [_joined(pieces) for pieces in zip(*parts, strict=True)]
 
     @torch.no_grad()
@@ -105,7 +105,7 @@ class ApproximatePosterior:
 
 
 def _of_points(layer: Any) -> Moments:
-    """Return a layer's moments without the axis of members."""
+    """Return a layer's moments without the axis of members, and without covariances."""
     if isinstance(layer, Tensor):
         return Moments(layer[0])
     return Moments(layer.mean[0], None if layer.variance is None else layer.variance[0])

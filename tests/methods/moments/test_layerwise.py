@@ -53,3 +53,10 @@ def test_the_outputs_behind_every_layer_are_those_of_the_networks_that_end_there
 def test_a_network_with_branches_is_refused():
     with pytest.raises(Unsupported, match="Residual"):
         Layerwise((Residual((Linear(3),)),), (3,))
+
+
+def test_of_an_output_only_what_is_asked_for_is_kept():
+    network = (Linear(3), ReLU(), Linear(2))
+    weights = TorchNetwork(network, (4,)).initial_weights([stream(0)])
+    shapes = Layerwise(network, (4,), kept=lambda y: tuple(y.shape))(weights, torch.ones(1, 5, 4))
+    assert shapes == [(1, 5, 3), (1, 5, 3), (1, 5, 2)]
