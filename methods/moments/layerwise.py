@@ -56,7 +56,7 @@ class Layerwise:
         self._network = TorchNetwork(architecture, input_shape, tapped)
 
     def __call__(self, weights: Tensor, inputs: Any, **options: Any) -> list[Any]:
-        """Return every layer's output, or what is kept of it, by the arguments of `TorchNetwork`."""
+        """Return every layer's output, or what is kept of it; arguments as of `TorchNetwork`."""
         self._seen = []
         self._network(weights, inputs, **options)
         return self._seen
