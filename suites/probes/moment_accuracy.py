@@ -3,6 +3,7 @@
 Source: paper 001, section 4 and tables 2 and 3.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,12 +19,14 @@ from bnnbench.methods.moment_propagation.approximation import ApproximatePosteri
 from bnnbench.methods.moments.base import Moments
 from bnnbench.methods.moments.layerwise import LayerName, layer_names
 from bnnbench.methods.moments.units.softmax import Softmax, log_probabilities
+from bnnbench.methods.networks.shapes import output_shapes
 from bnnbench.metrics import PROBED
 from bnnbench.metrics.moments import RunningMoments, SampledUnits, Units
 from bnnbench.suites.engine.declare.probe import Measured
 
-ROWS_AT_ONCE = 512
-"""Rows in one pass through the network, to bound memory: samples times images."""
+ROWS_AT_ONCE, NUMBERS_AT_ONCE = 512, 2**27
+"""Rows in one pass through the network, samples times images, and outputs of all its layers for
+them, to bound memory."""
 
 SOFTMAX = "softmax"
 """Name of the class probabilities among the names of layers."""
@@ -81,7 +84,9 @@ class MomentAccuracy:
     ) -> dict[LayerName | str, SampledUnits]:
         names = layer_names(posterior.architecture, self.merge_first)
         running = {name: RunningMoments() for name in (*names, SOFTMAX)}
-        for count in in_parts(self.samples, max(1, ROWS_AT_ONCE // len(images))):
+        shapes = output_shapes(posterior.architecture, tuple(images.shape[1:]))
+        rows_at_once = min(ROWS_AT_ONCE, NUMBERS_AT_ONCE // sum(map(math.prod, shapes)))
+        for count in in_parts(self.samples, max(1, rows_at_once // len(images))):
             rows = images.repeat(count, *[1] * (images.dim() - 1))
             outputs_of_layers = posterior.samples(rows, rng)
             for name, index in names.items():
