@@ -163,3 +163,21 @@ def test_the_number_of_samples_is_met_in_any_portions(monkeypatch):
 def test_too_little_to_measure_by_is_refused(settings):
     with pytest.raises(ValueError, match="at least 1 image and 2 samples"):
         MomentAccuracy(**settings)
+
+
+def test_a_wide_network_sees_fewer_rows_at_once_and_has_as_many_samples(monkeypatch):
+    """Outputs of 6 and 40 units, for which memory allows 10 rows."""
+    rows: list[int] = []
+    sampled = ApproximatePosterior.samples
+
+    def counted(self, inputs, rng):
+        rows.append(len(inputs))
+        return sampled(self, inputs, rng)
+
+    monkeypatch.setattr(ApproximatePosterior, "samples", counted)
+    monkeypatch.setattr(moment_accuracy, "NUMBERS_AT_ONCE", 10 * (FEATURES + 40))
+    truth = MomentAccuracy(images=4, samples=7).truth(
+        posterior(LINEAR), data().test.inputs, stream(2)
+    )
+    assert rows == [8, 8, 8, 4]
+    assert {units.samples for units in truth.values()} == {7}
