@@ -145,38 +145,31 @@ def _measured(row: dict[str, str]) -> Published:
     softmax = parts["layer"] == "softmax"
     layer = parts["variant"] if softmax else condition_names.layer(parts["layer"])
     method = APPROXIMATIONS.get(row["method"].casefold(), row["method"].casefold())
-    return Published(
-        paper=row["paper"],
-        table=row["table"],
-        dataset="-".join([row["dataset"], *named, *statistics]),
-        condition=layer,
-        metric=row["metric"],
-        method=f"{method}, init {parts['init']}" if statistics else method,
-        model=row["model"],
-        protocol=parts,
-        value=float(row["value"]),
-        spread=None,
-        spread_kind=row["spread_kind"],
-        repeats=None,
-        decimals=_decimals(row["value"]),
-        note=row["note"],
-        doubtful=False,
-        printed_method=row["method"],
+    return _probed(
+        row,
+        "-".join([row["dataset"], *named, *statistics]),
+        layer,
+        f"{method}, init {parts['init']}" if statistics else method,
     )
 
 
 def _counted(row: dict[str, str]) -> Published:
     """Return a printed statistic of the steps of fits, in float64, by the model of its draws."""
-    parts = _parts(row["condition"])
+    condition = condition_names.steps("float64", _parts(row["condition"])["statistic"])
+    return _probed(row, row["dataset"], condition, MODELS_OF_FITS[row["model"]])
+
+
+def _probed(row: dict[str, str], dataset: str, condition: str, method: str) -> Published:
+    """Return a printed number that a probe of ours measures."""
     return Published(
         paper=row["paper"],
         table=row["table"],
-        dataset=row["dataset"],
-        condition=condition_names.steps("float64", parts["statistic"]),
+        dataset=dataset,
+        condition=condition,
         metric=row["metric"],
-        method=MODELS_OF_FITS[row["model"]],
+        method=method,
         model=row["model"],
-        protocol=parts,
+        protocol=_parts(row["condition"]),
         value=float(row["value"]),
         spread=None,
         spread_kind=row["spread_kind"],
