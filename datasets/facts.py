@@ -64,12 +64,6 @@ def files_of(source: object) -> dict[str, str]:
     return {file.path: file.checksum for file in getattr(source, "data_files", ())}
 
 
-def duplicate_share(train: np.ndarray, test: np.ndarray) -> float:
-    """Return the fraction of test rows that occur, exactly, among the training rows."""
-    train_digests = _digests(train)
-    return sum(row in train_digests for row in _row_hashes(test)) / len(test)
-
-
 def _digests(rows: np.ndarray) -> set[bytes]:
     return set(_row_hashes(rows))
 

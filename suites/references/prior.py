@@ -46,19 +46,3 @@ def outputs(
         a = with_bias @ matrix.T / math.sqrt(with_bias.shape[1])
         z = a if layer == len(weights) - 1 else ACTIVATIONS[activation](a)
     return z
-
-
-def log_joint(
-    weights: Matrices,
-    inputs: Float[np.ndarray, "points features"],
-    targets: Float[np.ndarray, " points"],
-    activation: str,
-    precision: float,
-    noise_std: float,
-) -> float:
-    """Return the log density of weights and targets together, in nats, with all constants."""
-    residuals = (targets - function(weights, inputs, activation)) / noise_std
-    flat = np.concatenate([matrix.ravel() for matrix in weights]) * math.sqrt(precision)
-    log_units = len(targets) * math.log(noise_std) - len(flat) * math.log(precision) / 2
-    standard = np.concatenate([residuals, flat])
-    return float(-0.5 * (standard @ standard + len(standard) * math.log(2 * math.pi)) - log_units)

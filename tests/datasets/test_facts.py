@@ -12,7 +12,7 @@ from bnnbench.datasets.base import Table
 from bnnbench.datasets.cuts.augmented import Augmented
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.signed import Signed
-from bnnbench.datasets.facts import duplicate_share, facts_of, files_of, of_source
+from bnnbench.datasets.facts import facts_of, files_of, of_source
 from bnnbench.datasets.generated.cubic import Cubic
 from bnnbench.datasets.official.cifar10 import FILES, Cifar10
 from bnnbench.datasets.official.uci import SETS, Uci
@@ -54,7 +54,9 @@ def test_hashed_rows_find_what_comparing_all_pairs_finds():
     train, test = (rng.integers(0, 3, (n, 4)).astype(float) for n in (60, 40))
     expected = np.mean([(row == train).all(1).any() for row in test])
     assert 0 < expected < 1
-    assert duplicate_share(train, test) == expected
+    rows = Table(train[:, :3], train[:, 3], test[:, :3], test[:, 3])
+    facts = rows_of(rows, ("y", "m"), "generated", "none").facts
+    assert facts["test_twins_in_train"] == expected
 
 
 def test_transforms_say_what_the_scaling_does():

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from bnnbench.datasets.base import Table
 from bnnbench.datasets.cuts.held_out import HeldOut
 from bnnbench.datasets.cuts.limited import Limited
-from bnnbench.datasets.facts import constant_columns, duplicate_share
+from bnnbench.datasets.facts import constant_columns
 from bnnbench.datasets.official.uci import SETS, Uci
 from bnnbench.datasets.official.uci_large import SETS as LARGE
 from bnnbench.datasets.official.uci_large import UciLarge
@@ -63,12 +63,6 @@ def test_equal_training_targets_are_refused():
     table.train_targets[:] = 0.1
     with pytest.raises(ValueError, match="all training targets"):
         tables.standardised(table, ("y", "m"), "original", "")
-
-
-def test_twins_are_counted_by_the_whole_row():
-    train = np.array([[1.0, 2.0], [3.0, 4.0]])
-    test = np.array([[1.0, 2.0], [1.0, 4.0], [3.0, 4.0], [9.0, 9.0]])
-    assert duplicate_share(train, test) == 0.5
 
 
 def test_constant_columns_are_found_in_images_too():
