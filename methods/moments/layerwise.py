@@ -38,7 +38,7 @@ SILENT = (Flatten, GaussianNoise)
 class Layerwise:
     """A network as a function that returns the output of every layer, in order.
 
-    `kept` returns what is kept of an output. Raises `Unsupported` for a network with branches.
+    `reduced` returns what remains of an output. Raises `Unsupported` for a network with branches.
     """
 
     def __init__(
@@ -46,17 +46,17 @@ class Layerwise:
         architecture: Architecture,
         input_shape: Shape,
         rules: Mapping[type[Layer], Rule] | None = None,
-        kept: Callable[[Any], Any] = lambda output: output,
+        reduced: Callable[[Any], Any] = lambda output: output,
     ) -> None:
         if any(isinstance(layer, Residual) for layer in architecture):
             raise Unsupported("needed a chain of layers to look at one by one; got a Residual")
-        self._kept = kept
+        self._reduced = reduced
         self._seen: list[Any] = []
         tapped = {kind: self._tapped(rule) for kind, rule in (RULES | dict(rules or {})).items()}
         self._network = TorchNetwork(architecture, input_shape, tapped)
 
     def __call__(self, weights: Tensor, inputs: Any, **options: Any) -> list[Any]:
-        """Return every layer's output, or what is kept of it; arguments as of `TorchNetwork`."""
+        """Return every layer's output, or what remains of it; arguments as of `TorchNetwork`."""
         self._seen = []
         self._network(weights, inputs, **options)
         return self._seen
@@ -64,7 +64,7 @@ class Layerwise:
     def _tapped(self, rule: Rule) -> Rule:
         def seen(*arguments: Any) -> Any:
             output = rule(*arguments)
-            self._seen.append(self._kept(output))
+            self._seen.append(self._reduced(output))
             return output
 
         return seen

@@ -55,8 +55,8 @@ def test_a_network_with_branches_is_refused():
         Layerwise((Residual((Linear(3),)),), (3,))
 
 
-def test_of_an_output_only_what_is_asked_for_is_kept():
+def test_of_an_output_only_what_is_asked_for_remains():
     network = (Linear(3), ReLU(), Linear(2))
     weights = TorchNetwork(network, (4,)).initial_weights([stream(0)])
-    shapes = Layerwise(network, (4,), kept=lambda y: tuple(y.shape))(weights, torch.ones(1, 5, 4))
+    shapes = Layerwise(network, (4,), reduced=lambda y: y.shape)(weights, torch.ones(1, 5, 4))
     assert shapes == [(1, 5, 3), (1, 5, 3), (1, 5, 2)]
