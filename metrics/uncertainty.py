@@ -72,7 +72,7 @@ def dirichlet_mutual_information(prediction: HasSpread) -> Float64[Tensor, " poi
 
 
 def iterations(steps: Int64[Tensor, " points"], level: float | None) -> Float64[Tensor, ""]:
-    """Return the mean of the steps of a fit at each point, or their quantile of a level.
+    """Return the mean number of steps of the fits at all points, or the quantile at a level.
 
     Source: paper 003, appendix F.
     """

@@ -1,14 +1,14 @@
 """The page of a source paper: each printed number beside ours, in the paper's own tables."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bnnbench.reports.board.pages import page
 from bnnbench.reports.board.printed_curves import Curve, curves
 from bnnbench.reports.board.run_pages import RunPages
-from bnnbench.reports.board.unit_figures import unit_figures
+from bnnbench.reports.board.unit_figures import Gallery, gallery_of_units
 from bnnbench.reports.papers.arranged import arranged
 from bnnbench.reports.papers.coverage import Printed, PrintedTable
 from bnnbench.reports.papers.published import Published
@@ -27,8 +27,8 @@ HEADS: Mapping[Kind | None, str] = {
 }
 """The kind of a verdict → what the counted numbers do; None is for numbers that were not run."""
 
-OF_UNITS = "001"
-"""The paper whose figures 2 and 3 show what units make of a normal input."""
+GALLERIES: Mapping[str, Callable[[], Gallery]] = {"001": gallery_of_units}
+"""Paper → figures of ours that need no run."""
 
 SPREADS = {
     "standard_error": "standard error",
@@ -88,7 +88,7 @@ def paper_page(
         sentence=coverage_sentence(tables),
         shares=[(head, count(tables, kind)) for kind, head in HEADS.items()],
         grids=grids,
-        units=unit_figures() if paper == OF_UNITS else (),
+        gallery=GALLERIES[paper]() if paper in GALLERIES else None,
         curves=_by_metric(curves([n for table in tables for n in table.numbers])),
         tables=tables,
         whole=PrintedTable(paper, "", [n for table in tables for n in table.numbers]),

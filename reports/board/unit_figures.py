@@ -1,6 +1,6 @@
 """Moments of single units against the mean of a normal input: figures 2 and 3 of paper 001."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +61,28 @@ UNITS = (
     Unit("Leaky ReLU, slope 0.1", lambda x: F.leaky_relu(x, 0.1),
          lambda x: leaky_relu(x, 0.1, "paper")),
 )  # fmt: skip
+
+
+TITLE = "Units: moments of a normal input"
+NOTE = (
+    "As figures 2 and 3 of the paper: inputs of variance 1 about the mean below. Colour: the "
+    f"output's mean ± {DEVIATIONS} deviations by the paper's formulas; dashes: the same by "
+    "integration; thin line: the unit's expected output at each input."
+)
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Figures under one title, and how to read them."""
+
+    title: str
+    note: str
+    drawings: Sequence[Drawing]
+
+
+def gallery_of_units() -> Gallery:
+    """Return the figures of all units."""
+    return Gallery(TITLE, NOTE, unit_figures())
 
 
 def unit_figures() -> list[Drawing]:

@@ -18,9 +18,7 @@ from bnnbench.methods.networks.architectures import (
     Swish,
     Tanh,
 )
-from bnnbench.methods.networks.catalogue import (
-    mlp,
-)
+from bnnbench.methods.networks.catalogue import mlp
 
 
 def streams(members, seed=0):

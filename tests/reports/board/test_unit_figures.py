@@ -1,4 +1,4 @@
-"""What units make of a normal input: integrals against known values, and what captions say."""
+"""Integrals and formulas of units against known values, and the captions of their figures."""
 
 import pytest
 import torch
