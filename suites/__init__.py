@@ -63,7 +63,16 @@ SUITES: Mapping[str, Entry] = {
     ),
     "moment_accuracy": Entry(
         "Moments propagated through trained networks, beside samples",
-        ("quick", "paper", "cifar10", "cifar10_quick", "statistics", "without_norms", "otherwise"),
+        (
+            "quick",
+            "paper",
+            "cifar10",
+            "cifar10_quick",
+            "statistics",
+            "without_norms",
+            "otherwise",
+            "ranks",
+        ),
         sampled=True,
     ),
     "rotated_mnist": Entry(

@@ -1,6 +1,6 @@
 """Propagated moments beside samples, layer by layer: tables 2 to 4 of paper 001."""
 
-from bnnbench.suites.moment_accuracy.ablations import OTHERWISE, WITHOUT_NORMS
+from bnnbench.suites.moment_accuracy.ablations import OTHERWISE, RANKS, WITHOUT_NORMS
 from bnnbench.suites.moment_accuracy.allconvs import CIFAR10, CIFAR10_QUICK
 from bnnbench.suites.moment_accuracy.lenets import PAPER, QUICK
 from bnnbench.suites.moment_accuracy.statistics import STATISTICS
@@ -13,4 +13,5 @@ SUITES = {
     "statistics": STATISTICS,
     "without_norms": WITHOUT_NORMS,
     "otherwise": OTHERWISE,
+    "ranks": RANKS,
 }

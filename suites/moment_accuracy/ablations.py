@@ -1,7 +1,8 @@
-"""Profiles without_norms and otherwise: what table 2 of paper 001 depends on."""
+"""Profiles without_norms, otherwise and ranks: what table 2 of paper 001 depends on."""
 
 from dataclasses import replace
 
+from bnnbench.methods.moments.covariances.covariance import Covariances
 from bnnbench.suites.moment_accuracy.lenets import (
     FIVE_EPOCHS,
     LENETS_WITH_ANALYTIC_NORMS,
@@ -46,6 +47,21 @@ OTHERWISE = replace(
     own_architectures={
         label: {case.name: case.network for case in LENETS_WITH_ANALYTIC_NORMS}
         for label in ANALYTIC
+    },
+    seeds=3,
+    reproduces=(),
+)
+
+# How many directions of the covariances are needed, where 64 leave errors: with noisy inputs.
+RANKS = replace(
+    PAPER,
+    title="Moments propagated with covariances along few and many directions, beside samples",
+    profile="ranks",
+    cases=tuple(case for case in PAPER.cases if "noise" in case.name),
+    methods={"AP2": PAPER.methods["AP2"]}
+    | {
+        f"AP2 rank {rank}": replace(PAPER.methods["AP2"], covariances=Covariances(rank))
+        for rank in (4, 16, 64, 256)
     },
     seeds=3,
     reproduces=(),

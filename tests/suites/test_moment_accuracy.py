@@ -8,6 +8,7 @@ import pytest
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.stand_ins import DigitsAsMnist
 from bnnbench.methods.moment_propagation.method import MomentPropagation
+from bnnbench.methods.moments.covariances.covariance import Covariances
 from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     BatchNorm,
@@ -77,6 +78,19 @@ def test_networks_trained_otherwise_differ_in_what_their_label_says():
         network = tuple(norm if isinstance(x, BatchNorm) else x for x in case.network)
         assert network.count(norm) == 4
         assert suite.architecture_for(case, label) == network
+
+
+def test_ranks_differ_in_nothing_but_the_number_of_directions():
+    suite, paper = SUITES["ranks"], SUITES["paper"]
+    ranks = {f"AP2 rank {rank}": Covariances(rank) for rank in (4, 16, 64, 256)}
+    for label, method in suite.methods.items():
+        assert method == replace(paper.methods["AP2"], covariances=ranks.pop(label, None))
+    assert not ranks
+    assert suite.methods["AP2 rank 64"] == paper.methods["AP2 rank 64"]
+    assert {case.name for case in paper.cases} - {case.name for case in suite.cases} == {
+        "mnist-lrelu0.01-dropout0.2",
+        "mnist-logistic_bernoulli",
+    }
 
 
 def test_a_small_run_measures_every_layer(tmp_path):
