@@ -61,7 +61,7 @@ def test_moments_beside_a_deterministic_network(noise, benchmark):
     benchmark.pedantic(moments.both, rounds=3)
 
 
-@pytest.mark.parametrize("rank", [4, 16])
+@pytest.mark.parametrize("rank", [4, 16, 64])
 def test_covariances_beside_a_deterministic_network(rank, benchmark):
     """Along so many directions per linear layer, of noise at the inputs."""
     architecture, variance = NOISES["noise at the inputs"]

@@ -120,22 +120,20 @@ def _compressed(
     through = of_images(linear.apply, factor, 2)
     variance = linear.squared(remainder) + through.square().sum(1)
     directions = linear.directions(rank)
-    columns, alone = factor.detach().flatten(2), remainder.detach().flatten(1).unsqueeze(1)
-    shared = directions @ columns.mT
-    gram = shared @ shared.mT + (directions * alone) @ directions.T
+    alone = remainder.flatten(1).unsqueeze(1)
+    # √r √r₀ with the constant r₀ = r: the gradient is 1/2, also at 0
+    weighted = directions * ((alone + alone.detach()) / 2)
+    shared = directions @ factor.detach().flatten(2).mT
+    gram = shared @ shared.mT + weighted.detach() @ directions.T
     size = gram.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]
     tiny = torch.finfo(gram.dtype)
     ridge = (10 * tiny.eps * size).clamp(min=tiny.tiny / tiny.eps)
-    root = torch.linalg.cholesky(gram + ridge * torch.eye(gram.shape[-1]).to(gram))
-    from_factor = torch.linalg.solve_triangular(root, shared, upper=False)
-    from_alone = torch.linalg.solve_triangular(
-        root, directions.expand(len(root), *directions.shape), upper=False
-    )
-    # √r √r₀ with the constant r₀ = r: the gradient is 1/2, also at 0
-    weighted = from_alone * ((remainder.flatten(1).unsqueeze(1) + alone) / 2)
-    new = of_images(linear.apply, weighted.unflatten(2, remainder.shape[1:]), 2)
-    old = (from_factor @ through.flatten(2)).view_as(new)
-    return old + new, variance
+    unit = torch.eye(gram.shape[-1]).to(gram)
+    root = torch.linalg.cholesky(gram + ridge * unit)
+    orthonormal = torch.linalg.solve_triangular(root, unit.expand_as(root), upper=False)
+    from_alone = of_images(linear.apply, weighted.unflatten(2, remainder.shape[1:]), 2)
+    together = torch.baddbmm(from_alone.flatten(2), shared, through.flatten(2))
+    return (orthonormal @ together).view_as(from_alone), variance
 
 
 Joint = CorrelatedMoments | LowRankMoments
