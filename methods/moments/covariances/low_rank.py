@@ -130,10 +130,10 @@ def _compressed(
     ridge = (10 * tiny.eps * size).clamp(min=tiny.tiny / tiny.eps)
     unit = torch.eye(gram.shape[-1]).to(gram)
     root = torch.linalg.cholesky(gram + ridge * unit)
-    orthonormal = torch.linalg.solve_triangular(root, unit.expand_as(root), upper=False)
+    inverse_root = torch.linalg.solve_triangular(root, unit.expand_as(root), upper=False)
     from_alone = of_images(linear.apply, weighted.unflatten(2, remainder.shape[1:]), 2)
     together = torch.baddbmm(from_alone.flatten(2), shared, through.flatten(2))
-    return (orthonormal @ together).view_as(from_alone), variance
+    return (inverse_root @ together).view_as(from_alone), variance
 
 
 Joint = CorrelatedMoments | LowRankMoments
