@@ -10,7 +10,7 @@ import pytest
 from bnnbench.__main__ import COMMANDS
 from bnnbench.methods.base import Method
 from bnnbench.suites import SUITES
-from bnnbench.suites.engine.store.record import from_json
+from bnnbench.suites.engine.store.record_json import from_json
 from tests.warm import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent

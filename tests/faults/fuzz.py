@@ -27,7 +27,8 @@ from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.command.stored_runs import stores as commands
 from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.store.claims import Claims
-from bnnbench.suites.engine.store.record import Record, from_json, to_json
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.record_json import from_json, to_json
 from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, Damaged, Store, sha256
 from tests.faults.resealed import sealed
 from tests.reports.synthetic import record

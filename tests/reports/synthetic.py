@@ -18,7 +18,8 @@ from bnnbench.suites.engine.store.earlier.schemas import (
     with_declared_constants,
     with_whole_claims,
 )
-from bnnbench.suites.engine.store.record import Cost, Record, to_json
+from bnnbench.suites.engine.store.record import Cost, Record
+from bnnbench.suites.engine.store.record_json import to_json
 from bnnbench.suites.engine.store.store import Store
 
 PROVENANCE = {

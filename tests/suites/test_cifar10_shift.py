@@ -18,7 +18,7 @@ from bnnbench.reports.papers.published import table
 from bnnbench.suites.cifar10_shift import SUITES
 from bnnbench.suites.cifar10_shift.settings import EPSILONS
 from bnnbench.suites.engine.declare.attacks import Pgd
-from bnnbench.suites.engine.store.record import from_json
+from bnnbench.suites.engine.store.record_json import from_json
 from tests.suites.commands import call
 
 PAPER = SUITES["paper"]

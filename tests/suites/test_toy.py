@@ -13,7 +13,7 @@ from bnnbench.methods.hmc.method import Hmc
 from bnnbench.methods.networks.architectures import LeakyReLU, Linear, ReLU
 from bnnbench.reports.write.cli import main as report
 from bnnbench.suites.engine.declare.names import name_of
-from bnnbench.suites.engine.store.record import from_json
+from bnnbench.suites.engine.store.record_json import from_json
 from bnnbench.suites.toy import SUITES
 from bnnbench.suites.toy.gap import DESCENT
 from tests.suites.commands import call

@@ -25,7 +25,8 @@ from bnnbench.suites.engine.run.measuring.fingerprint import fingerprint_of_data
 from bnnbench.suites.engine.run.measuring.provenance import Code, of_modules, provenance
 from bnnbench.suites.engine.run.packing import pack
 from bnnbench.suites.engine.run.trials import score_trials
-from bnnbench.suites.engine.store.record import Cost, Record, to_json
+from bnnbench.suites.engine.store.record import Cost, Record
+from bnnbench.suites.engine.store.record_json import to_json
 
 
 @dataclass(frozen=True)

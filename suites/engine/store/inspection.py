@@ -16,7 +16,8 @@ from bnnbench.methods.checkpoints.files import Ledger, is_own
 from bnnbench.suites.engine.run.packing import NotImported, unpack
 from bnnbench.suites.engine.store.checkpoints import FOLDER as CHECKPOINTS
 from bnnbench.suites.engine.store.claims import CLAIMS, DRIVER_NAME, JOBS, Claims
-from bnnbench.suites.engine.store.record import UNKNOWN, FromTheFuture, LaterSchema, Record, newest
+from bnnbench.suites.engine.store.record import UNKNOWN, Record, newest
+from bnnbench.suites.engine.store.record_json import FromTheFuture, LaterSchema
 from bnnbench.suites.engine.store.rescoring.false_scores import false_scores
 from bnnbench.suites.engine.store.store import PREDICTIONS, RECORD, TEMPORARY_NAME, Damaged, Store
 

@@ -15,15 +15,8 @@ from typing import TYPE_CHECKING
 from bnnbench.datasets.reading.whole_files import open_regular, read_regular
 from bnnbench.suites.engine.store.clock import Clock
 from bnnbench.suites.engine.store.durable import at_once, change, put, sync
-from bnnbench.suites.engine.store.record import (
-    UNKNOWN,
-    Record,
-    check_identity,
-    from_json,
-    newest,
-    time_chosen,
-    to_json,
-)
+from bnnbench.suites.engine.store.record import UNKNOWN, Record, newest, time_chosen
+from bnnbench.suites.engine.store.record_json import check_identity, from_json, to_json
 
 if TYPE_CHECKING:
     from bnnbench.suites.engine.run.packing import Predictions

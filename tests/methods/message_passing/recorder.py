@@ -1,7 +1,9 @@
 """A stand-in for a graph of the device: what was computed once can be computed again in place."""
 
+from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves

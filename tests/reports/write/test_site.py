@@ -18,7 +18,8 @@ from bnnbench.reports.write import page as pages_of
 from bnnbench.reports.write.cli import main
 from bnnbench.reports.write.content import content
 from bnnbench.reports.write.drilldown import Drilldown, size
-from bnnbench.suites.engine.store.record import Cost, to_json
+from bnnbench.suites.engine.store.record import Cost
+from bnnbench.suites.engine.store.record_json import to_json
 from tests.reports.first_pages import render
 from tests.reports.synthetic import PROVENANCE, classified, keep, record, runs_of
 

@@ -16,7 +16,7 @@ from bnnbench.methods.trajectory.schedules import HighThenLow
 from bnnbench.methods.trajectory.swag import Swag
 from bnnbench.reports.papers.published import table
 from bnnbench.suites.cifar10 import SUITES
-from bnnbench.suites.engine.store.record import from_json
+from bnnbench.suites.engine.store.record_json import from_json
 from tests.methods.problems import stream
 from tests.suites.commands import call
 

@@ -23,7 +23,7 @@ from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, Suite
 from bnnbench.suites.engine.run.execute import Task, execute
-from bnnbench.suites.engine.store.record import from_json, to_json
+from bnnbench.suites.engine.store.record_json import from_json, to_json
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Line, Mean
 

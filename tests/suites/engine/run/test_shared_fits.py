@@ -16,7 +16,7 @@ from bnnbench.suites.check.small import small
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run, grouped
 from bnnbench.suites.engine.run.execute import Task, execute
-from bnnbench.suites.engine.store.record import from_json, to_json
+from bnnbench.suites.engine.store.record_json import from_json, to_json
 from bnnbench.suites.engine.store.store import Store
 from tests.contracts.test_every_method import MISSING, PROBLEMS, covered
 from tests.methods.problems import stream

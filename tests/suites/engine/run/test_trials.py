@@ -12,7 +12,7 @@ from bnnbench.methods.tuning.search import Search
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
 from bnnbench.suites.engine.run.execute import Task, execute
-from bnnbench.suites.engine.store.record import from_json, to_json
+from bnnbench.suites.engine.store.record_json import from_json, to_json
 from bnnbench.suites.engine.store.rescoring.false_scores import false_scores
 from bnnbench.suites.engine.store.store import Store
 from tests.methods.tuning.fakes import Parabola

@@ -27,7 +27,7 @@ from bnnbench.suites.engine.run.packing import pack, unpack, vars_of
 from bnnbench.suites.engine.store import clock as clocks
 from bnnbench.suites.engine.store import durable
 from bnnbench.suites.engine.store.clock import Clock
-from bnnbench.suites.engine.store.record import from_json, to_json
+from bnnbench.suites.engine.store.record_json import from_json, to_json
 from bnnbench.suites.engine.store.store import Damaged, Store, Unwritable
 from tests.suites.engine.store.test_record import RECORD, numbered
 from tests.suites.small_store import OUTCOMES, SCHEMA_1

@@ -13,7 +13,7 @@ from bnnbench.methods.checkpoints.files import Ledger
 from bnnbench.suites.engine.declare.description import digest
 from bnnbench.suites.engine.store.claims import CLAIMS, Claims
 from bnnbench.suites.engine.store.inspection import inspect, inspect_run
-from bnnbench.suites.engine.store.record import from_json, to_json
+from bnnbench.suites.engine.store.record_json import from_json, to_json
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Mean
 from tests.suites.small_store import OUTCOMES, RUNS, SCHEMA_1, alter, call, outcomes, tree, truncate

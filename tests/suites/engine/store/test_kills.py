@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from bnnbench.suites.engine.store.record import Record, to_json
+from bnnbench.suites.engine.store.record import Record
+from bnnbench.suites.engine.store.record_json import to_json
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.engine.store.test_faults import alive, workers
 from tests.warm import process_of, python

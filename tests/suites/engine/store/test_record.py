@@ -9,14 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnnbench.suites.engine.declare.description import digest
-from bnnbench.suites.engine.store.record import (
-    Cost,
-    LaterSchema,
-    Record,
-    from_json,
-    newest,
-    to_json,
-)
+from bnnbench.suites.engine.store.record import Cost, Record, newest
+from bnnbench.suites.engine.store.record_json import LaterSchema, from_json, to_json
 
 RUN = {"method": {"type": "x:Y"}}
 

@@ -23,7 +23,7 @@ from bnnbench.suites.engine.run.execute import Task, execute
 from bnnbench.suites.engine.run.packing import pack, unpack
 from bnnbench.suites.engine.store import bundles
 from bnnbench.suites.engine.store.rebuilding import NotRepeatable, rebuilt, rebuilt_run
-from bnnbench.suites.engine.store.record import from_json, to_json
+from bnnbench.suites.engine.store.record_json import from_json, to_json
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.engine.store.test_record import RECORD
 from tests.suites.fakes import Diverging, Line, Mean, Together

@@ -14,7 +14,7 @@ from bnnbench.reports.read.load import read
 from bnnbench.reports.write.content import content
 from bnnbench.suites.engine.run.devices import SHARE
 from bnnbench.suites.engine.run.measuring import energy, stopwatch
-from bnnbench.suites.engine.store.record import from_json, to_json
+from bnnbench.suites.engine.store.record_json import from_json, to_json
 from bnnbench.suites.engine.store.store import Store
 from bnnbench.suites.engine.store.tables import write_tables
 from tests.reports.first_pages import render
