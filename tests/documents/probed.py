@@ -31,7 +31,7 @@ def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     datasets = list(dict.fromkeys(dataset for dataset, _ in rows))
     if "printed" in options:
         rows |= _printed(datasets, options["printed"], options["metric"])
-    layers = list(dict.fromkeys(condition for row in rows.values() for condition in row))
+    layers = sorted({condition for row in rows.values() for condition in row}, key=_depth)
     yield ("network", "", *(layer.removeprefix("layer_").replace("_", " ") for layer in layers))
     yield ("---", "---", *("---:" for _ in layers))
     for (dataset, method), row in sorted(rows.items(), key=lambda row: datasets.index(row[0][0])):
@@ -45,6 +45,12 @@ def of_runs(values: Sequence[float]) -> str:
         return ""
     error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return f"{np.mean(values):.3g} ± {error:.1g}" if error else f"{np.mean(values):.3g}"
+
+
+def _depth(condition: str) -> tuple[int, str]:
+    """Return a layer's number, from 1; class probabilities have none and come first."""
+    number = condition.removeprefix("layer_").partition("_")[0]
+    return (int(number) if number.isdigit() else 0), condition
 
 
 def _printed(datasets: Sequence[str], method: str, metric: str) -> Rows:
