@@ -52,16 +52,17 @@ OTHERWISE = replace(
     reproduces=(),
 )
 
+AP2 = replace(METHODS["AP2"], training=FIVE_EPOCHS)
+
 # How many directions of the covariances are needed, where 64 leave errors: with noisy inputs.
 RANKS = replace(
     PAPER,
     title="Moments propagated with covariances along few and many directions, beside samples",
     profile="ranks",
     cases=tuple(case for case in PAPER.cases if "noise" in case.name),
-    methods={"AP2": PAPER.methods["AP2"]}
+    methods={"AP2": AP2}
     | {
-        f"AP2 rank {rank}": replace(PAPER.methods["AP2"], covariances=Covariances(rank))
-        for rank in (4, 16, 64, 256)
+        f"AP2 rank {rank}": replace(AP2, covariances=Covariances(rank)) for rank in (4, 16, 64, 256)
     },
     seeds=3,
     reproduces=(),
