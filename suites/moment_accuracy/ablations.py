@@ -5,6 +5,7 @@ from dataclasses import replace
 from bnnbench.methods.moments.covariances.covariance import Covariances
 from bnnbench.suites.moment_accuracy.lenets import (
     FIVE_EPOCHS,
+    LENETS,
     LENETS_WITH_ANALYTIC_NORMS,
     LENETS_WITHOUT_NORMS,
     PAPER,
@@ -53,13 +54,14 @@ OTHERWISE = replace(
 )
 
 AP2 = replace(METHODS["AP2"], training=FIVE_EPOCHS)
+*RECTIFIERS_WITH_NOISE, _, _, SIGMOIDS_WITH_NOISE = LENETS
 
 # How many directions of the covariances are needed, where 64 leave errors: with noisy inputs.
 RANKS = replace(
     PAPER,
     title="Moments propagated with covariances along few and many directions, beside samples",
     profile="ranks",
-    cases=tuple(case for case in PAPER.cases if "noise" in case.name),
+    cases=(*RECTIFIERS_WITH_NOISE, SIGMOIDS_WITH_NOISE),
     methods={"AP2": AP2}
     | {
         f"AP2 rank {rank}": replace(AP2, covariances=Covariances(rank)) for rank in (4, 16, 64, 256)
