@@ -34,7 +34,10 @@ def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     layers = sorted({condition for row in rows.values() for condition in row}, key=_depth)
     yield ("network", "", *(layer.removeprefix("layer_").replace("_", " ") for layer in layers))
     yield ("---", "---", *("---:" for _ in layers))
-    for (dataset, method), row in sorted(rows.items(), key=lambda row: datasets.index(row[0][0])):
+    places = {method: place for place, method in enumerate([*methods, "printed"])}
+    order = sorted(rows, key=lambda row: (datasets.index(row[0]), places[row[1]]))
+    for dataset, method in order:
+        row = rows[dataset, method]
         name = dataset.split("-", 1)[1].replace("_", " ").replace("-", ", ")
         yield name, method, *(of_runs(row.get(layer, [])) for layer in layers)
 
