@@ -17,6 +17,7 @@ from bnnbench.reports.sections.overviews import overviews
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import duration
 from bnnbench.reports.style.palette import Style, in_order
+from bnnbench.reports.style.words import joined
 from bnnbench.suites.engine.store.record import Record
 
 
@@ -128,16 +129,24 @@ class Part:
         return sum(cost.fit_seconds for cost in costs if cost.fit_of not in keys)
 
     @property
-    def shared_fits(self) -> dict[str, str]:
-        """Method → the method whose fits are its own too."""
+    def shared_fits(self) -> list[str]:
+        """Sentences on methods that predict by the fits of another."""
         methods = {r.key: r.method for r in self.records}
-        pairs = [(r.method, r.cost.fit_of) for r in self.records if r.cost and r.cost.fit_of]
-        return {method: methods[key] for method, key in pairs if key in methods}
+        costs = [(r.method, r.cost.fit_of) for r in self.records if r.cost and r.cost.fit_of]
+        pairs = {(methods[key], method) for method, key in costs if key in methods}
+        fitted = {one: in_order(m for f, m in pairs if f == one) for one, _ in sorted(pairs)}
+        return [_sharing(method, others) for method, others in fitted.items()]
 
     @property
     def fitted_together(self) -> bool:
         """True if some runs were trained together."""
         return any(r.cost and r.cost.fitted_together > 1 for r in self.records)
+
+
+def _sharing(fitted: str, methods: Sequence[str]) -> str:
+    if len(methods) == 1:
+        return f"{methods[0]} predicts by the fits of {fitted}, and both are charged with them."
+    return f"{joined(methods)} predict by the fits of {fitted}, and each is charged with them."
 
 
 def part_of(

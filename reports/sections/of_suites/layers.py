@@ -112,8 +112,7 @@ class Layered:
             "simplified softmax; KL′: by the full one. Noise is the variance of the noise on the "
             f"inputs. The truth is estimated from {_span(samples)} samples of each of "
             f"{_span(images)} test images; the floor is the error that exact moments would show "
-            "with this number of samples. A method that reuses a network trained by another "
-            "method has a fit time near zero."
+            "with this number of samples."
         )
 
 

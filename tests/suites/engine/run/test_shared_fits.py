@@ -150,4 +150,18 @@ def test_a_report_counts_a_shared_fit_once_and_says_so(tmp_path):
     (part,) = content(read(tmp_path)).parts
     once = sum(o.record.cost.fit_seconds for o in outcomes[:2])
     assert part.fit_seconds == pytest.approx(once)
-    assert part.shared_fits == {"IVON@mean": "IVON"}
+    assert part.shared_fits == [
+        "IVON@mean predicts by the fits of IVON, and both are charged with them."
+    ]
+
+
+def test_a_report_names_all_methods_of_a_shared_fit_in_one_sentence(tmp_path):
+    at_mean = runs(replace(IVON, draws=0), "IVON@mean")
+    of_two = runs(replace(IVON, draws=2), "IVON, two draws")
+    store = Store(tmp_path)
+    for outcome in execute(Task((*runs(), *of_two, *at_mean), EVALUATIONS)):
+        store.write(outcome.record, outcome.predictions)
+    (part,) = content(read(tmp_path)).parts
+    assert part.shared_fits == [
+        "IVON@mean and IVON, two draws predict by the fits of IVON, and each is charged with them."
+    ]
