@@ -132,10 +132,11 @@ class Part:
     def shared_fits(self) -> list[str]:
         """Sentences on methods that predict by the fits of another."""
         methods = {r.key: r.method for r in self.records}
-        costs = [(r.method, r.cost.fit_of) for r in self.records if r.cost and r.cost.fit_of]
-        pairs = {(methods[key], method) for method, key in costs if key in methods}
-        fitted = {one: in_order(m for f, m in pairs if f == one) for one, _ in sorted(pairs)}
-        return [_sharing(method, others) for method, others in fitted.items()]
+        sharing: dict[str, set[str]] = {}
+        for record in self.records:
+            if record.cost and record.cost.fit_of in methods:
+                sharing.setdefault(methods[record.cost.fit_of], set()).add(record.method)
+        return [_sharing(fitted, in_order(sharing[fitted])) for fitted in in_order(sharing)]
 
     @property
     def fitted_together(self) -> bool:

@@ -19,6 +19,7 @@ def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """
     methods, profiles = options["methods"].split(","), options["profile"].split(",")
     rows: Rows = {}
+    depths: dict[str, int] = {}
     for benchmark in suites()[options["suite"]]:
         if benchmark.dataset not in options.get("datasets", benchmark.dataset).split(","):
             continue
@@ -28,10 +29,11 @@ def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
                     if options["metric"] in scores:
                         row = rows.setdefault((benchmark.dataset, record.method), {})
                         row.setdefault(condition, []).append(scores[options["metric"]])
+                        depths[condition] = record.condition_traits[condition].get("layer", 0)
     datasets = list(dict.fromkeys(dataset for dataset, _ in rows))
     if "printed" in options:
         rows |= _printed(datasets, options["printed"], options["metric"])
-    layers = sorted({condition for row in rows.values() for condition in row}, key=_depth)
+    layers = sorted(depths, key=lambda condition: (depths[condition], condition))
     yield ("network", "", *(layer.removeprefix("layer_").replace("_", " ") for layer in layers))
     yield ("---", "---", *("---:" for _ in layers))
     places = {method: place for place, method in enumerate([*methods, "printed"])}
@@ -48,12 +50,6 @@ def of_runs(values: Sequence[float]) -> str:
         return ""
     error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return f"{np.mean(values):.3g} ± {error:.1g}" if error else f"{np.mean(values):.3g}"
-
-
-def _depth(condition: str) -> tuple[int, str]:
-    """Return a layer's number, from 1; class probabilities have none and come first."""
-    number = condition.removeprefix("layer_").partition("_")[0]
-    return (int(number) if number.isdigit() else 0), condition
 
 
 def _printed(datasets: Sequence[str], method: str, metric: str) -> Rows:
