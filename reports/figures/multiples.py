@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bnnbench.reports.figures.canvas import INK, Drawing, dots, drawing, svg
 from bnnbench.reports.figures.of_suites.fits import DEVIATIONS, Band
 from bnnbench.reports.style.palette import Style
-from bnnbench.suites.engine.store.curves import Curve
+from bnnbench.suites.engine.store.data_points.curves import Curve
 
 PANEL, LEFT, HEIGHT = 1.55, 0.46, 1.75
 """Sizes in inches."""

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from bnnbench.reports.figures.canvas import INK, Drawing, dots, drawing, svg
 from bnnbench.reports.style.palette import Style
-from bnnbench.suites.engine.store.curves import Curve
+from bnnbench.suites.engine.store.data_points.curves import Curve
 
 DEVIATIONS = 3
 """Half the width of the bands, in predictive standard deviations."""

@@ -6,7 +6,7 @@ from matplotlib.colors import to_rgb
 
 from bnnbench.reports.figures.canvas import INK, PAPER, Drawing, drawing, svg
 from bnnbench.reports.style.palette import BLUE, ORANGE
-from bnnbench.suites.engine.store.planes import PlanePoints
+from bnnbench.suites.engine.store.data_points.planes import PlanePoints
 
 LEVELS = 20
 """Shades from one class to the other: bands of equal probability, and small files."""

@@ -27,7 +27,7 @@ from bnnbench.reports.papers.together import TOGETHER
 from bnnbench.reports.read.benchmarks import Benchmark
 from bnnbench.reports.read.predictions.points import points_of
 from bnnbench.reports.read.predictions.readable import prediction_of
-from bnnbench.suites.engine.store.curves import Curve
+from bnnbench.suites.engine.store.data_points.curves import Curve
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 

@@ -1,8 +1,8 @@
 """Points of data that a store holds beside predictions; None where they cannot be read."""
 
 from bnnbench.reports.read.merge import store_of
-from bnnbench.suites.engine.store.curves import Curve, curve
-from bnnbench.suites.engine.store.planes import PlanePoints, plane_points
+from bnnbench.suites.engine.store.data_points.curves import Curve, curve
+from bnnbench.suites.engine.store.data_points.planes import PlanePoints, plane_points
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Damaged, Store
 

@@ -14,7 +14,7 @@ from bnnbench.reports.sections.fits import band_of, first_runs
 from bnnbench.reports.style import labels
 from bnnbench.reports.style.numbers import identifier
 from bnnbench.reports.style.palette import Style
-from bnnbench.suites.engine.store.curves import Curve
+from bnnbench.suites.engine.store.data_points.curves import Curve
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 

@@ -51,8 +51,8 @@ from bnnbench.suites.engine.executors.base import (
 from bnnbench.suites.engine.run.devices import NoSuchDevice
 from bnnbench.suites.engine.store.checkpoints import seconds_between
 from bnnbench.suites.engine.store.claims import CLAIMS, JOBS, Claims
-from bnnbench.suites.engine.store.curves import keep_curves
-from bnnbench.suites.engine.store.planes import keep_planes
+from bnnbench.suites.engine.store.data_points.curves import keep_curves
+from bnnbench.suites.engine.store.data_points.planes import keep_planes
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.rescoring.distances import add_distances
 from bnnbench.suites.engine.store.store import Damaged, Store, Unwritable

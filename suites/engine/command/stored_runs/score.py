@@ -256,7 +256,7 @@ def _keep(
     """Write the records, and what tables and figures need beside them."""
     from bnnbench.suites.engine.command.cli import now_and_then
     from bnnbench.suites.engine.store.claims import CLAIMS, Claims
-    from bnnbench.suites.engine.store.curves import keep_curves
+    from bnnbench.suites.engine.store.data_points.curves import keep_curves
     from bnnbench.suites.engine.store.rescoring.distances import add_distances
     from bnnbench.suites.engine.store.tables import write_tables
 

@@ -14,7 +14,7 @@ from bnnbench.suites.engine.declare.grid import Suite
 from bnnbench.suites.engine.run.attempt import message
 from bnnbench.suites.engine.run.packing import NotImported
 from bnnbench.suites.engine.run.score import Scores
-from bnnbench.suites.engine.store.curves import Curve, curve, curve_of
+from bnnbench.suites.engine.store.data_points.curves import Curve, curve, curve_of
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.rescoring.added import is_answered, with_scores
 from bnnbench.suites.engine.store.store import Store

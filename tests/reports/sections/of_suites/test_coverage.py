@@ -20,7 +20,7 @@ from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
-from bnnbench.suites.engine.store.curves import keep_curves
+from bnnbench.suites.engine.store.data_points.curves import keep_curves
 from bnnbench.suites.engine.store.store import Store
 from tests.reports.synthetic import keep, record
 from tests.suites.fakes import Mean

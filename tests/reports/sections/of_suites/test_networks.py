@@ -19,7 +19,7 @@ from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.command.cli import command
 from bnnbench.suites.engine.declare.case import Case, cases_of
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
-from bnnbench.suites.engine.store.curves import Curve
+from bnnbench.suites.engine.store.data_points.curves import Curve
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Diverging, Line, Mean
 

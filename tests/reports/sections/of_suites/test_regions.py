@@ -25,8 +25,8 @@ from bnnbench.reports.write.cli import main
 from bnnbench.suites.engine.command.cli import command
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
+from bnnbench.suites.engine.store.data_points.planes import PlanePoints, keep_planes, plane_points
 from bnnbench.suites.engine.store.inspection import inspect_curves
-from bnnbench.suites.engine.store.planes import PlanePoints, keep_planes, plane_points
 from bnnbench.suites.engine.store.store import Store
 from tests.suites.fakes import Coins
 

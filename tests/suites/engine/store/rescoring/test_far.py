@@ -13,7 +13,7 @@ from bnnbench.suites.engine.command.planning.plan import plan
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite, TrueFunction
 from bnnbench.suites.engine.run.execute import execute
-from bnnbench.suites.engine.store.curves import keep_curves
+from bnnbench.suites.engine.store.data_points.curves import keep_curves
 from bnnbench.suites.engine.store.inspection import inspect
 from bnnbench.suites.engine.store.rescoring.distances import add_distances
 from bnnbench.suites.engine.store.store import Store

@@ -9,7 +9,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Dataset
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.grid import Suite
-from bnnbench.suites.engine.store.points import path_of, read_points, write_points
+from bnnbench.suites.engine.store.data_points.points import path_of, read_points, write_points
 from bnnbench.suites.engine.store.record import Record
 from bnnbench.suites.engine.store.store import Store
 

@@ -11,7 +11,7 @@ from bnnbench.reports.read.predictions.points import points_of
 from bnnbench.suites.engine.command.cli import command
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Suite
-from bnnbench.suites.engine.store.curves import curve, keep_curves
+from bnnbench.suites.engine.store.data_points.curves import curve, keep_curves
 from bnnbench.suites.engine.store.store import Damaged, Store
 from tests.suites.fakes import Coins, Line, Mean
 
