@@ -19,6 +19,7 @@ class Filter:
         state: State,
         inputs: Float[Tensor, "points columns"],
         targets: Float[Tensor, "points outputs"] | Int[Tensor, " points"],
+        covariances: bool = False,
     ) -> None:
         widths, counts = np.array(state.layout.widths), state.counts.numpy()
         weights = (widths, state.mean.numpy(), state.variance.numpy())
@@ -29,7 +30,9 @@ class Filter:
             self._kernel = kernel.filter_categorical
             self._before = (*weights, *multinomial.quadrature())
         self._before += (inputs.numpy(), targets.numpy())
-        self._after = (*_workspace(state), counts)
+        # units of a single hidden layer have no covariances
+        joint = _joint(state) if covariances and state.layout.hidden > 1 else None
+        self._after = (*_workspace(state), joint, counts)
         factors = (state.factor_precision, state.factor_shape, state.factor_rate, state.prior)
         self._refined = (*weights, *(factor.numpy() for factor in factors), counts)
 
@@ -57,3 +60,11 @@ def _workspace(state: State) -> tuple[np.ndarray, np.ndarray]:
         padding[layer, 0, :units] = 1
         padding[layer, 1, units] = 1
     return work.numpy(), padding.flatten(0, 1).numpy()
+
+
+def _joint(state: State) -> tuple[np.ndarray, ...]:
+    """Return the matrices of kernels/correlated.py."""
+    layers, columns = state.layout.hidden, state.layout.columns
+    rows = max(columns, state.layout.widths[-1])
+    shapes = [(layers, rows, columns)] * 3 + [(layers, 2, columns)] + [(columns, columns)] * 3
+    return tuple(torch.zeros(shape, dtype=torch.float64).numpy() for shape in shapes)

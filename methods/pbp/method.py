@@ -5,7 +5,7 @@ Source: paper 004, equations 6, 7, 9, 10 and 12 to 17.
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
 from typing import ClassVar, Literal, get_args
@@ -22,6 +22,7 @@ from bnnbench.methods.fitting import progress, work
 from bnnbench.methods.fitting.batched import Batched
 from bnnbench.methods.fitting.members import in_threads
 from bnnbench.methods.fitting.settings import (
+    LATER,
     require_between,
     require_choice,
     require_count,
@@ -37,6 +38,7 @@ from bnnbench.methods.pbp.kernels.constants import (
     SKIPPED_REFINEMENTS,
 )
 from bnnbench.methods.pbp.own_draws import ROWS, std_over_draws
+from bnnbench.methods.pbp.propagation import outputs
 from bnnbench.methods.pbp.state import Layout, State, initial, with_bias
 from bnnbench.methods.predictions.predictive import (
     CategoricalPredictive,
@@ -63,6 +65,7 @@ class PbpPosterior:
     """The outputs' propagated deviation over that of draws of the weights, at training rows.
 
     It is 1 up to one hidden layer, where moments are exact."""
+    covariances: bool = False
 
     @property
     def diagnostics(self) -> dict[str, float]:
@@ -89,11 +92,8 @@ class PbpPosterior:
         self, inputs: Float[Tensor, "points *features"], rng: torch.Generator
     ) -> Predictive:
         """Return mean and variance of every output with its noise, or class probabilities."""
-        means, variances = (
-            self.state.layout.layers(values) for values in (self.state.mean, self.state.variance)
-        )
         rows = inputs.flatten(1).cpu().double()
-        mean, variance = reference.forward(means, variances, rows)
+        mean, variance = outputs(self.state, rows, self.covariances)
         if isinstance(self.likelihood, Categorical):
             log_z = multinomial.log_probabilities(mean, variance)
             return CategoricalPredictive(log_z.log_softmax(-1)[None].to(inputs.device))
@@ -127,6 +127,12 @@ class Pbp(Batched):
     noise_rate: float = 6.0
     backend: Backend = "compiled"
     """`compiled` needs numba; `reference` is plain PyTorch, and a thousand times slower."""
+    covariances: bool = field(default=False, metadata=LATER)
+    """Whether moments have the covariances of a layer's units, which paper 004 leaves out.
+
+    To the first order (correlated.py). A step takes some ten times as long with two hidden layers
+    of 50 units, and nothing changes with one.
+    """
 
     def __post_init__(self) -> None:
         require_count(self, "epochs")
@@ -181,7 +187,9 @@ class _Member:
             targets = targets.double()
         if not (inputs.isfinite().all() and targets.isfinite().all()):
             raise InferenceDiverged("the training data are not finite")
-        self.filter = backend.Filter(self.state, inputs, targets.contiguous())
+        rows = inputs, targets.contiguous()
+        self.filter = backend.Filter(self.state, *rows, method.covariances)
+        self.covariances = method.covariances
         self.inputs = inputs[:, : layout.widths[0]]
         self.rows = len(inputs)
 
@@ -198,8 +206,9 @@ class _Member:
         if not self.state.is_proper():
             raise InferenceDiverged("weights without a finite mean or a positive variance")
         exact = self.state.layout.hidden < 2
-        ratio = 1.0 if exact else std_over_draws(self.state, self.inputs[:ROWS], self.rng)
-        return PbpPosterior(self.state, self.likelihood, ratio)
+        checked = self.state, self.inputs[:ROWS], self.rng, self.covariances
+        ratio = 1.0 if exact else std_over_draws(*checked)
+        return PbpPosterior(self.state, self.likelihood, ratio, self.covariances)
 
 
 def _widths(problem: Problem) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 r"""The deviation of the outputs by propagated moments beside that of draws of the same weights.
 
-Propagation treats the units of a layer as independent. They share the units of the layer before,
-and so are correlated from the second hidden layer on: 1 with one hidden layer, less with more.
+Paper 004 treats the units of a layer as independent. They share the units of the layer before, and
+so are correlated from the second hidden layer on: 1 with one hidden layer, less with more.
 """
 
 import math
@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bnnbench.methods.pbp import reference
+from bnnbench.methods.pbp.propagation import outputs
 from bnnbench.methods.pbp.state import State
 
 DRAWS = 1000
@@ -19,11 +19,13 @@ ROWS = 16
 
 
 def std_over_draws(
-    state: State, inputs: Float[Tensor, "points features"], rng: torch.Generator
+    state: State,
+    inputs: Float[Tensor, "points features"],
+    rng: torch.Generator,
+    covariances: bool = False,
 ) -> float:
     """Return the geometric mean over rows and outputs of the ratio of the deviations."""
-    means, variances = (state.layout.layers(values) for values in (state.mean, state.variance))
-    _, variance = reference.forward(means, variances, inputs)
+    _, variance = outputs(state, inputs, covariances)
     drawn = drawn_outputs(state, inputs, DRAWS, rng).var(0)
     return float((variance / drawn).log().mean().div(2).exp())
 

@@ -22,15 +22,20 @@ OTHERS = {
     "PBP 2 layers": Pbp(epochs=40),
     "PBP 3 layers": Pbp(epochs=40),
     "PBP 4 layers": Pbp(epochs=40),
+    # Ours: moments with the covariances of a layer's units.
+    "PBP 2 layers (covariances)": Pbp(epochs=40, covariances=True),
+    "PBP 3 layers (covariances)": Pbp(epochs=40, covariances=True),
+    "PBP 4 layers (covariances)": Pbp(epochs=40, covariances=True),
     "HMC": Hmc(draws=500),
 }
 DEEPER = {
-    f"PBP {layers} layers": {
+    f"PBP {layers} layers{units}": {
         "default": mlp([50] * layers, outputs=1),
         "protein": mlp([100] * layers, outputs=1),
         "year": mlp([100] * layers, outputs=1),
     }
     for layers in (2, 3, 4)
+    for units in ("", " (covariances)")
 }
 
 QUICK = Suite(

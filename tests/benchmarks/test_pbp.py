@@ -26,14 +26,15 @@ NETWORKS = {
 }
 
 
-def epoch(backend: str, widths: tuple[int, ...], rows: int):
+def epoch(backend: str, widths: tuple[int, ...], rows: int, covariances: bool = False):
     """Return a function that carries out one epoch."""
     rng = stream(0)
     inputs = torch.randn(rows, widths[0], generator=rng, dtype=torch.float64)
     targets = inputs[:, :1] - inputs[:, 1:2].square()
     noise = torch.full((1, 2), 6.0, dtype=torch.float64)
     state = initial(Layout(widths), (6.0, 6.0), noise, True, rng)
-    rows_of = BACKENDS[backend].Filter(state, with_bias(inputs), targets / targets.std())
+    scaled = targets / targets.std()
+    rows_of = BACKENDS[backend].Filter(state, with_bias(inputs), scaled, covariances)
 
     def once() -> None:
         rows_of.take(torch.randperm(rows, generator=rng))
@@ -50,6 +51,16 @@ def test_an_update(network, benchmark):
     benchmark.pedantic(once, rounds=20, iterations=10)
     best = min(cpu_seconds(once) for _ in range(200))
     benchmark.extra_info["microseconds_per_update"] = best / ROWS * 1e6
+
+
+def test_an_update_with_covariances(benchmark):
+    network = NETWORKS["13-50-50-1"]
+    plain, once = (epoch("compiled", network, ROWS, each) for each in (False, True))
+    plain(), once()  # compiles
+    benchmark.pedantic(once, rounds=20)
+    best, of_plain = (min(cpu_seconds(each) for _ in range(50)) for each in (once, plain))
+    benchmark.extra_info["microseconds_per_update"] = best / ROWS * 1e6
+    benchmark.extra_info["times_the_update_without"] = best / of_plain
 
 
 def test_an_update_in_plain_pytorch(benchmark):

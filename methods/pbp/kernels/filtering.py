@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from bnnbench.methods.compiled.numba_code import fused
+from bnnbench.methods.pbp.kernels import correlated
 from bnnbench.methods.pbp.kernels.classes import many_classes, two_classes
 from bnnbench.methods.pbp.kernels.constants import (
     KEPT_NOISE_UPDATES,
@@ -18,11 +19,23 @@ from bnnbench.methods.pbp.kernels.moments import LOG_ROOT_TAU, gamma_update, is_
 
 @fused
 def filter_gaussian(
-    widths, mean, variance, noise, learns_noise, inputs, targets, order, work, padding, counts
+    widths,
+    mean,
+    variance,
+    noise,
+    learns_noise,
+    inputs,
+    targets,
+    order,
+    work,
+    padding,
+    joint,
+    counts,
 ):
     """Take the rows in this order, one update each; return the sum of -log Z.
 
     `noise` has a row (shape, rate) for every output; of known noise, a Gamma that stays.
+    `joint` is None where the units of a layer are independent.
     """
     squares, outputs = np.empty((1, inputs.shape[1])), np.empty((4, targets.shape[1]))
     loss = len(order) * targets.shape[1] * LOG_ROOT_TAU
@@ -33,7 +46,10 @@ def filter_gaussian(
         )
     for place in range(len(order)):
         row, following = order[place], order[min(place + 1, len(order) - 1)]
-        upwards(widths, mean, variance, inputs, row, work, padding, outputs)
+        if joint is None:
+            upwards(widths, mean, variance, inputs, row, work, padding, outputs)
+        else:
+            correlated.upwards(widths, mean, variance, work, padding, joint, outputs)
         for o in range(targets.shape[1]):
             shape, rate = noise[o, 0], noise[o, 1]
             error = targets[row, o] - outputs[0, o]
@@ -51,15 +67,21 @@ def filter_gaussian(
                     noise[o, 0], noise[o, 1] = shape, rate
                 else:
                     counts[KEPT_NOISE_UPDATES] += 1
-        counts[REJECTED_UPDATES] += downwards(
-            widths, mean, variance, inputs, row, following, squares, work, outputs
-        )
+        if joint is None:
+            rejected = downwards(
+                widths, mean, variance, inputs, row, following, squares, work, outputs
+            )
+        else:
+            rejected = correlated.downwards(
+                widths, mean, variance, inputs, row, following, squares, work, joint, outputs
+            )
+        counts[REJECTED_UPDATES] += rejected
     return loss - 0.5 * math.log(product)
 
 
 @fused
 def filter_categorical(
-    widths, mean, variance, nodes, log_weights, inputs, labels, order, work, padding, counts
+    widths, mean, variance, nodes, log_weights, inputs, labels, order, work, padding, joint, counts
 ):
     """Take the rows in this order, one update each; return the sum of -log Z."""
     classes = widths[-1]
@@ -73,15 +95,24 @@ def filter_categorical(
         )
     for place in range(len(order)):
         row, following = order[place], order[min(place + 1, len(order) - 1)]
-        upwards(widths, mean, variance, inputs, row, work, padding, outputs)
+        if joint is None:
+            upwards(widths, mean, variance, inputs, row, work, padding, outputs)
+        else:
+            correlated.upwards(widths, mean, variance, work, padding, joint, outputs)
         label = labels[row]
         if classes == 2:
             loss -= two_classes(outputs, label)
         else:
             loss -= many_classes(outputs, label, nodes, log_weights, hazards, arguments, shares)
-        counts[REJECTED_UPDATES] += downwards(
-            widths, mean, variance, inputs, row, following, squares, work, outputs
-        )
+        if joint is None:
+            rejected = downwards(
+                widths, mean, variance, inputs, row, following, squares, work, outputs
+            )
+        else:
+            rejected = correlated.downwards(
+                widths, mean, variance, inputs, row, following, squares, work, joint, outputs
+            )
+        counts[REJECTED_UPDATES] += rejected
     return loss
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from bnnbench.methods.pbp import compiled, reference
+from bnnbench.methods.pbp.propagation import outputs
 from bnnbench.methods.pbp.state import Layout, State, initial, with_bias
 
 BACKENDS = {"compiled": compiled, "reference": reference}
@@ -54,20 +55,19 @@ def flat(values: Tensor, state: State) -> Tensor:
     return torch.cat([layer.flatten() for layer in state.layout.layers(values)])
 
 
-def filter_of(backend: str, state: State, inputs, targets):
+def filter_of(backend: str, state: State, inputs, targets, covariances: bool = False):
     """Return the filter of rows that are plain lists or tensors."""
     inputs = torch.as_tensor(inputs, dtype=torch.float64)
     targets = torch.as_tensor(np.asarray(targets))
     targets = targets.double() if targets.dim() == 2 else targets
-    return BACKENDS[backend].Filter(state, with_bias(inputs), targets)
+    return BACKENDS[backend].Filter(state, with_bias(inputs), targets, covariances)
 
 
-def take(backend: str, state: State, inputs, target) -> float:
+def take(backend: str, state: State, inputs, target, covariances: bool = False) -> float:
     """Take one row: an input, and a list of targets or a label."""
-    return filter_of(backend, state, [inputs], [target]).take(torch.tensor([0]))
+    return filter_of(backend, state, [inputs], [target], covariances).take(torch.tensor([0]))
 
 
-def moments(state: State, inputs) -> tuple[Tensor, Tensor]:
+def moments(state: State, inputs, covariances: bool = False) -> tuple[Tensor, Tensor]:
     """Return mean and variance of the outputs at rows of inputs."""
-    layers = weights(state.mean, state), weights(state.variance, state)
-    return reference.forward(*layers, torch.as_tensor(inputs, dtype=torch.float64))
+    return outputs(state, torch.as_tensor(inputs, dtype=torch.float64), covariances)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from bnnbench.methods.pbp import reference
+from bnnbench.methods.pbp import correlated, independent
 from tests.methods.pbp.states import flat, random_state, take, weights
 
 INPUT = torch.tensor([0.9, -1.3, 0.2], dtype=torch.float64)
@@ -13,8 +13,8 @@ TARGET = torch.tensor([0.7], dtype=torch.float64)
 NETWORKS = {0: (3, 1), 1: (3, 5, 1), 2: (3, 5, 4, 1), 3: (3, 5, 9, 4, 1)}
 
 
-def log_z(means, variances) -> float:
-    mean, variance = reference.forward(means, variances, INPUT[None])
+def log_z(units, means, variances) -> float:
+    mean, variance = units.forward(means, variances, INPUT[None])
     total = variance + 1.2
     return float(-0.5 * ((TARGET - mean).square() / total + total.log()))
 
@@ -24,11 +24,12 @@ def head(mean, variance):
     return 0.0, error / total, 0.5 * (error.square() / total.square() - 1 / total)
 
 
+@pytest.mark.parametrize("units", [independent, correlated])
 @pytest.mark.parametrize("hidden", NETWORKS)
-def test_they_are_those_of_finite_differences(hidden):
+def test_they_are_those_of_finite_differences(hidden, units):
     state = random_state(NETWORKS[hidden], seed=hidden)
     layers = weights(state.mean, state), weights(state.variance, state)
-    _, found = reference.gradients(*layers, INPUT, head)
+    _, found = units.gradients(*layers, INPUT, head)
     step = 1e-6
     for kind in (0, 1):
         for layer, by_layer in zip(layers[kind], found, strict=True):
@@ -36,9 +37,9 @@ def test_they_are_those_of_finite_differences(hidden):
                 index = divmod(place, layer.shape[1])
                 value = float(layer[index])
                 layer[index] = value + step
-                above = log_z(*layers)
+                above = log_z(units, *layers)
                 layer[index] = value - step
-                below = log_z(*layers)
+                below = log_z(units, *layers)
                 layer[index] = value
                 expected = (above - below) / (2 * step)
                 assert float(by_layer[kind][index]) == pytest.approx(expected, rel=1e-6, abs=1e-9)
@@ -46,20 +47,22 @@ def test_they_are_those_of_finite_differences(hidden):
 
 WIDTHS = [
     (3, 1), (3, 2), (1, 1, 1), (3, 7, 1), (3, 8, 1), (20, 5, 3),
-    (3, 50, 1), (3, 9, 17, 1), (3, 17, 9, 2), (3, 8, 16, 7, 3),
+    (3, 50, 1), (3, 9, 17, 1), (3, 17, 9, 2), (3, 8, 16, 7, 3), (2, 3, 3, 12),
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("covariances", [False, True])
 @pytest.mark.parametrize(
     ("widths", "classes"),
     [(widths, classes) for widths in WIDTHS for classes in {False, widths[-1] > 1}],
 )
-def test_a_compiled_step_is_a_plain_one_whatever_the_widths(widths, classes):
+def test_a_compiled_step_is_a_plain_one_whatever_the_widths(widths, classes, covariances):
     rng = torch.Generator().manual_seed(1)
     inputs = torch.randn(widths[0], generator=rng, dtype=torch.float64)
     target = widths[-1] - 1 if classes else torch.randn(widths[-1], generator=rng).tolist()
     states = {name: random_state(widths) for name in ("compiled", "reference")}
-    losses = {name: take(name, state, inputs.tolist(), target) for name, state in states.items()}
+    row = inputs.tolist(), target, covariances
+    losses = {name: take(name, state, *row) for name, state in states.items()}
     one, other = states.values()
     assert math.isclose(*losses.values(), rel_tol=1e-12)
     for name in ("mean", "variance"):
@@ -69,11 +72,12 @@ def test_a_compiled_step_is_a_plain_one_whatever_the_widths(widths, classes):
     assert one.counts.tolist() == other.counts.tolist()
 
 
-def test_the_padding_takes_no_part():
+@pytest.mark.parametrize("covariances", [False, True])
+def test_the_padding_takes_no_part(covariances):
     state = random_state((3, 9, 5, 2))
     before = flat(state.mean, state), flat(state.variance, state)
     mean, variance = state.mean.clone(), state.variance.clone()
-    take("compiled", state, [0.3, 0.1, -2.0], [0.5, 1.0])
+    take("compiled", state, [0.3, 0.1, -2.0], [0.5, 1.0], covariances)
     changed = (state.mean != mean) | (state.variance != variance)
     assert not torch.equal(before[0], flat(state.mean, state))
     assert int(changed.sum()) == int(flat(changed.double(), state).sum())

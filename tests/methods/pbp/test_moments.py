@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy.special import erfcx
 
-from bnnbench.methods.pbp import reference
+from bnnbench.methods.pbp import independent, reference
 from bnnbench.methods.pbp.kernels import layers as pbp_layers
 from bnnbench.methods.pbp.kernels import moments as pbp_moments
 
@@ -24,10 +24,10 @@ def compiled_moments(mean, variance):
 
 def reference_moments(mean, variance):
     a, v = (torch.as_tensor(np.asarray(values, float)) for values in (mean, variance))
-    relu, relu_variance = reference.relu_moments(a, v)
+    relu, relu_variance = independent.relu_moments(a, v)
     one, zero = torch.ones_like(a), torch.zeros_like(a)
     by_mean, by_variance = (
-        reference.through_relu(a, v, relu, *seed) for seed in ((one, zero), (zero, one))
+        independent.through_relu(a, v, relu, *seed) for seed in ((one, zero), (zero, one))
     )
     return torch.stack([relu, relu_variance, *by_mean, *by_variance], dim=1).numpy()
 

@@ -61,6 +61,7 @@ def test_two_units_that_share_one_unit_have_the_ratio_of_the_algebra():
             view.copy_(torch.tensor(layer, dtype=torch.float64))
     inputs = torch.ones(16, 1, dtype=torch.float64)
     assert std_over_draws(state, inputs, stream(0)) == pytest.approx(0.5**0.5, rel=0.02)
+    assert std_over_draws(state, inputs, stream(0), covariances=True) == pytest.approx(1, rel=0.02)
 
 
 def test_a_fit_says_it_of_its_training_rows():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bnnbench.methods.pbp import reference
+from bnnbench.methods.pbp import independent, reference
 from bnnbench.methods.pbp.kernels import moments as pbp_moments
 from tests.methods.pbp.states import BACKENDS, filter_of, flat, matrix, moments, state_of, take
 
@@ -56,7 +56,7 @@ def test_the_gradients_of_one_hidden_layer():
         return 0.0, error / total, 0.5 * (error**2 / total**2 - 1 / total)
 
     means, variances = ([matrix(a), matrix([b])] for a, b in ((M1, M2), (V1, V2)))
-    _, ((first, first_v), (last, last_v)) = reference.gradients(
+    _, ((first, first_v), (last, last_v)) = independent.gradients(
         means, variances, matrix([1.5, -0.5]), head
     )
     assert_close(
