@@ -18,6 +18,7 @@ SECTIONS = (
     "ranking",
     "of_suites.learning",
     "of_suites.steps",
+    "of_suites.deviations",
     "of_suites.networks",
     "of_suites.coverage",
     "predictions",
