@@ -19,12 +19,12 @@ OTHERS = {
     "VI": GravesVi(epochs=40, trials=30),
     # By the gradient of the sampled bound alone, as the paper's words may mean.
     "VI (plain steps)": GravesVi(epochs=40, trials=30, steps="plain"),
+    # "(covariances)", ours: moments with the covariances of a layer's units.
     "PBP 2 layers": Pbp(epochs=40),
-    "PBP 3 layers": Pbp(epochs=40),
-    "PBP 4 layers": Pbp(epochs=40),
-    # Ours: moments with the covariances of a layer's units.
     "PBP 2 layers (covariances)": Pbp(epochs=40, covariances=True),
+    "PBP 3 layers": Pbp(epochs=40),
     "PBP 3 layers (covariances)": Pbp(epochs=40, covariances=True),
+    "PBP 4 layers": Pbp(epochs=40),
     "PBP 4 layers (covariances)": Pbp(epochs=40, covariances=True),
     "HMC": Hmc(draws=500),
 }

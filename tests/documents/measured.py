@@ -87,7 +87,8 @@ def pairs_table(options: Options) -> Iterator[tuple[str, ...]]:
     for rival in rivals:
         gaps = [_gaps(table[table.dataset == name], options["of"], rival) for name in columns]
         shared = [_overlap(options["suite"], options["profile"], name) for name in columns]
-        yield rival, *(_interval(of_set, r, 2) for of_set, r in zip(gaps, shared, strict=True))
+        digits = int(options.get("digits", 2))
+        yield rival, *(_interval(of_set, r, digits) for of_set, r in zip(gaps, shared, strict=True))
 
 
 def value_text(options: Options) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from bnnbench.reports.figures.canvas import FAINT, INK, Drawing, dots, drawing, svg
 
-LEFT, WIDTH, ROW = 1.55, 3.4, 0.17
+LEFT, WIDTH, ROW = 1.56, 2.8, 0.17
 """Sizes in inches; a method has a row."""
 
 
@@ -25,7 +25,7 @@ def draw(ratios: Mapping[str, Sequence[float]], identifier: str, where: str) -> 
         axes.tick_params(axis="y", length=0)
         largest = max(1.0, *(value for values in ratios.values() for value in values))
         axes.set(
-            xlabel="deviation over that of draws",
+            xlabel="ratio of deviations",
             xlim=(0, 1.05 * largest),
             ylim=(len(ratios) - 0.5, -0.5),
         )
