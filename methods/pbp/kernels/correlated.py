@@ -138,7 +138,11 @@ def last_update(mean, variance, start, rows, width, work, below, product, by_uni
 
 @fused_inline
 def through_covariances(work, base, units, width, moments, of_sums, by_units, by_sums):
-    """Turn derivatives by the units' covariances into derivatives by those of their sums."""
+    r"""Turn derivatives by the units' covariances into derivatives by those of their sums.
+
+    Those by their moments are there. Slopes $\Phi(\alpha)$ have derivatives $\varphi(\alpha)/s$ by
+    the mean and $-\varphi(\alpha) \alpha / 2 s^2$ by the variance $s^2$: `bend` is half the former.
+    """
     for unit in range(units):
         slope, bend = work[base + MEAN_BY_MEAN, unit], work[base + MEAN_BY_VARIANCE, unit]
         by_slope = splat(0.0)
