@@ -128,7 +128,7 @@ class Pbp(Batched):
     backend: Backend = "compiled"
     """`compiled` needs numba; `reference` is plain PyTorch, and a thousand times slower."""
     covariances: bool = field(default=False, metadata=LATER)
-    """Whether moments have the covariances of a layer's units, which paper 004 leaves out.
+    """True if moments have the covariances of a layer's units, which paper 004 leaves out.
 
     To the first order (correlated.py). A step takes some ten times as long with two hidden layers
     of 50 units, and nothing changes with one.

@@ -56,7 +56,7 @@ class Filter:
     inputs: Float[Tensor, "points columns"]
     targets: Float[Tensor, "points outputs"] | Int[Tensor, " points"]
     covariances: bool = False
-    """Whether units of a layer are correlated."""
+    """True if moments have the covariances of a layer's units."""
 
     def take(self, order: Int[Tensor, " rows"]) -> float:
         """Take the rows in this order, one update each; return the sum of -log Z."""

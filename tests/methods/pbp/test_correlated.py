@@ -59,7 +59,7 @@ def test_nothing_changes_up_to_one_hidden_layer(hidden):
 
 @pytest.mark.parametrize("widths", [(4, 20, 20, 1), (4, 20, 20, 20, 1)])
 def test_deviations_of_deep_networks_come_near_those_of_draws(widths):
-    """What is left is not linear: units share the squares of the units below, as well."""
+    """Errors of the logarithm fall to a fifth where units rise and fall together."""
     state = random_state(widths, seed=2)
     state.mean.abs_()  # units that rise and fall together
     state.variance.mul_(0.3)
