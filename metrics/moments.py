@@ -1,4 +1,4 @@
-"""Errors of moments against those of samples: of means, deviations and class probabilities.
+"""Moments of units against those of samples: errors of means, deviations and probabilities.
 
 Source: paper 001, section 4 ("Approximation Accuracy").
 """
@@ -126,3 +126,23 @@ def kl_floor(estimate: object, truth: SampledUnits) -> Float64[Tensor, ""]:
         return torch.tensor(0.0, dtype=torch.float64)
     terms = torch.where(truth.mean > 0, truth.std.square() / truth.mean, 0.0)
     return terms.sum(1).mean() / (2 * truth.samples)
+
+
+def propagated_mean(estimate: Units, samples: object) -> Float64[Tensor, ""]:
+    """Return the mean of a single unit by propagated moments; samples have no part in it."""
+    return estimate.mean.double().squeeze()
+
+
+def propagated_std(estimate: Units, samples: object) -> Float64[Tensor, ""]:
+    """Return the standard deviation of a single unit by propagated moments.
+
+    Raises ValueError where means alone are propagated.
+    """
+    if estimate.std is None:
+        raise ValueError("propagated_std needs standard deviations; got means alone")
+    return estimate.std.double().squeeze()
+
+
+def sampled_quantile(samples: Float64[Tensor, " samples"], level: float) -> Float64[Tensor, ""]:
+    """Return a quantile of the samples of a single unit, interpolated between samples."""
+    return samples.quantile(level)

@@ -66,6 +66,7 @@ SUITES: Mapping[str, Entry] = {
         (
             "quick",
             "paper",
+            "one_image",
             "cifar10",
             "cifar10_quick",
             "statistics",

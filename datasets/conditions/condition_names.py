@@ -56,6 +56,16 @@ def layer(number: int | str, kind: str = "") -> str:
     return f"layer_{number}_{kind}" if kind else f"layer_{number}"
 
 
+def output(number: int) -> str:
+    """Return a name such as "output_3", of a probe."""
+    return f"output_{number}"
+
+
+def output_quantile(number: int, level: float) -> str:
+    """Return a name such as "output_3_quantile_0.25", of a probe."""
+    return f"output_{number}_quantile_{level:g}"
+
+
 def steps(arithmetic: str, statistic: str) -> str:
     """Return a name such as "steps_float64_mean", of a probe."""
     return f"steps_{arithmetic}_{statistic}"

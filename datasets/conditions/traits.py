@@ -48,11 +48,17 @@ class Traits:
     layer_kind: str = ""
     """Letters for the operations of that layer, such as "CA": a convolution, then an activation."""
 
+    output: int | None = None
+    """Number of the output that a probe measured, from 0."""
+    level: float | None = None
+    """Level of the quantile of that output's samples; None for what was propagated."""
+
     @property
     def order(self) -> tuple[float, str]:
-        """Return a key that sorts what probes measured: by depth or number of draws, the rest
-        behind."""
-        number = next((n for n in (self.layer, self.draws) if n is not None), math.inf)
+        """Return a key that sorts what probes measured: by depth, number of draws or output, the
+        rest behind."""
+        numbers = self.layer, self.draws, self.output
+        number = next((n for n in numbers if n is not None), math.inf)
         return number, self.title
 
     def as_data(self) -> dict[str, Any]:

@@ -58,11 +58,12 @@ def shared(
     description: str,
     styles: Mapping[str, Style],
     order: Sequence[str],
+    named: bool = True,
 ) -> Drawing:
     """Return the drawing of a figure whose artists have the `gid` of methods.
 
-    `order` has the best method first. Coloured ones are drawn above the rest and labelled, unless
-    the names of the figure's rows are labels already.
+    `order` has the best method first. Coloured ones are drawn above the rest and, if `named`,
+    labelled in the first of the figure's axes, unless the names of its rows are labels already.
     """
     groups: dict[str, list[Artist]] = {}
     for artist in figure.findobj(lambda artist: artist.get_gid() is not None):
@@ -73,7 +74,7 @@ def shared(
     for method in coloured:
         for artist in artists[method]:
             artist.set_zorder(artist.get_zorder() + 0.5)
-    if not any(gid(method, "row") in groups for method in methods):
+    if named and not any(gid(method, "row") in groups for method in methods):
         keep_in_reach(figure)
         places = {method: gid(method, "label") for method in coloured}
         label(figure.axes[0], artists, places)

@@ -11,6 +11,7 @@ from bnnbench.reports.sections.base import Material, Section
 
 SECTIONS = (
     "of_suites.layers",
+    "of_suites.outputs",
     "of_suites.sizes",
     "of_suites.few_samples",
     "of_suites.rungs",

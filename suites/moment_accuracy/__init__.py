@@ -1,13 +1,14 @@
-"""Propagated moments beside samples, layer by layer: tables 2 to 4 of paper 001."""
+"""Propagated moments beside samples, layer by layer: tables 2 to 4 and figure 1 of paper 001."""
 
 from bnnbench.suites.moment_accuracy.ablations import OTHERWISE, RANKS, WITHOUT_NORMS
 from bnnbench.suites.moment_accuracy.allconvs import CIFAR10, CIFAR10_QUICK
-from bnnbench.suites.moment_accuracy.lenets import PAPER, QUICK
+from bnnbench.suites.moment_accuracy.lenets import ONE_IMAGE, PAPER, QUICK
 from bnnbench.suites.moment_accuracy.statistics import STATISTICS
 
 SUITES = {
     "quick": QUICK,
     "paper": PAPER,
+    "one_image": ONE_IMAGE,
     "cifar10": CIFAR10,
     "cifar10_quick": CIFAR10_QUICK,
     "statistics": STATISTICS,

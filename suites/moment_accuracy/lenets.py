@@ -1,4 +1,4 @@
-"""Profiles quick and paper: LeNets on MNIST, table 2 of paper 001."""
+"""Profiles quick, paper and one_image: LeNets on MNIST, table 2 and figure 1 of paper 001."""
 
 from dataclasses import replace
 from functools import partial
@@ -25,6 +25,7 @@ from bnnbench.suites.moment_accuracy.settings import (
     TRAINING,
 )
 from bnnbench.suites.probes.moment_accuracy import MomentAccuracy
+from bnnbench.suites.probes.output_samples import OutputSamples
 
 # Noise is in the units of the inputs.
 NETWORKS = (
@@ -76,4 +77,15 @@ PAPER = replace(
     # As many samples as the paper has: their own error in a mean is 0.025 deviations.
     probes=(MomentAccuracy(images=50, samples=1000),),
     reproduces=(Reproduces("001", "2", DEPARTURES),),
+)
+
+# The network of figure 1; which image the paper shows it does not say.
+ONE_IMAGE = replace(
+    PAPER,
+    title="The outputs for one image, propagated and sampled",
+    profile="one_image",
+    cases=(LENETS[2],),
+    probes=(OutputSamples(image=0, samples=10_000),),
+    seeds=3,
+    reproduces=(),
 )

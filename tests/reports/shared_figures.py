@@ -17,12 +17,14 @@ from bnnbench.reports.figures.of_suites import (
     few_samples,
     layers,
     learning,
+    outputs,
     sizes,
     steps,
     trials,
     truths,
 )
 from bnnbench.reports.figures.of_suites.distances import Distance
+from bnnbench.reports.figures.of_suites.outputs import Output
 from bnnbench.reports.judge.statistics.rank_bars import Agreement
 from bnnbench.reports.judge.statistics.rank_bars import Place as RankPlace
 from bnnbench.reports.judge.statistics.ranks import Place, Ranks
@@ -85,6 +87,8 @@ FIGURES = {  # kind → a function of the styles
         layers.Errors(
             "eps_mu", {m: [p, p] for m, p in PLACES.items()}, {"Third": [2.0, None]}, 0.5),
         ["conv", "act"], s, "x", "here"),
+    "outputs": lambda s: outputs.draw(
+        [Output(0, levels(), levels(), {m: (p, 1.0) for m, p in PLACES.items()})], s, "x", "here"),
     "learning": lambda s: learning.draw(GAINS, s, "x", "here", "accuracy", True),
     "sizes": lambda s: sizes.draw(CURVES, np.arange(2.0), s, "x", "here", ("size", "NLL"), False),
     "steps": lambda s: steps.draw(

@@ -17,6 +17,8 @@ from tests.reports.shared_figures import CURVES, FIGURES, NAMES, STYLES
 
 NO_ORDER = ("density", "cloud", "quantiles")
 """Figures whose best methods follow from draws or distances, not from `PLACES`."""
+UNNAMED = {"ranks", "timings", "cloud", "density", "outputs"}
+"""Figures whose methods are named in rows or in the legend alone."""
 
 
 @pytest.mark.parametrize("kind", FIGURES)
@@ -44,7 +46,7 @@ def test_the_best_and_the_plain_network_are_in_colour(kind):
         assert drawn.coloured == ("Best <b>", "Second", "AdamW")
 
 
-@pytest.mark.parametrize("kind", sorted(FIGURES.keys() - {"ranks", "timings", "cloud", "density"}))
+@pytest.mark.parametrize("kind", sorted(FIGURES.keys() - UNNAMED))
 def test_methods_in_colour_are_named_beside_their_curves_and_no_others(kind):
     drawn = FIGURES[kind](STYLES)
     named = {method: texts(drawn.svg, method) for method in NAMES}

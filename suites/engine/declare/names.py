@@ -23,6 +23,7 @@ ENGINE: Mapping[str, str] = {
     "few_samples": "bnnbench.suites.probes.few_samples:FewSamples",
     "precision_steps": "bnnbench.suites.probes.precision_steps:PrecisionSteps",
     "scored_elsewhere": "bnnbench.suites.engine.declare.elsewhere:ScoredElsewhere",
+    "output_samples": "bnnbench.suites.probes.output_samples:OutputSamples",
     "moment_accuracy": "bnnbench.suites.probes.moment_accuracy:MomentAccuracy",
     "reference_model": "bnnbench.suites.references.model:Model",
     "fixed_noise": "bnnbench.suites.references.model:FixedNoise",
