@@ -1,10 +1,11 @@
-"""Moments propagated through networks beside samples, layer by layer, for documents."""
+"""Moments propagated through networks beside samples, by layer and by output, for documents."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from bnnbench.reports.papers.published import table as numbers_of
+from bnnbench.reports.sections.of_suites.outputs import outputs_of
 from tests.documents.finished_runs import suites
 
 Rows = dict[tuple[str, str], dict[str, list[float]]]
@@ -42,6 +43,32 @@ def probed_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
         row = rows[dataset, method]
         name = dataset.split("-", 1)[1].replace("_", " ").replace("-", ", ")
         yield name, method, *(of_runs(row.get(layer, [])) for layer in layers)
+
+
+def outputs_table(options: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the heading, the rule and a row for each output of one network for one image.
+
+    Beside the 5 %, 50 % and 95 % quantiles of samples stand the methods' means ± deviations.
+    """
+    methods, seed = options["methods"].split(","), int(options["seed"])
+    (outputs,) = (
+        found[seed]
+        for benchmark in suites()[options["suite"]]
+        if (found := outputs_of(benchmark, methods))
+    )
+    yield ("output", "samples", *methods)
+    yield ("---", "---:", *("---:" for _ in methods))
+    for output in outputs:
+        low, middle, high = np.interp((0.05, 0.5, 0.95), output.levels, output.quantiles)
+        cells = [
+            _minus(f"{mean:.2f}" + ("" if std is None else f" ± {std:.2f}"))
+            for mean, std in (output.moments[method] for method in methods)
+        ]
+        yield str(output.number), _minus(f"{middle:.2f} ({low:.2f} to {high:.2f})"), *cells
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
 
 
 def of_runs(values: Sequence[float]) -> str:

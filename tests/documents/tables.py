@@ -16,9 +16,9 @@ fits took, by method and device. A value in a sentence stands in one line, after
 `oracles`: scores over the law behind the targets.
 `diagnostics`: what fits say of themselves, means and standard errors over runs.
 `printed`: tables of a paper, ours with the printed number in brackets (`printed.py`); `layers`:
-those of paper 001, by layer; `probed`: our measurements there; `neighbour`: a printed table with
-the scores of another network before its numbers. `coverage` and `covered`: how many printed
-numbers agree, as a table and in words.
+those of paper 001, by layer; `probed`: our measurements there; `outputs`: those of one image;
+`neighbour`: a printed table with the scores of another network before its numbers. `coverage` and
+`covered`: how many printed numbers agree, as a table and in words.
 `audit`, `comparisons`, `aside`: our methods beside those of other libraries (`audited.py`).
 `places`, `edges`, `longer`: places by mean before and after a search, choices on the edge of their
 space, and fits longer than the chosen one (`searched.py`).
@@ -73,7 +73,7 @@ from tests.documents.printed import (
     neighbour_table,
     printed_table,
 )
-from tests.documents.probed import of_runs, probed_table
+from tests.documents.probed import of_runs, outputs_table, probed_table
 from tests.documents.repeated import apart_table, repeated_table, repeated_text
 from tests.documents.searched import edges_table, longer_table, places_table
 from tests.documents.standings import standings_table
@@ -190,6 +190,7 @@ TABLES: Mapping[str, Callable[[Options], Iterable[tuple[str, ...]]]] = {
     "layers": layers_table,
     "neighbour": neighbour_table,
     "probed": probed_table,
+    "outputs": outputs_table,
     "coverage": coverage_table,
     "diagnostics": diagnostics_table,
     "audit": summary_table,
