@@ -13,6 +13,7 @@ METHODS: Mapping[str, str] = {
     "sgd": "bnnbench.methods.sgd:Sgd",
     "map_estimate": "bnnbench.methods.map_estimate:MapEstimate",
     "label_smoothing": "bnnbench.methods.label_smoothing:LabelSmoothing",
+    "belief_matching": "bnnbench.methods.belief_matching:BeliefMatching",
     "mc_dropout": "bnnbench.methods.mc_dropout:McDropout",
     "ensemble": "bnnbench.methods.ensemble:Ensemble",
     "mfvi": "bnnbench.methods.mfvi:Mfvi",

@@ -32,7 +32,7 @@ COVERED: Mapping[str, tuple[str, ...]] = {
     "neural_linear": ("mlp regression", "cnn regression"),
     "ciber_of_hmc": ("mlp regression", "linear regression", "cnn regression"),
     **dict.fromkeys(
-        ("function_space", "weight_space", "tempered", "label_smoothing"),
+        ("function_space", "weight_space", "tempered", "label_smoothing", "belief_matching"),
         ("mlp classification", "cnn classification"),
     ),
 }

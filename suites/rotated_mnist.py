@@ -8,6 +8,7 @@ from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.official.mnist import Mnist
 from bnnbench.methods.adamw import AdamW
+from bnnbench.methods.belief_matching import BeliefMatching
 from bnnbench.methods.ensemble import Ensemble
 from bnnbench.methods.function_space.index_sets import RotatedCopies, TrainingData
 from bnnbench.methods.function_space.method import FunctionSpace, WeightSpace
@@ -40,13 +41,14 @@ MASKS = 50
 SMOOTHED = LabelSmoothing.matching_function_space(ADAM, classes=10)
 
 # The paper has MAP, MC dropout and ensembles here, without and with fVI, and the next on CIFAR
-# alone, whose settings these are. Label smoothing, five or 50 masks and message passing are not in
-# it; the last has the settings of bnnbench.suites.mnist.
+# alone, whose settings these are. Label smoothing, belief matching, five or 50 masks and message
+# passing are not in it; the last has the settings of bnnbench.suites.mnist.
 METHODS = {
     "Class frequency": Marginal(),
     "MAP": DECAYED,
     "MAP fVI": FunctionSpace(Map(), training=ADAM),
     "MAP label smoothing": SMOOTHED,
+    "MAP belief matching": BeliefMatching.matching_function_space(ADAM),
     "MC Dropout": McDropout(RATE, DRAWS, training=DECAYED),
     "MC Dropout of 50 masks": McDropout(RATE, MASKS, training=DECAYED),
     "MC Dropout fVI": FunctionSpace(Dropout(RATE, DRAWS), training=ADAM),

@@ -16,7 +16,7 @@ FAMILIES = (
 
 METHOD_FAMILIES: Mapping[str, str] = {
     **dict.fromkeys(("marginal", "adamw", "sgd", "backprop", "sgd_last_iterate"), POINT),
-    "label_smoothing": POINT,
+    **dict.fromkeys(("label_smoothing", "belief_matching"), POINT),
     "map_estimate": POINT,
     **dict.fromkeys(("mc_dropout", "ensemble"), ENSEMBLE),
     **dict.fromkeys(("swa", "swag", "pca_slices", "pca_vi", "ciber", "ciber_of_hmc"), TRAJECTORY),

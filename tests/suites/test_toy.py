@@ -41,7 +41,7 @@ def test_every_method_of_the_registry_meets_the_sines(profile):
     others |= {"deep_kernel", "orthogonal_gp", "deep_gp"}  # an extra
     others |= {"exact_linear", "linear_from_draws"}  # linear models
     others |= {"tuned", "tempered", "conformal"}  # any of them, with more around it
-    others |= {"label_smoothing", "message_passing_crossed"}  # classes
+    others |= {"label_smoothing", "belief_matching", "message_passing_crossed"}  # classes
     others |= {"map_estimate"}  # AdamW under a stated prior, and the sines state none
     others |= {"ep"}  # one hidden layer alone
     # Processes have no network, whose depth is the subject.
