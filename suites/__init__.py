@@ -100,7 +100,8 @@ SUITES: Mapping[str, Entry] = {
     "uci": Entry(
         "UCI regression: error, likelihood and intervals of small networks",
         (
-            *("quick", "paper", "paper_002", "paper_002_reference", "large", "paper_002_large"),
+            *("quick", "paper", "paper_002", "paper_002_reference"),
+            *("large", "large_seeds", "paper_002_large"),
             *("gap", "deduplicated"),
             *("tuned_quick", "league", "league_large", "tuned", "tuned_noise", "tuned_blocks"),
         ),

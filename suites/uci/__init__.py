@@ -1,6 +1,6 @@
 """Regression on UCI sets: small networks on those of paper 004, deeper ones on larger sets."""
 
-from bnnbench.suites.uci.large import LARGE, PAPER_002_LARGE
+from bnnbench.suites.uci.large import LARGE, LARGE_SEEDS, PAPER_002_LARGE
 from bnnbench.suites.uci.other_splits import DEDUPLICATED, GAP
 from bnnbench.suites.uci.paper_002 import PAPER_002, PAPER_002_REFERENCE
 from bnnbench.suites.uci.small_sets import PAPER, QUICK
@@ -19,6 +19,7 @@ SUITES = {
     "paper_002": PAPER_002,
     "paper_002_reference": PAPER_002_REFERENCE,
     "large": LARGE,
+    "large_seeds": LARGE_SEEDS,
     "paper_002_large": PAPER_002_LARGE,
     "gap": GAP,
     "deduplicated": DEDUPLICATED,
