@@ -49,6 +49,7 @@ KINDS: Mapping[str, str] = {
     "inside": "bnnbench.datasets.conditions.inside:Inside",
     "out_of_distribution": "bnnbench.datasets.conditions.out_of_distribution:OutOfDistribution",
     "rotated": "bnnbench.datasets.conditions.rotated:Rotated",
+    "rotated_to_nearest": "bnnbench.datasets.conditions.rotated:RotatedToNearest",
     "acquired": "bnnbench.datasets.conditions.acquired:Acquired",
     "corrupted": "bnnbench.datasets.conditions.corrupted:Corrupted",
     "noisy": "bnnbench.datasets.conditions.perturbations:GaussianNoise",

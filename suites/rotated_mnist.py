@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bnnbench.datasets.conditions.clean import Clean
-from bnnbench.datasets.conditions.rotated import Rotated
+from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest
 from bnnbench.datasets.cuts.limited import Limited
 from bnnbench.datasets.cuts.signed import Signed
 from bnnbench.datasets.official.mnist import Mnist
@@ -75,6 +75,8 @@ METRICS = (
     "dirichlet_precision", "dirichlet_mutual_information",
 )  # fmt: skip
 
+ANGLES = range(10, 190, 10)
+NEAREST = "rotated to the nearest pixel; the paper does not state its interpolation"
 PAPER = Suite(
     name="rotated_mnist",
     title="Rotated MNIST: variational inference in function space and in weight space",
@@ -83,15 +85,18 @@ PAPER = Suite(
     methods=METHODS,
     evaluations=(
         Evaluation(Clean(), METRICS),
-        *(Evaluation(Rotated(degrees), METRICS) for degrees in range(10, 190, 10)),
+        *(Evaluation(Rotated(degrees), METRICS) for degrees in ANGLES),
+        *(Evaluation(RotatedToNearest(degrees), METRICS) for degrees in ANGLES),
     ),
     seeds=10,
-    reproduces=tuple(Reproduces("003", str(table)) for table in range(2, 11)),
+    reproduces=tuple(Reproduces("003", str(table), (NEAREST,)) for table in range(2, 11)),
 )
 
+TURNED = tuple(one for one in PAPER.evaluations if not isinstance(one.condition, RotatedToNearest))
 QUICK = replace(
     PAPER,
     profile="quick",
+    evaluations=TURNED,
     cases=(Case(Signed(Limited(Mnist(), train=6000, test=1000)), NETWORK),),
     seeds=3,
     reproduces=(),
@@ -110,6 +115,7 @@ INDEX_SETS = replace(
         for label, model in MODELS.items()
         for name, index in {"": (TrainingData(),), " +90": PLUS_90, " +90 +180": PLUS_180}.items()
     },
+    evaluations=TURNED,
     seeds=3,
     reproduces=(),
 )

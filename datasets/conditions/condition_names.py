@@ -12,6 +12,11 @@ def rotated(degrees: int | float) -> str:
     return f"rotated_{degrees:g}"
 
 
+def rotated_to_nearest(degrees: int | float) -> str:
+    """Return a name such as "rotated_30_nearest"."""
+    return f"rotated_{degrees:g}_nearest"
+
+
 def corrupted(corruption: str, severity: int) -> str:
     """Return a name such as "corrupted_frost_3"."""
     return f"corrupted_{corruption}_{severity}"

@@ -60,7 +60,7 @@ def outside(traits: Traits) -> str | None:
 def rotated(traits: Traits) -> str | None:
     """Digits rotated by some angles."""
     family = traits.family
-    if family is None or family.size_name != "degrees" or traits.size not in ANGLES:
+    if family is None or family.title != "Rotation" or traits.size not in ANGLES:
         return None
     return f"{traits.size:g}°"
 

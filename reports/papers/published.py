@@ -208,7 +208,7 @@ def _condition(parts: Mapping[str, str]) -> str | None:
         if not any(float(value) for value in tested.values()):
             return condition_names.CLEAN
         if set(tested) == {"angle"}:
-            return condition_names.rotated(float(tested["angle"]))
+            return condition_names.rotated_to_nearest(float(tested["angle"]))
         if set(tested) == {"severity"}:
             return condition_names.mean_over_corruptions(tested["severity"])
         if set(tested) == {"epsilon"}:

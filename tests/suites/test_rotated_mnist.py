@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from bnnbench.datasets.conditions.rotated import Rotated
+from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest
 from bnnbench.methods.base import BatchedMethod
 from bnnbench.methods.function_space.index_sets import Grid, RotatedCopies
 from bnnbench.methods.function_space.method import FunctionSpace
@@ -33,13 +33,15 @@ def test_every_printed_method_and_angle_takes_part():
 
 
 def test_angles_are_turned_from_0_to_180_by_10():
-    turned = [e.condition for e in PAPER.evaluations if isinstance(e.condition, Rotated)]
-    assert [condition.degrees for condition in turned] == [*range(10, 181, 10)]
+    for kind in (Rotated, RotatedToNearest):
+        turned = [e.condition for e in PAPER.evaluations if type(e.condition) is kind]
+        assert [condition.degrees for condition in turned] == [*range(10, 181, 10)]
     assert PAPER.evaluations[0].condition.name == "clean"
 
 
 def test_every_model_is_fitted_in_both_spaces_and_seeds_train_together():
     alone = {"Class frequency", "MP", "MC Dropout of 50 masks", "MC Dropout fVI of 5 masks"}
+    alone |= {"MAP belief matching"}
     labels = {m for m in PAPER.methods if m not in alone and not m.endswith(" label smoothing")}
     plain = {label for label in labels if not label.endswith(" fVI")}
     assert {f"{label} fVI" for label in plain} | plain == labels

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.ndimage
 import torch
+from PIL import Image
 from sklearn.metrics import roc_auc_score
 
 from bnnbench.datasets.conditions.base import Condition
@@ -14,7 +15,7 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.conditions.first import First
 from bnnbench.datasets.conditions.inside import Inside
 from bnnbench.datasets.conditions.out_of_distribution import OutOfDistribution
-from bnnbench.datasets.conditions.rotated import Rotated, rotate
+from bnnbench.datasets.conditions.rotated import Rotated, RotatedToNearest, rotate
 from bnnbench.datasets.generated.sine import SineFar
 from bnnbench.datasets.official.cifar100 import Cifar100
 from bnnbench.datasets.official.svhn import Svhn
@@ -41,6 +42,7 @@ def test_names_say_what_is_scored():
         "ood_svhn_unnormalised": OutOfDistribution(Svhn(), normalised=False),
         "rotated_60": Rotated(60),
         "rotated_22.5": Rotated(22.5),
+        "rotated_60_nearest": RotatedToNearest(60),
     }
     assert [c.name for c in conditions.values()] == list(conditions)
     assert all(isinstance(c, Condition) for c in conditions.values())
@@ -178,6 +180,16 @@ def test_turning_is_scipys_bilinear_rotation_on_a_black_ground(degrees, shape):
     np.testing.assert_allclose(rotate(images, degrees), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("degrees", range(10, 190, 10))
+@pytest.mark.parametrize("shape", [(28, 28), (9, 15)])
+def test_turning_to_the_nearest_pixel_is_pillows_rotation(degrees, shape):
+    """Torchvision turns images by Pillow, or as here; a few pixels lie between two."""
+    images = torch.randint(256, (1, 1, *shape), generator=torch.Generator().manual_seed(0))
+    turned = rotate(images.double(), degrees, "nearest")[0, 0]
+    expected = np.asarray(Image.fromarray(images[0, 0].numpy().astype(np.uint8)).rotate(degrees))
+    assert (turned.numpy() != expected).sum() <= 2
+
+
 @pytest.mark.parametrize("turns", range(4))
 def test_quarter_turns_are_counter_clockwise(turns):
     images = some_images(6, 6)
@@ -204,6 +216,15 @@ def test_turned_images_are_turned_in_intensity_and_black_outside():
     raw = data.scaling.invert(data.test.inputs.double())
     torch.testing.assert_close(back, rotate(raw, 45), atol=1e-6, rtol=0)
     assert split.targets.equal(data.test.targets)
+
+
+def test_images_turned_to_the_nearest_pixel_have_no_intensities_between():
+    data = DigitsAsMnist().load(0)
+    raw = data.scaling.invert(data.test.inputs.double())
+    back = data.scaling.invert(RotatedToNearest(30).select(data).inputs.double())
+    torch.testing.assert_close(back, rotate(raw, 30, "nearest"), atol=1e-6, rtol=0)
+    assert len(back.mul(1e4).round().unique()) <= len(raw.mul(1e4).round().unique()) + 1
+    assert not torch.allclose(back, rotate(raw, 30), atol=0.1)
 
 
 def test_rows_of_a_table_cannot_be_turned():
