@@ -23,6 +23,7 @@ from bnnbench.methods.message_passing.schedule import Coupled, ramp
 from bnnbench.methods.mfvi import Mfvi
 from bnnbench.methods.networks.architectures import Flatten
 from bnnbench.methods.networks.catalogue import mlp
+from bnnbench.methods.networks.torch_module import TorchModule
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
@@ -67,8 +68,16 @@ METHODS = {
     "Rank1 fVI": FunctionSpace(Rank1(), training=ADAM),
     "MP": MessagePassing(iterations=ramp(6), schedule=Coupled(64)),
 }  # fmt: skip
+# Networks that start otherwise than torch's default has it; the paper does not say how its do.
+LECUN_METHODS = {"MAP (LeCun)": METHODS["MAP"], "MAP fVI (LeCun)": METHODS["MAP fVI"]}
 
 NETWORK = (Flatten(), *mlp([50, 50], 10))
+LECUN = TorchModule(
+    "bnnbench.methods.networks.lecun_mlp:lecun_mlp",
+    outputs=10,
+    arguments={"widths": (784, 50, 50, 10)},
+    stacked=True,
+)
 METRICS = (
     "accuracy", "nll", "ece", "log_likelihood_smoothed",
     "log_likelihood", "brier", "entropy", "expected_entropy", "mutual_information",
@@ -82,7 +91,8 @@ PAPER = Suite(
     title="Rotated MNIST: variational inference in function space and in weight space",
     profile="paper",
     cases=(Case(Signed(Mnist()), NETWORK),),
-    methods=METHODS,
+    methods=METHODS | LECUN_METHODS,
+    own_architectures={label: {"mnist": (LECUN,)} for label in LECUN_METHODS},
     evaluations=(
         Evaluation(Clean(), METRICS),
         *(Evaluation(Rotated(degrees), METRICS) for degrees in ANGLES),
@@ -96,6 +106,8 @@ TURNED = tuple(one for one in PAPER.evaluations if not isinstance(one.condition,
 QUICK = replace(
     PAPER,
     profile="quick",
+    methods=METHODS,
+    own_architectures={},
     evaluations=TURNED,
     cases=(Case(Signed(Limited(Mnist(), train=6000, test=1000)), NETWORK),),
     seeds=3,
@@ -115,6 +127,7 @@ INDEX_SETS = replace(
         for label, model in MODELS.items()
         for name, index in {"": (TrainingData(),), " +90": PLUS_90, " +90 +180": PLUS_180}.items()
     },
+    own_architectures={},
     evaluations=TURNED,
     seeds=3,
     reproduces=(),
@@ -126,6 +139,7 @@ PRECISIONS = replace(
     title="Rotated MNIST: steps that fits of Dirichlets take",
     profile="precisions",
     methods={"Ensemble fVI": METHODS["Ensemble fVI"]},
+    own_architectures={},
     evaluations=(Evaluation(Clean(), ("accuracy", "nll")),),
     seeds=3,
     probes=(PrecisionSteps(),),
