@@ -69,7 +69,9 @@ METHODS = {
     "MP": MessagePassing(iterations=ramp(6), schedule=Coupled(64)),
 }  # fmt: skip
 # Networks that start otherwise than torch's default has it; the paper does not say how its do.
-LECUN_METHODS = {"MAP (LeCun)": METHODS["MAP"], "MAP fVI (LeCun)": METHODS["MAP fVI"]}
+LECUN_METHODS = {
+    f"{label} (LeCun)": METHODS[label] for label in ("MAP", "MAP fVI", "Ensemble", "Ensemble fVI")
+}
 
 NETWORK = (Flatten(), *mlp([50, 50], 10))
 LECUN = TorchModule(
