@@ -30,6 +30,9 @@ LAYERS: Mapping[str, str] = {
     }.items()
 } | {"torch_module": "bnnbench.methods.networks.torch_module:TorchModule"}
 
+FACTORIES = frozenset({"bnnbench.methods.networks.lecun_mlp:lecun_mlp"})
+"""Functions of this project that make the module of a `TorchModule`."""
+
 SETTINGS: Mapping[str, str] = {
     "descent": "bnnbench.methods.trajectory.collector:Descent",
     "constant_rate": "bnnbench.methods.trajectory.schedules:Constant",

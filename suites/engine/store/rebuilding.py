@@ -5,6 +5,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bnnbench.methods.names import FACTORIES
 from bnnbench.methods.networks.torch_module import TorchModule
 from bnnbench.metrics import METRICS
 from bnnbench.suites.engine.declare.case import Case
@@ -64,12 +65,14 @@ def rebuilt_evaluations(record: Record, packages: Sequence[str] = ()) -> tuple[E
 def rebuilt(described: Any, packages: Sequence[str] = ()) -> Any:
     """Return the value that `describe` described; sequences become tuples.
 
-    Only dataclasses of this project and of these packages are constructed. Raises `NotRepeatable`.
+    Only dataclasses of this project and of these packages are constructed, and modules by their
+    factories. Raises `NotRepeatable`.
     """
     if isinstance(described, Mapping) and "type" in described:
         dataclass_type = _kind(str(described["type"]), packages)
-        if dataclass_type is TorchModule:
-            _require_allowed(str(described.get("factory")), packages)
+        factory = str(described.get("factory"))
+        if dataclass_type is TorchModule and factory not in FACTORIES:
+            _require_allowed(factory, packages)
         fields = {f.name: f for f in dataclasses.fields(dataclass_type)}
         if strangers := described.keys() - fields.keys() - {"type"}:
             raise NotRepeatable(

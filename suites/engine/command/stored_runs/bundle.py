@@ -127,18 +127,24 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
     if earlier_code:
         return
     for (profile, method), record in firsts.items():
-        if record.elsewhere is None and record.code_sha256 != _digest_today(record):
+        if record.elsewhere is not None:
+            continue
+        named = f"the runs of {method!r} in the profile {profile!r}"
+        try:
+            today = _digest_today(record)
+        except NotRepeatable as error:
             raise Refused(
-                f"the runs of {method!r} in the profile {profile!r} were made by other code than "
-                "today's; --refit changed repeats them, --earlier-code accepts them"
+                f"{named} cannot be repeated: {error}; --earlier-code accepts them"
+            ) from error
+        if record.code_sha256 != today:
+            raise Refused(
+                f"{named} were made by other code than today's; --refit changed repeats them, "
+                "--earlier-code accepts them"
             )
 
 
-def _digest_today(record: Record) -> str | None:
-    """Return the digest of the code that would repeat a run; None where nothing can."""
+def _digest_today(record: Record) -> str:
+    """Return the digest of the code that would repeat a run; raises `NotRepeatable`."""
     from bnnbench.methods.source_code import digest_of, modules_of
 
-    try:
-        return digest_of(*modules_of(rebuilt_run(record).method))
-    except NotRepeatable:
-        return None
+    return digest_of(*modules_of(rebuilt_run(record).method))

@@ -54,6 +54,12 @@ def test_code_that_a_record_names_runs_only_if_it_is_allowed():
         rebuilt_run(replace(record, run=described))
 
 
+def test_a_module_of_this_project_needs_no_leave():
+    factory = "bnnbench.methods.networks.lecun_mlp:lecun_mlp"
+    run = run_of(TorchModule(factory, 1, arguments={"widths": (10, 4, 1)}))
+    assert rebuilt_run(record_of(run)) == run
+
+
 def test_keys_tell_networks_apart_by_their_structure_too(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     keys = set()
