@@ -21,9 +21,7 @@ from bnnbench.methods.mc_dropout import McDropout
 from bnnbench.methods.message_passing.method import MessagePassing
 from bnnbench.methods.message_passing.schedule import Coupled, ramp
 from bnnbench.methods.mfvi import Mfvi
-from bnnbench.methods.networks.architectures import Flatten
-from bnnbench.methods.networks.catalogue import mlp
-from bnnbench.methods.networks.torch_module import TorchModule
+from bnnbench.methods.networks.catalogue import lecun_mlp_003, mlp_003
 from bnnbench.suites.engine.command.cli import main
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Suite
@@ -73,13 +71,7 @@ LECUN_METHODS = {
     f"{label} (LeCun)": METHODS[label] for label in ("MAP", "MAP fVI", "Ensemble", "Ensemble fVI")
 }
 
-NETWORK = (Flatten(), *mlp([50, 50], 10))
-LECUN = TorchModule(
-    "bnnbench.methods.networks.lecun_mlp:lecun_mlp",
-    outputs=10,
-    arguments={"widths": (784, 50, 50, 10)},
-    stacked=True,
-)
+NETWORK = mlp_003()
 METRICS = (
     "accuracy", "nll", "ece", "log_likelihood_smoothed",
     "log_likelihood", "brier", "entropy", "expected_entropy", "mutual_information",
@@ -94,7 +86,7 @@ PAPER = Suite(
     profile="paper",
     cases=(Case(Signed(Mnist()), NETWORK),),
     methods=METHODS | LECUN_METHODS,
-    own_architectures={label: {"mnist": (LECUN,)} for label in LECUN_METHODS},
+    own_architectures={label: {"mnist": lecun_mlp_003()} for label in LECUN_METHODS},
     evaluations=(
         Evaluation(Clean(), METRICS),
         *(Evaluation(Rotated(degrees), METRICS) for degrees in ANGLES),

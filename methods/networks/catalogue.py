@@ -20,6 +20,7 @@ from bnnbench.methods.networks.architectures import (
     ReLU,
     Residual,
     Swish,
+    TorchModule,
 )
 
 LEAKY = LeakyReLU(0.1)
@@ -99,6 +100,18 @@ def allconv_001(
         *((many, 3, 1), (many, 1, 1), (classes, 1, 1)),
     )
     return (*_convolutions(sizes, activation, norm, dropout), GlobalAvgPool2d())
+
+
+def mlp_003() -> Architecture:
+    """Return the perceptron for MNIST of seed paper 003."""
+    return (Flatten(), *mlp([50, 50], 10))
+
+
+def lecun_mlp_003() -> Architecture:
+    """Return the same perceptron with weights that start as N(0, 1/fan-in) and biases as 0."""
+    widths = {"widths": (784, 50, 50, 10)}
+    factory = "bnnbench.methods.networks.lecun_mlp:lecun_mlp"
+    return (TorchModule(factory, outputs=10, arguments=widths, stacked=True),)
 
 
 def resnet18(classes: int = 10, dropout: float = 0.0, width: int = 64) -> Architecture:

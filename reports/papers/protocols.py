@@ -4,11 +4,13 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bnnbench.methods.networks.architectures import Architecture, Flatten, NormalCdf, Tanh
+from bnnbench.methods.networks.architectures import Architecture, NormalCdf, Tanh
 from bnnbench.methods.networks.catalogue import (
     LEAKY,
     cnn_000,
+    lecun_mlp_003,
     mlp,
+    mlp_003,
     preresnet164,
     resnet18,
     vgg16,
@@ -177,7 +179,7 @@ def _networks() -> Mapping[str, frozenset[str]]:
         "mlp_1x10_tanh": (mlp([10], 1, Tanh()),),
         "mlp_1x10_probit": (mlp([10], 1, NormalCdf()),),
         "mlp_3layer_width32_lrelu0.1": (mlp([32, 32], 1, LEAKY),),
-        "mlp_2x50_relu": ((Flatten(), *mlp([50, 50], 10)),),
+        "mlp_2x50_relu": (mlp_003(), lecun_mlp_003()),
         "resnet18_cifar": (resnet18(10), resnet18(100)),
         "vgg16": (vgg16(10), vgg16(100)),
         "preresnet164": (preresnet164(10), preresnet164(100)),

@@ -10,6 +10,8 @@ from bnnbench.datasets.conditions.clean import Clean
 from bnnbench.datasets.stand_ins import DiabetesAsUci
 from bnnbench.methods.adamw import AdamW
 from bnnbench.methods.networks.architectures import Linear, TorchModule
+from bnnbench.methods.source_code import digest_of, modules_of
+from bnnbench.suites.engine.command.stored_runs.bundle import Refused, check
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.declare.grid import Evaluation, Run
@@ -58,6 +60,18 @@ def test_a_module_of_this_project_needs_no_leave():
     factory = "bnnbench.methods.networks.lecun_mlp:lecun_mlp"
     run = run_of(TorchModule(factory, 1, arguments={"widths": (10, 4, 1)}))
     assert rebuilt_run(record_of(run)) == run
+
+
+def test_a_bundle_tells_runs_of_other_code_from_those_that_cannot_be_repeated():
+    record = record_of(run_of(Linear(1)))
+    committed = replace(
+        record,
+        provenance={**record.provenance, "dirty": False},
+        code_sha256=digest_of(*modules_of(METHOD)),
+    )
+    check([committed])
+    with pytest.raises(Refused, match="made by other code than today's"):
+        check([replace(committed, code_sha256="0" * 64)])
 
 
 def test_keys_tell_networks_apart_by_their_structure_too(tmp_path, monkeypatch):
