@@ -12,7 +12,7 @@ Source: Joo, Chung and Seo (2020), "Being Bayesian about Categorical Probability
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Float64, Int
@@ -69,7 +69,8 @@ class BeliefMatching(Stacked):
         if not isinstance(problems[0].likelihood, Categorical):
             raise Unsupported(f"BeliefMatching needed classes; got {problems[0].likelihood}")
         stack = Stack(problems, rngs, self.training.batch_size)
-        optimiser = self.training.optimiser([self.training] * len(problems), stack.weights)
+        variants: list[Any] = [self.training] * len(problems)
+        optimiser = self.training.optimiser(variants, stack.weights)
 
         def step(inputs: Tensor, targets: Tensor) -> Tensor:
             weights = stack.weights.detach().requires_grad_()
