@@ -62,8 +62,8 @@ class Rotated(WithoutSources):
 class RotatedToNearest(Rotated):
     """The same, but every pixel is the one that lies nearest, as torchvision's default has it.
 
-    An MLP then comes nearer to the rotated MNIST tables of paper 003, which states neither the
-    interpolation nor the sense; the other sense and a grey ground do not.
+    An MLP then comes nearer to the rotated MNIST tables of paper 003, which states neither
+    interpolation nor sense nor ground; with the other sense or a grey ground it does not.
     """
 
     interpolation: ClassVar[Interpolation] = "nearest"
