@@ -62,8 +62,7 @@ class Rotated(WithoutSources):
 class RotatedToNearest(Rotated):
     """The same, but every pixel is the one that lies nearest, as torchvision's default has it.
 
-    An MLP then comes nearer to the rotated MNIST tables of paper 003, which states neither
-    interpolation nor sense nor ground; with the other sense or a grey ground it does not.
+    Printed numbers of paper 003, which does not state its interpolation, are compared with these.
     """
 
     interpolation: ClassVar[Interpolation] = "nearest"

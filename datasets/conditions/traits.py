@@ -47,7 +47,6 @@ class Traits:
     """Depth of the layer that a probe measured, from 1."""
     layer_kind: str = ""
     """Letters for the operations of that layer, such as "CA": a convolution, then an activation."""
-
     output: int | None = None
     """Number of the output that a probe measured, from 0."""
     level: float | None = None

@@ -19,6 +19,7 @@ from bnnbench.metrics.moments import (
     excluded_share,
     kl_class_posterior,
     kl_floor,
+    propagated_std,
 )
 
 RNG = np.random.default_rng(0)
@@ -121,3 +122,8 @@ def test_what_is_exact_has_no_floor():
 
 def test_every_measurement_is_declared_under_its_name():
     assert all(metric.score.paths[-1].endswith(f":{name}") for name, metric in PROBED.items())
+
+
+def test_a_deviation_that_is_not_propagated_is_refused():
+    with pytest.raises(ValueError, match="propagated_std needs standard deviations"):
+        propagated_std(Units(torch.zeros(1)), None)

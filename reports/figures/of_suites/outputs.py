@@ -32,7 +32,7 @@ class Output:
 def draw(
     outputs: Sequence[Output], styles: Mapping[str, Style], identifier: str, where: str
 ) -> Drawing:
-    """Return a panel for each output: a histogram of bars of equal area, Gaussians and lines.
+    """Return a panel for each output: a histogram between quantiles, Gaussians and lines.
 
     A method is the Gaussian of its moments, or a line at its mean where it has no deviation.
     """

@@ -13,7 +13,8 @@ from bnnbench.suites.engine.store.record import Record
 
 ABOUT = (
     "The outputs of a trained network for one test image whose noise is drawn anew in each sample: "
-    "grey bars of equal area, a twentieth of the samples each. A curve is the Gaussian of a "
+    "grey bars that hold a twentieth of the samples each, the outermost a little less; a hundredth "
+    "at either end is not drawn. A curve is the Gaussian of a "
     "method's propagated moments, a vertical line the mean of one that propagates means alone. "
     "A figure is one trained network."
 )

@@ -195,3 +195,12 @@ def test_naval_predicts_the_compressors_decay_and_has_two_constant_features(real
 def test_extreme_values_of_the_large_sets_are_reported(real):
     facts = real(UciLarge("keggdirected")).load(0).facts
     assert facts["largest_input_deviation_train"] > 200
+
+
+def test_nine_rows_of_keggdirected_lie_far_out(real):
+    """They end some descents: docs/results_collapsed.md."""
+    inputs = real(UciLarge("keggdirected")).load(0).train.inputs
+    far = inputs.abs().amax(1)
+    assert len(far) == 43_945
+    assert int((far > 50).sum()) == 9
+    assert 200 < float(far.max()) < 220
