@@ -1,7 +1,7 @@
-"""Eight float64 side by side, as a type that numba-compiled functions can use.
+"""64 bytes of numbers side by side, as types that numba-compiled functions can use.
 
-Loops that a compiler may or may not vectorise are written with this type instead: arithmetic
-on it maps to one AVX-512 instruction, or to two of AVX2, whatever the compiler's heuristics.
+Loops that a compiler may or may not vectorise are written with these types instead: arithmetic
+on them maps to one AVX-512 instruction, or to two of AVX2, whatever the compiler's heuristics.
 A multiplication and a sum may be fused; nothing else about IEEE arithmetic is relaxed.
 """
 
@@ -18,31 +18,38 @@ from bnnbench.methods.compiled import LANES
 
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _INTEGERS = ir.VectorType(ir.IntType(64), LANES)
-_BOOLEANS = ir.VectorType(ir.IntType(1), LANES)
 _CONTRACT = ("contract",)
 
 
 class _Vector(types.Type):
-    """The numba type of eight values."""
+    """The numba type of several numbers, or of several truth values."""
+
+    def __init__(self, scalar: Any, element: Any, lanes: int) -> None:
+        self.scalar, self.lanes = scalar, lanes
+        self.llvm = ir.VectorType(element, lanes)
+        super().__init__(name=f"{scalar}x{lanes}")
 
 
-float64x8 = _Vector(name="float64x8")
-bool8 = _Vector(name="bool8")
+float64x8 = _Vector(types.float64, ir.DoubleType(), LANES)
+float32x16 = _Vector(types.float32, ir.FloatType(), 2 * LANES)
+bool8, bool16 = (_Vector(types.boolean, ir.IntType(1), lanes) for lanes in (LANES, 2 * LANES))
+_NUMBERS = {kind.scalar: kind for kind in (float64x8, float32x16)}
 
 
 @register_model(_Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, _DOUBLES if kind == float64x8 else _BOOLEANS)
+        super().__init__(manager, kind, kind.llvm)
 
 
 def _splat(builder, value, kind):
     """Return the vector of a scalar; a vector is returned as it is."""
-    if kind == float64x8:
+    if isinstance(kind, _Vector):
         return value
-    start = ir.Constant(_DOUBLES, ir.Undefined)
+    vector = _NUMBERS[kind]
+    start = ir.Constant(vector.llvm, ir.Undefined)
     first = builder.insert_element(start, value, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), vector.lanes), [0] * vector.lanes)
     return builder.shuffle_vector(first, start, zeros)
 
 
@@ -51,38 +58,43 @@ def operation(function: Callable) -> Any:
     return intrinsic(function)
 
 
-_PAIRS = [(float64x8, float64x8), (float64x8, types.float64), (types.float64, float64x8)]
-
-
-def _define(symbol, result, emit):
+def _define(symbol, emit, compares=False):
     """Give an operator its meaning for two vectors, or for one and a number."""
+    signatures = []
+    for scalar, vector, mask in (
+        (types.float64, float64x8, bool8),
+        (types.float32, float32x16, bool16),
+    ):
+        for pair in ((vector, vector), (vector, scalar), (scalar, vector)):
+            signatures.append(signature(mask if compares else vector, *pair))
 
     @infer_global(symbol)  # pyright: ignore[reportOptionalCall] (numba has no types)
     class _Template(ConcreteTemplate):
-        cases: ClassVar = [signature(result, *pair) for pair in _PAIRS]
+        cases: ClassVar = signatures
 
     def lower(context, builder, sig, args):
         left, right = (_splat(builder, *pair) for pair in zip(args, sig.args, strict=True))
         return emit(builder, left, right)
 
-    for pair in _PAIRS:
-        lower_builtin(symbol, *pair)(lower)
+    for known in signatures:
+        lower_builtin(symbol, *known.args)(lower)
 
 
-_define(operator.add, float64x8, lambda b, x, y: b.fadd(x, y, flags=_CONTRACT))
-_define(operator.sub, float64x8, lambda b, x, y: b.fsub(x, y, flags=_CONTRACT))
-_define(operator.mul, float64x8, lambda b, x, y: b.fmul(x, y, flags=_CONTRACT))
-_define(operator.truediv, float64x8, lambda b, x, y: b.fdiv(x, y))
-_define(operator.gt, bool8, lambda b, x, y: b.fcmp_ordered(">", x, y))
-_define(operator.lt, bool8, lambda b, x, y: b.fcmp_ordered("<", x, y))
+_define(operator.add, lambda b, x, y: b.fadd(x, y, flags=_CONTRACT))
+_define(operator.sub, lambda b, x, y: b.fsub(x, y, flags=_CONTRACT))
+_define(operator.mul, lambda b, x, y: b.fmul(x, y, flags=_CONTRACT))
+_define(operator.truediv, lambda b, x, y: b.fdiv(x, y))
+_define(operator.gt, lambda b, x, y: b.fcmp_ordered(">", x, y), compares=True)
+_define(operator.lt, lambda b, x, y: b.fcmp_ordered("<", x, y), compares=True)
 
 
 def _pointer(context, builder, sig, args):
-    """Return the address of eight values in a row of a C-contiguous matrix, as a vector's."""
+    """Return the address of values in a row of a C-contiguous matrix, as a vector's."""
     matrix = context.make_array(sig.args[0])(context, builder, value=args[0])
     columns = builder.extract_value(matrix.shape, 1)
     index = builder.add(builder.mul(args[1], columns), args[2])
-    return builder.bitcast(builder.gep(matrix.data, [index]), _DOUBLES.as_pointer())
+    pointer = _NUMBERS[sig.args[0].dtype].llvm.as_pointer()
+    return builder.bitcast(builder.gep(matrix.data, [index]), pointer)
 
 
 def _declared(builder, name, result, *arguments):
@@ -93,33 +105,48 @@ def _declared(builder, name, result, *arguments):
 
 @operation
 def load(typing, array, row, column):
-    """Return the values array[row, column : column + 8]."""
+    """Return the values array[row, column : column + lanes]."""
 
     def emit(context, builder, sig, args):
-        return builder.load(_pointer(context, builder, sig, args), align=8)
+        return builder.load(_pointer(context, builder, sig, args), align=_align(sig.args[0]))
 
-    return float64x8(array, types.intp, types.intp), emit
+    return _NUMBERS[array.dtype](array, types.intp, types.intp), emit
 
 
 @operation
 def store(typing, array, row, column, values):
-    """Write the values to array[row, column : column + 8]."""
+    """Write the values to array[row, column : column + lanes]."""
 
     def emit(context, builder, sig, args):
-        builder.store(args[3], _pointer(context, builder, sig, args), align=8)
+        pointer = _pointer(context, builder, sig, args)
+        builder.store(args[3], pointer, align=_align(sig.args[0]))
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, types.intp, float64x8), emit
+    return types.void(array, types.intp, types.intp, _NUMBERS[array.dtype]), emit
+
+
+def _align(array):
+    return array.dtype.bitwidth // 8
 
 
 @operation
 def splat(typing, number):
-    """Return eight times the number."""
+    """Return a vector of the number."""
 
     def emit(context, builder, sig, args):
-        return _splat(builder, args[0], types.float64)
+        return _splat(builder, args[0], sig.args[0])
 
-    return float64x8(types.float64), emit
+    return _NUMBERS[number](number), emit
+
+
+@operation
+def zeros(typing, array):
+    """Return a vector of zeros, of the type of the array's numbers."""
+
+    def emit(context, builder, sig, args):
+        return ir.Constant(sig.return_type.llvm, [0.0] * sig.return_type.lanes)
+
+    return _NUMBERS[array.dtype](array), emit
 
 
 @operation
@@ -129,7 +156,7 @@ def where(typing, mask, yes, no):
     def emit(context, builder, sig, args):
         return builder.select(*args)
 
-    return float64x8(bool8, float64x8, float64x8), emit
+    return yes(mask, yes, yes), emit
 
 
 @operation
@@ -164,13 +191,13 @@ def total(typing, values):
     """Return the sum, added in pairs."""
 
     def emit(context, builder, sig, args):
-        double = ir.DoubleType()
-        name = "llvm.vector.reduce.fadd.v8f64"
-        reduce = _declared(builder, name, double, double, _DOUBLES)
-        zero = ir.Constant(double, -0.0)
+        vector = values.llvm
+        name = f"llvm.vector.reduce.fadd.v{values.lanes}f{values.scalar.bitwidth}"
+        reduce = _declared(builder, name, vector.element, vector.element, vector)
+        zero = ir.Constant(vector.element, -0.0)
         return builder.call(reduce, [zero, args[0]], fastmath=("reassoc",))
 
-    return types.float64(float64x8), emit
+    return values.scalar(values), emit
 
 
 @operation

@@ -151,7 +151,7 @@ class Chains:
         for part, loss in self._blocks:
             loss.states.copy_(self.states[part])
             loss.gradients.copy_(self.gradients[part])
-            leapfrog(loss, momenta[part], drift[part], data[part], prior[part], steps[part])
+            loss.leapfrog(momenta[part], drift[part], data[part], prior[part], steps[part])
         work.count("leapfrog_steps", int(steps.sum()))
         work.count("gradient_rows", int(steps.sum()) * self.rows)
         blocks = [loss for _, loss in self._blocks]
@@ -159,40 +159,6 @@ class Chains:
 
     def _outputs(self) -> Float[Tensor, "members probes outputs"]:
         return torch.cat([loss.outputs(PROBES) for _, loss in self._blocks])
-
-
-def leapfrog(
-    loss: Loss,
-    momenta: Float[Tensor, "members size"],
-    drift: Float[Tensor, "members size"],
-    data_kick: Float[Tensor, "members 1"],
-    prior_kick: Float[Tensor, "members 1"],
-    steps: Int[Tensor, " members"],
-) -> None:
-    """Move the loss's states and the momenta by so many steps, in place.
-
-    A step is half a kick p += data_kick ∇loss + prior_kick w, a drift w += drift p, and half a
-    kick; two half kicks between drifts are one. The gradients must be those of the states, and
-    are so again. Members at the end of their trajectory stay where they are.
-    """
-    states, gradients = loss.states, loss.gradients
-    ends = sorted(set(steps.tolist()))
-    steps = steps[:, None]
-    momenta.addcmul_(gradients, data_kick, value=0.5).addcmul_(states, prior_kick, value=0.5)
-    for step in range(1, ends[-1] + 1):
-        states.addcmul_(momenta, drift)
-        loss.differentiate()
-        if step in ends:
-            is_moving = (steps > step).to(states)
-            share = is_moving + 0.5 * (steps == step)
-            momenta.addcmul_(gradients, data_kick * share).addcmul_(states, prior_kick * share)
-            drift, data_kick, prior_kick = (
-                drift * is_moving,
-                data_kick * is_moving,
-                prior_kick * is_moving,
-            )
-        else:
-            momenta.addcmul_(gradients, data_kick).addcmul_(states, prior_kick)
 
 
 def _blocks(

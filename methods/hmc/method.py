@@ -11,19 +11,29 @@ Sources: Neal (1995), "Bayesian Learning for Neural Networks"; Hernández-Lobato
 "Probabilistic Backpropagation for Scalable Learning of Bayesian Neural Networks", section 2.
 """
 
+import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, get_args
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, get_args
 
 import torch
 
 from bnnbench.datasets.base import Categorical
-from bnnbench.methods.base import InferenceDiverged, Posterior, PriorUse, Problem, Unsupported
+from bnnbench.methods.base import (
+    InferenceDiverged,
+    PackageMissing,
+    Posterior,
+    PriorUse,
+    Problem,
+    Unsupported,
+)
 from bnnbench.methods.checkpoints import checkpoint
+from bnnbench.methods.compiled.first_rows import fit_first_rows
 from bnnbench.methods.fitting import progress
 from bnnbench.methods.fitting.batched import Stacked
 from bnnbench.methods.fitting.minibatches import require_unaugmented
 from bnnbench.methods.fitting.settings import (
+    LATER,
     require_between,
     require_choice,
     require_count,
@@ -37,6 +47,8 @@ from bnnbench.methods.hmc.precisions import GammaPrior
 from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork, ScaledNetwork
 from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
 from bnnbench.methods.tuning.space import Space
+
+Backend = Literal["compiled", "torch"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,11 @@ class Hmc(Stacked):
     """Fixed value of λ, which a problem's prior fixes too."""
     noise_precision: float | None = None
     """Fixed value of γ, which a likelihood of known noise fixes too."""
+    backend: Backend = field(default="compiled", metadata=LATER)
+    """`compiled` needs numba, and is for perceptrons with (leaky) ReLU, real targets and a CPU.
+
+    Trajectories of other problems are PyTorch's anyway. Both follow the same law, with the same
+    random numbers, and differ by how sums are rounded."""
 
     def __post_init__(self) -> None:
         require_count(self, "draws", "thinning", "chains", "leapfrog_steps")
@@ -80,10 +97,16 @@ class Hmc(Stacked):
         require_positive(self, *fixed)
         require_between(self, 0.0, 1.0, "target_acceptance")
         require_choice(self, "mass", get_args(Mass))
+        require_choice(self, "backend", get_args(Backend))
         if self.draws % self.chains:
             raise ValueError(
                 f"Hmc needs draws to be a multiple of chains; got {self.draws} and {self.chains}"
             )
+
+    def warm_up(self, problem: Problem) -> None:
+        """Compile the trajectories."""
+        if self.backend == "compiled":  # of other networks this does no harm
+            fit_first_rows(replace(self, draws=self.chains, thinning=1, warmup=0), problem)
 
     @torch.no_grad()
     def fit_stack(
@@ -92,7 +115,7 @@ class Hmc(Stacked):
         """Return the posterior of each problem."""
         first = problems[0]
         require_unaugmented(problems, self)
-        network = scaled_network(first)
+        network = scaled_network(first, self.backend)
         prior, noise = self._priors(first)
         iterations = self.warmup + self.draws // self.chains * self.thinning
         chains = Chains(network, problems, rngs, self.chains, iterations, prior, noise)
@@ -126,17 +149,29 @@ class Hmc(Stacked):
         )
 
 
-def scaled_network(problem: Problem) -> ScaledNetwork:
-    """Return the problem's network, with its gradient written out where there is one.
+def scaled_network(problem: Problem, backend: Backend = "compiled") -> ScaledNetwork:
+    """Return the problem's network: compiled, or with its gradient written out, if it can be.
 
     Raises `Unsupported` for a network that is not a function of weights and a single input, or
-    has not one output per target.
+    has not one output per target, and `PackageMissing` without the compiler.
     """
     require_output_per_target(problem)
+    kinds = [ScaledPerceptron]
+    if backend == "compiled" and problem.train.inputs.device.type == "cpu":
+        kinds.insert(0, _compiled_perceptron())
+    for kind in kinds:
+        try:
+            return kind(problem)
+        except Unsupported:
+            continue
+    return AnyScaledNetwork(problem)
+
+
+def _compiled_perceptron() -> type[ScaledPerceptron]:
     try:
-        return ScaledPerceptron(problem)
-    except Unsupported:
-        return AnyScaledNetwork(problem)
+        return importlib.import_module("bnnbench.methods.hmc.compiled").CompiledPerceptron
+    except PackageMissing as missing:
+        raise PackageMissing(f'{missing}; or use the slower Hmc(backend="torch")') from missing
 
 
 def van_der_corput(number: int) -> float:

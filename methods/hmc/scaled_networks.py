@@ -19,6 +19,7 @@ from torch import Tensor
 from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import Problem, Unsupported
 from bnnbench.methods.fitting.network_posterior import outputs
+from bnnbench.methods.hmc.stepped_loss import SteppedLoss
 from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     BatchNorm,
@@ -53,6 +54,17 @@ class Loss(Protocol):
 
     def outputs(self, points: int) -> Float[Tensor, "members probes outputs"]:
         """Return the means or log probabilities of the first points, at the same states."""
+        ...
+
+    def leapfrog(
+        self,
+        momenta: Float[Tensor, "members size"],
+        drift: Float[Tensor, "members size"],
+        data_kick: Float[Tensor, "members 1"],
+        prior_kick: Float[Tensor, "members 1"],
+        steps: Int[Tensor, " members"],
+    ) -> None:
+        """Move the states and the momenta by so many steps, in place (`SteppedLoss`)."""
         ...
 
 
@@ -150,7 +162,7 @@ def _inside(placed: Placed) -> str:
     return " with dropout or other random numbers" if trial.draws or trial.dropouts else ""
 
 
-class AutogradLoss:
+class AutogradLoss(SteppedLoss):
     """The loss of any network."""
 
     def __init__(

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from bnnbench.datasets.base import Categorical, Likelihood
 from bnnbench.methods.base import Problem, Unsupported
-from bnnbench.methods.hmc.scaled_networks import STATE_MULTIPLE, padded
+from bnnbench.methods.hmc.scaled_networks import STATE_MULTIPLE, Loss, padded
+from bnnbench.methods.hmc.stepped_loss import SteppedLoss
 from bnnbench.methods.networks.architectures import Layer, LeakyReLU, ReLU, Tanh
 from bnnbench.methods.networks.perceptron import as_perceptron
 
@@ -122,7 +123,7 @@ class ScaledPerceptron:
     ) -> Float[Tensor, "draws points outputs"]:
         """Return the network's outputs for every state, some of both at a time."""
         result = states.new_empty(len(states), len(inputs), self.layers[-1].outputs)
-        at_once = self.members_at_once(min(len(inputs), POINTS_AT_ONCE))
+        at_once = self._members_in_cache(min(len(inputs), POINTS_AT_ONCE))
         for points in _slices(len(inputs), POINTS_AT_ONCE):
             x = self.columns(inputs[None, points].to(states))
             for draws in _slices(len(states), at_once):
@@ -142,6 +143,10 @@ class ScaledPerceptron:
         return columns
 
     def members_at_once(self, points: int) -> int:
+        """Return the number of members for which a loss is fastest."""
+        return self._members_in_cache(points)
+
+    def _members_in_cache(self, points: int) -> int:
         """Return the number of members whose activations stay in cache."""
         values = 2 * padded(points, ALIGNMENT) * sum(layer.rows for layer in self.layers)
         return max(1, BYTES_AT_ONCE // (values * self._scale.element_size()))
@@ -151,7 +156,7 @@ class ScaledPerceptron:
         inputs: Float[Tensor, "members points *features"],
         targets: Shaped[Tensor, "members points *target"],
         likelihood: Likelihood,
-    ) -> "PerceptronLoss":
+    ) -> Loss:
         """Return the loss of members with these data."""
         return PerceptronLoss(self, inputs, targets, likelihood)
 
@@ -194,7 +199,7 @@ class Forward:
         self.before[number].baddbmm_(matrix, x, beta=0, alpha=self.layers[number].scale)
 
 
-class PerceptronLoss:
+class PerceptronLoss(SteppedLoss):
     """The loss of a perceptron."""
 
     def __init__(

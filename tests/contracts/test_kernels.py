@@ -8,7 +8,7 @@ import pytest
 METHODS = Path(__file__).resolve().parent.parent.parent / "methods"
 KERNELS = [
     path
-    for folder in ("pbp", "row_by_row", "integration")
+    for folder in ("hmc", "pbp", "row_by_row", "integration")
     for path in sorted((METHODS / folder / "kernels").glob("[!_]*.py"))
 ]
 COMPILER = "bnnbench.methods.compiled"

@@ -1,4 +1,4 @@
-"""Eight values side by side do what numpy does."""
+"""Values side by side do what numpy does."""
 
 import numba
 import numpy as np
@@ -55,3 +55,22 @@ def test_powers_of_two_and_the_guess_of_a_reciprocal_root():
     _bits(a, out)
     assert (out[0] == 2.0 ** a[0]).all()
     assert abs(out[1] * np.sqrt(2 + a[0] ** 2) - 1).max() < 0.035
+
+
+@numba.njit
+def _single(a, out):
+    factor = a[0, 0]
+    for column in range(0, a.shape[1], 16):
+        x = simd.load(a, 0, column)
+        product = (x + factor) * x - simd.splat(factor) / x
+        simd.store(out, 0, column, simd.where(x > simd.zeros(a), product, simd.zeros(a)))
+    return simd.total(simd.load(a, 0, 0))
+
+
+def test_sixteen_numbers_of_single_precision():
+    a = np.random.default_rng(0).normal(size=(1, 32)).astype(np.float32)
+    out = np.ones_like(a)
+    total = _single(a, out)
+    expected = (a + a[0, 0]) * a - a[0, 0] / a
+    np.testing.assert_allclose(out, np.where(a > 0, expected, 0), rtol=1e-4, atol=1e-5)
+    assert np.isclose(total, a[0, :16].sum(), rtol=1e-5)

@@ -11,9 +11,11 @@ from pyro.infer import MCMC, NUTS
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.base import InferenceDiverged, Problem, Unsupported
+from bnnbench.methods.hmc.compiled import CompiledPerceptron
 from bnnbench.methods.hmc.convergence import effective_sample_size
-from bnnbench.methods.hmc.method import Hmc
+from bnnbench.methods.hmc.method import Hmc, scaled_network
 from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork
+from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
 from bnnbench.methods.networks.architectures import (
     AnalyticNorm,
     BatchNorm,
@@ -193,12 +195,18 @@ def test_problems_that_share_and_straddle_blocks_are_fitted_as_if_alone(architec
         assert torch.equal(one.variances, other.variances)
 
 
-def test_written_out_and_automatic_gradients_sample_one_posterior(monkeypatch):
+@pytest.mark.parametrize(
+    ("activation", "kind"), [(Tanh(), ScaledPerceptron), (ReLU(), CompiledPerceptron)]
+)
+def test_written_out_and_automatic_gradients_sample_one_posterior(activation, kind, monkeypatch):
     inputs = torch.linspace(-1, 1, 8, dtype=torch.float64)[:, None]
-    problem = Problem(Split(inputs, inputs.square()), Gaussian(0.2), mlp([3], 1, activation=Tanh()))
+    network = mlp([3], 1, activation=activation)
+    problem = Problem(Split(inputs, inputs.square()), Gaussian(0.2), network)
+    assert type(scaled_network(problem)) is kind
     method = Hmc(draws=400, thinning=1, warmup=60)
     written = values(method.fit(problem, stream(0)), inputs)
-    monkeypatch.setattr("bnnbench.methods.hmc.method.scaled_network", AnyScaledNetwork)
+    automatic_network = "bnnbench.methods.hmc.method.scaled_network"
+    monkeypatch.setattr(automatic_network, lambda problem, _: AnyScaledNetwork(problem))
     automatic = values(method.fit(problem, stream(1)), inputs)
     error = sum(v.var((0, 1)) / effective_sample_size(v) for v in (written, automatic)) ** 0.5
     assert (np.abs(written.mean((0, 1)) - automatic.mean((0, 1))) / error).max() < 4.5

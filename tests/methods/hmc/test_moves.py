@@ -8,7 +8,6 @@ import torch
 from bnnbench.datasets.base import Gaussian, Split
 from bnnbench.methods.base import Problem
 from bnnbench.methods.hmc.adaptation import DualAveraging, RunningVariance, pooled, window_ends
-from bnnbench.methods.hmc.chains import leapfrog
 from bnnbench.methods.hmc.method import Hmc, van_der_corput
 from bnnbench.methods.hmc.precisions import GammaPrior, PrecisionDraws
 from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
@@ -46,7 +45,7 @@ def flow(states, momenta, step, steps, architecture=SMOOTH):
     before = energy(loss, all_momenta)
     steps = torch.as_tensor(steps).expand(len(states))
     drift = network.free * step * one
-    leapfrog(loss, all_momenta, drift, -step * DATA * one, -step * PRIOR * one, steps)
+    loss.leapfrog(all_momenta, drift, -step * DATA * one, -step * PRIOR * one, steps)
     change = energy(loss, all_momenta * network.free) - before
     return loss.states[:, places], all_momenta[:, places], change
 

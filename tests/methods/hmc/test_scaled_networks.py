@@ -1,11 +1,12 @@
-"""Networks in the common scale of their weights: outputs, losses and gradients."""
+"""Networks in the common scale of their weights: outputs, losses, gradients and trajectories."""
 
 import pytest
 import torch
 
 from bnnbench.datasets.base import Categorical, Gaussian, Split
 from bnnbench.methods.base import Problem, Unsupported
-from bnnbench.methods.hmc.chains import leapfrog
+from bnnbench.methods.hmc.compiled import CompiledPerceptron
+from bnnbench.methods.hmc.method import scaled_network
 from bnnbench.methods.hmc.scaled_networks import AnyScaledNetwork
 from bnnbench.methods.hmc.scaled_perceptron import ScaledPerceptron
 from bnnbench.methods.networks.architectures import Flatten, LeakyReLU, Linear, ReLU, Swish, Tanh
@@ -22,12 +23,12 @@ NETWORKS = {
 MEMBERS, ROWS, FEATURES = 3, 10, 4
 
 
-def problem(architecture, categorical=False, rows=ROWS, shape=(FEATURES,)):
+def problem(architecture, categorical=False, rows=ROWS, shape=(FEATURES,), dtype=torch.float64):
     rng = stream(0)
     outputs = architecture[-1].outputs
-    inputs = torch.randn(rows, *shape, generator=rng, dtype=torch.float64)
+    inputs = torch.randn(rows, *shape, generator=rng, dtype=dtype)
     labels = torch.randint(outputs, (rows,), generator=rng)
-    real = torch.randn(rows, outputs, generator=rng, dtype=torch.float64)
+    real = torch.randn(rows, outputs, generator=rng, dtype=dtype)
     likelihood = Categorical(outputs) if categorical else Gaussian()
     return Problem(Split(inputs, labels if categorical else real), likelihood, architecture)
 
@@ -152,6 +153,86 @@ def test_zero_is_a_fixed_point_of_padding():
     assert loss.gradients[:, ~network.free].abs().max() > 0  # mean nothing, so must not matter
     one = torch.ones(MEMBERS, 1, dtype=torch.float64)
     steps = torch.full((MEMBERS,), 9)
-    leapfrog(loss, states_of(network, 2), 0.1 * network.free * one, -0.1 * one, -0.1 * one, steps)
+    loss.leapfrog(states_of(network, 2), 0.1 * network.free * one, -0.1 * one, -0.1 * one, steps)
     assert (loss.states - states)[:, network.free].abs().min() > 0
     assert (loss.states[:, ~network.free] == 0).all()
+
+
+RECTIFIED = {
+    "linear": mlp([], 2),
+    "one hidden layer": mlp([5], 1),
+    "as many units as fill vectors": mlp([15, 31, 16], 3),
+    "leaky": mlp([50, 9], 1, activation=LeakyReLU(0.1)),
+    "a steep leak": mlp([20], 4, activation=LeakyReLU(1.5)),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rows", [1, 63, 64, 131])
+@pytest.mark.parametrize("name", RECTIFIED)
+def test_compiled_losses_gradients_and_trajectories_are_those_of_torch(name, rows, dtype):
+    given = problem(RECTIFIED[name], rows=rows, shape=(13,), dtype=dtype)
+    compiled, written = CompiledPerceptron(given), ScaledPerceptron(given)
+    states, momenta = (states_of(written, seed).to(dtype) for seed in (1, 2))
+    one, other = (loss_of(network, given, states) for network in (compiled, written))
+    free = written.free
+    close = {"rtol": 1e-3, "atol": 1e-3} if dtype == torch.float32 else {}
+
+    def assert_equal_losses():
+        torch.testing.assert_close(one.value(), other.value(), rtol=close.get("rtol", 1e-7), atol=0)
+        torch.testing.assert_close(one.outputs(50), other.outputs(50), **close)
+        torch.testing.assert_close(one.gradients[:, free], other.gradients[:, free], **close)
+
+    assert_equal_losses()
+    start, ends = one.value(), [momenta.clone(), momenta.clone()]
+    scale = torch.ones(MEMBERS, 1, dtype=dtype)
+    for loss, moved in zip((one, other), ends, strict=True):
+        kicks = -0.02 / rows * scale, -0.03 * scale
+        loss.leapfrog(moved, 0.02 * free * scale, *kicks, torch.tensor([1, 9, 4]))
+    assert_equal_losses()
+    assert (one.value() - start).abs().min() > 1e-4
+    torch.testing.assert_close(one.states, other.states, **close)
+    torch.testing.assert_close(ends[0][:, free], ends[1][:, free], **close)
+    assert (one.states[:, ~free] == 0).all()
+
+
+def test_a_compiled_member_is_the_same_alone():
+    given = problem(mlp([5], 1), dtype=torch.float32)
+    network = CompiledPerceptron(given)
+    states = states_of(network).float()
+    together = loss_of(network, given, states)
+    train = given.train
+    alone = network.loss(train.inputs[None], train.targets[None], given.likelihood)
+    alone.states.copy_(states[1:2])
+    alone.differentiate()
+    assert torch.equal(alone.value(), together.value()[1:2])
+    assert torch.equal(alone.gradients, together.gradients[1:2])
+
+
+def test_a_number_that_is_none_does_not_become_one_on_its_way_through_a_compiled_network():
+    given = problem(mlp([5, 5], 1))
+    network = CompiledPerceptron(given)
+    states = states_of(network)
+    states[1, network.groups[0][0]] = float("nan")
+    value = loss_of(network, given, states).value()
+    assert value.isnan().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        problem(mlp([5], 2), categorical=True),
+        problem(mlp([5], 1, activation=Tanh())),
+        problem(mlp([5], 1), dtype=torch.bfloat16),
+    ],
+)
+def test_what_is_not_compiled_is_left_to_torch(other):
+    with pytest.raises(Unsupported, match="needed"):
+        CompiledPerceptron(other)
+    assert type(scaled_network(other)) is ScaledPerceptron
+
+
+def test_the_backend_decides():
+    given = problem(mlp([5], 1))
+    assert type(scaled_network(given, "compiled")) is CompiledPerceptron
+    assert type(scaled_network(given, "torch")) is ScaledPerceptron

@@ -1,0 +1,1 @@
+"""Compiled trajectories of rectified perceptrons; they call only each other and compiled/."""
