@@ -105,8 +105,9 @@ class Hmc(Stacked):
 
     def warm_up(self, problem: Problem) -> None:
         """Compile the trajectories."""
-        if self.backend == "compiled":  # of other networks this does no harm
-            fit_first_rows(replace(self, draws=self.chains, thinning=1, warmup=0), problem)
+        if self.backend == "compiled":
+            shortest = {"draws": self.chains, "thinning": 1, "warmup": 0, "leapfrog_steps": 1}
+            fit_first_rows(replace(self, **shortest), problem)
 
     @torch.no_grad()
     def fit_stack(

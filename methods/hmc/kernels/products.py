@@ -80,12 +80,12 @@ def through_one_output(of_weights, of_units, errors, weights, values, rows, colu
     cost for so narrow a matrix.
     """
     for column in range(0, columns, VECTOR_BYTES // values.itemsize):
-        total_here, weight = load(of_weights, 0, column), load(weights, 0, column)
+        gradient, weight = load(of_weights, 0, column), load(weights, 0, column)
         for row in range(rows):
             value, error = load(values, row, column), errors[row, 0]
-            total_here = total_here + value * error
+            gradient = gradient + value * error
             store(of_units, row, column, rectified(weight * error, value, slope, values))
-        store(of_weights, 0, column, total_here)
+        store(of_weights, 0, column, gradient)
 
 
 @fused_inline

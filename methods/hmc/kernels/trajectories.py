@@ -66,14 +66,15 @@ def _gradient(layers, scales, slope, work, state, gradient, data, member):
         rows = min(POINTS, len(x) - start)
         block, errors = x[start : start + rows], residuals[member, start : start + rows]
         _forward(layers, slope, block, by_output, by_input, activations, errors)
+        of_outputs = of_units[len(layers) & 1]
         for row in range(rows):
             for output in range(errors.shape[1]):
-                error = errors[row, output] - targets[member, start + row, output]
-                if start + row >= points:
-                    error = targets[member, start + row, output]  # padding, 0
-                errors[row, output] = error
-                of_units[len(layers) & 1, row, output] = error
-                loss += 0.5 * float(error) * float(error)
+                if start + row < points:
+                    errors[row, output] -= targets[member, start + row, output]
+                else:
+                    errors[row, output] = 0  # of padding
+                of_outputs[row, output] = errors[row, output]
+                loss += 0.5 * float(errors[row, output]) ** 2
         _backward(layers, slope, block, by_output, of_weights, activations, of_units)
     for layer in range(len(layers)):
         columns, offset = layers[layer, COLUMNS], layers[layer, OFFSET]
