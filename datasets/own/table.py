@@ -175,7 +175,9 @@ def own_table(
     require_whole(labels, classes=task == "classification")
     task = task or ("classification" if is_classes(labels) else "regression")
     if task == "regression" and not pd.api.types.is_numeric_dtype(labels):
-        raise BadTable(f"the target {target!r} holds texts: take --task classification")
+        raise BadTable(
+            f"the target {target!r} holds texts: write numbers, or take --task classification"
+        )
     if task == "classification":
         _check_classes(path, labels, stratified=not (split or groups))
     source = OwnTable(full, target, task, digest(full), split, groups, tuple(drop))

@@ -106,6 +106,9 @@ def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
     kinds = sorted(texts.unique())
     if have_decimal_commas(column):
         raise BadTable(f"column {name!r} {_commas(column)}")
+    numeric = mostly_numbers(column) and _strangers(column, "write numbers or nothing there")
+    if numeric:
+        raise BadTable(f"column {name!r} {numeric}")
     if len(kinds) > MOST_CATEGORIES:
         cause = _strangers(column, "write numbers or nothing there") or (
             f"has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave it out with "
@@ -130,6 +133,14 @@ def have_decimal_commas(column: pd.Series) -> bool:
             "decimals or of thousands: write decimal points, and nothing for thousands"
         )
     return True
+
+
+def mostly_numbers(column: pd.Series) -> bool:
+    """Return whether texts stand among more different numbers than classes would have."""
+    texts = [str(text) for text in column.dropna()]
+    numbers = [text for text in texts if _is_number(text)]
+    some_texts = len(numbers) < len(texts) < 2 * len(numbers)
+    return some_texts and len({float(text) for text in numbers}) > MOST_CLASSES
 
 
 def _commas(column: pd.Series) -> str:
@@ -175,8 +186,12 @@ def require_whole(target: pd.Series, classes: bool = False) -> None:
     Also where its texts look like numbers, unless they are said to be names of `classes`.
     """
     if (gaps := target.isna()).any():
-        row = int(np.flatnonzero(gaps)[0])
-        raise BadTable(f"the target {target.name!r} has no value in row {row + 1}: leave it out")
+        row, count = int(np.flatnonzero(gaps)[0]) + 1, int(gaps.sum())
+        which = f"row {row}" if count == 1 else f"{count} rows, the first of which is row {row}"
+        raise BadTable(
+            f"the target {target.name!r} has no value in {which} (the first row below the names is "
+            "row 1): remove such rows from the file"
+        )
     if pd.api.types.is_numeric_dtype(target):
         if not np.isfinite(target.astype(float)).all():
             raise BadTable(f"the target {target.name!r} is infinite in some row")
@@ -184,7 +199,7 @@ def require_whole(target: pd.Series, classes: bool = False) -> None:
         cause = ""
         if have_decimal_commas(target):
             cause = _commas(target)
-        elif target.nunique() > MOST_CATEGORIES:
+        elif target.nunique() > MOST_CATEGORIES or mostly_numbers(target):
             cause = _strangers(target, "write numbers there, or leave these rows out")
         if cause:
             raise BadTable(f"the target {target.name!r} {cause}")

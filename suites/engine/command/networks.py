@@ -5,7 +5,10 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
+from torch import nn
+
 from bnnbench.methods.networks.architectures import Linear, TorchModule
+from bnnbench.methods.networks.modules.building import built
 from bnnbench.methods.networks.torch_module import name_of_factory
 from bnnbench.suites.engine.command.misuse import UsageError
 from bnnbench.suites.engine.declare.case import Case
@@ -21,7 +24,10 @@ def with_network(suite: Suite, factory: str) -> Suite:
     try:
         name = name_of_factory(factory)
         place, _, function = name.partition(":")
-        asked = inspect.signature(getattr(importlib.import_module(place), function)).parameters
+        made = getattr(importlib.import_module(place), function)
+        if isinstance(made, nn.Module):
+            raise TypeError(f"needed a function that returns a network; {function} is one itself")
+        asked = inspect.signature(made).parameters
     except (ValueError, TypeError, ImportError, AttributeError) as error:
         raise UsageError(f"--network: {factory}: {error}") from error
     cases = tuple(replace(case, network=_network(case, name, {*asked})) for case in suite.cases)
@@ -41,4 +47,10 @@ def _network(case: Case, factory: str, asked: set[str]) -> tuple[TorchModule]:
         shape = case.source.load(0).train.inputs.shape[1:]
         facts["inputs"] = tuple(shape) if len(shape) > 1 else shape.numel()
     arguments = {name: value for name, value in facts.items() if name in asked}
-    return (TorchModule(factory, last.outputs, arguments=arguments),)
+    layer = TorchModule(factory, last.outputs, arguments=arguments)
+    try:
+        built(layer, 0)
+    except Exception as error:
+        kind = type(error).__name__
+        raise UsageError(f"--network: {factory}{arguments or ''} fails: {kind}: {error}") from error
+    return (layer,)

@@ -251,16 +251,35 @@ def distance_from_official(origin: str) -> int:
 def newest(records: Iterable[Record]) -> list[Record]:
     """Return one record for each dataset, method, fold and seed: the latest chosen.
 
-    Predictions made elsewhere never replace a run of the same label, nor a run them. The order is
-    by the times at which the store took them, which never go backwards within a store, whatever its
-    machines' clocks do (`clock.Clock`); of equal times, by key.
+    Predictions made elsewhere never replace a run of the same label, nor a run them. Of own data,
+    each file and target is a dataset, and only the latest content and reading of it count. The
+    order is by the times at which the store took them, which never go backwards within a store,
+    whatever its machines' clocks do (`clock.Clock`); of equal times, by key.
     """
     latest: dict[tuple[object, ...], Record] = {}
+    sources: dict[tuple[object, ...], object] = {}
     for record in sorted(records, key=lambda r: (time_chosen(r), r.key)):
         foreign = record.elsewhere is not None
-        case = (record.suite, record.profile, record.dataset, record.origin, foreign)
+        data = (record.suite, record.dataset, record.origin, *_own_file(record))
+        case = (*data, record.profile, foreign)
         latest[(*case, record.method, record.fold, record.seed)] = record
-    return sorted(latest.values(), key=lambda r: r.key)
+        sources[data] = record.run.get("source")
+    return sorted(
+        (
+            record
+            for (*data, _, _, _, _, _), record in latest.items()
+            if record.origin != "own" or record.run.get("source") == sources[tuple(data)]
+        ),
+        key=lambda r: r.key,
+    )
+
+
+def _own_file(record: Record) -> tuple[object, ...]:
+    """Return file and target of own data, nothing of other data."""
+    source = record.run.get("source")
+    if record.origin != "own" or not isinstance(source, Mapping):
+        return ()
+    return source.get("path"), source.get("target_column")
 
 
 def time_chosen(record: Record) -> str:

@@ -141,6 +141,11 @@ BAD = {
     "no file": (None, {"target": "y"}, "there is no file"),
     "no target": ({"x": range(30)}, {"target": "y"}, "no column 'y'; its columns are x"),
     "few rows": ({"x": range(3), "y": range(3)}, {"target": "y"}, "at least 20"),
+    "gaps": (
+        {"x": range(30), "y": [1, None, None, *range(27)]},
+        {"target": "y"},
+        "no value in 2 rows, the first of which is row 2 .*remove such rows",
+    ),
     "gap": ({"x": range(30), "y": [None, *range(29)]}, {"target": "y"}, "no value in row 1"),
     "names": (
         {"x": [f"n{k}" for k in range(60)], "y": np.arange(60.0) + 0.5},
@@ -167,6 +172,21 @@ BAD = {
         {"x": ["?", "n/k", *map(str, range(60))], "y": np.arange(62) / 7},
         {"target": "y"},
         "column 'x' has numbers but for '\\?', 'n/k' in 2 of 62 rows: write numbers or nothing",
+    ),
+    "few numbers and a mark": (
+        {"x": ["?", *map(str, range(30))], "y": np.arange(31) / 7},
+        {"target": "y"},
+        "column 'x' has numbers but for '\\?' in 1 of 31 rows: write numbers or nothing",
+    ),
+    "target of few numbers and a mark": (
+        {"x": range(31), "y": ["abc", *(f"{k}.5" for k in range(30))]},
+        {"target": "y"},
+        "the target 'y' has numbers but for 'abc' in 1 of 31 rows",
+    ),
+    "regression of numbers and a mark": (
+        {"x": range(31), "y": ["abc", *(f"{k}.5" for k in range(30))]},
+        {"target": "y", "task": "regression"},
+        "the target 'y' has numbers but for 'abc' in 1 of 31 rows",
     ),
     "target of numbers and marks": (
         {"x": range(62), "y": ["?", "n/k", *map(str, range(60))]},
@@ -293,3 +313,9 @@ def test_classes_may_look_like_numbers_with_commas(tmp_path):
     assert own_table(path, "y", "classification").labels == ("1,2", "3,4")
     with pytest.raises(BadTable, match="decimal comma"):
         own_table(path, "y")
+
+
+def test_a_mark_among_few_numbers_is_a_category(tmp_path):
+    frame = pd.DataFrame({"children": ["0", "1", "2", "3+"] * 8, "y": np.arange(32) / 7})
+    source = own_table(saved(frame, tmp_path), "y")
+    assert source.feature_names == tuple(f"children={kind}" for kind in ("0", "1", "2", "3+"))

@@ -129,7 +129,16 @@ def test_workers_give_what_one_process_gives(tmp_path):
 
 
 def test_a_wrong_network_is_refused_before_anything_runs(tmp_path):
+    (tmp_path / "bad.py").write_text(
+        "from torch import nn\n\ntrained = nn.Linear(1, 1)\n\n\ndef none():\n    trained\n\n\n"
+        "def hidden(width):\n    return nn.Linear(width, 1)\n\n\n"
+        "def raises():\n    raise RuntimeError('no weights file')\n"
+    )
     for network, message in (
+        ("bad.py:trained", "needed a function that returns a network; trained is one itself"),
+        ("bad.py:none", "needed a torch.nn.Module of bad:none; got a NoneType"),
+        ("bad.py:hidden", "missing 1 required positional argument: 'width'"),
+        ("bad.py:raises", "fails: RuntimeError: no weights file"),
         ("nets.py:mlp", "there is no file"),
         ("torch.nn:Nothing", "Nothing"),
         ("linear", "module:function"),

@@ -83,6 +83,33 @@ def test_a_later_schema_says_so():
         from_json(later)
 
 
+def own(key, chosen, method="AdamW", **source):
+    source = {"path": "/a/data.csv", "target_column": "price", "sha256": "1", "drop": []} | source
+    run = {**RECORD.run, "source": source}
+    provenance = {"finished": chosen}
+    return replace(
+        RECORD, key=key, origin="own", method=method, run=run, provenance=provenance, dataset="data"
+    )
+
+
+def test_files_of_one_name_and_targets_of_one_file_are_data_sets_of_their_own():
+    records = [
+        own("0" * 20, "2026-01-01"),
+        own("1" * 20, "2026-01-02", path="/b/data.csv"),
+        own("2" * 20, "2026-01-03", target_column="rooms"),
+    ]
+    assert newest(records) == records
+
+
+@pytest.mark.parametrize("change", [{"sha256": "2"}, {"drop": ["row"]}])
+def test_runs_of_own_data_that_changed_do_not_stand_beside_later_ones(change):
+    before = [own("0" * 20, "2026-01-01"), own("1" * 20, "2026-01-01", "PBP")]
+    other = own("2" * 20, "2026-01-01", path="/b/data.csv")
+    after = own("3" * 20, "2026-01-02", **change)
+    assert newest([*before, other]) == [*before, other]
+    assert newest([*before, other, after]) == [other, after]
+
+
 def test_of_two_settings_under_one_name_the_one_chosen_last_counts():
     first = replace(RECORD, key="0" * 20)
     second = replace(RECORD, key="1" * 20, provenance={"finished": "2026-02-01"})
