@@ -122,7 +122,10 @@ class OwnTable:
     def _frame(self) -> pd.DataFrame:
         frame = read(self.path)
         if digest(self.path) != self.sha256:
-            raise BadTable(f"{self.path} changed while the command ran: repeat the command")
+            raise BadTable(
+                f"{self.path} changed while the command ran, or since the run that is repeated: "
+                f"repeat the command, or bring back the file of SHA-256 {self.sha256[:12]}…"
+            )
         return frame
 
     def _features(self, frame: pd.DataFrame) -> Features:

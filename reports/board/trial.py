@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = options.datasets or ",".join(sorted({record.dataset for record in others}))
     asked = ["--profile", profile, "--datasets", names, "--methods", options.method]
     code = _carry_out(options.suite, [*asked, "--out", str(options.out), "--no-report", *rest])
-    if code not in (0, 3):
+    if code not in (0, 3) or "--dry-run" in rest:
         return code
     store = Store(options.out / options.suite)
     new_runs = [record for record in store.current() if record.profile == profile]
@@ -76,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     everyone = Results(store, (*records, *new_runs), (), ())
     for line in written_report(Order(everyone, NO_MARGINS)).lines:
         print(line)
-    for line in standing_of(new_runs, others):
+    labels = _labels(options.suite, profile, options.method)
+    tried = [record for record in new_runs if _label(record) in labels]
+    for line in standing_of(tried, others):
         print(legible(line))
     return code
 
@@ -94,6 +96,20 @@ def _of_files(request: str) -> dict[str, Any]:
     from bnnbench.suites.engine.command.methods.requested import method_of  # this imports torch
 
     return {text: method_of(text) for text in parts(request) if ":" in parsed(text).name}
+
+
+def _labels(suite: str, profile: str, request: str) -> set[str]:
+    """Return the labels of the requested methods in the tables."""
+    from bnnbench.suites.engine.command.methods.expressions import parts
+    from bnnbench.suites.engine.command.methods.requested import with_methods
+
+    declared = importlib.import_module(f"bnnbench.suites.{suite}").SUITES[profile]
+    return {*with_methods(declared, parts(request))["methods"]}
+
+
+def _label(record: Record) -> str:
+    """Return the label of a record's method without its way to acquire rows."""
+    return record.method.removesuffix(f"-{record.arm}") if record.arm else record.method
 
 
 def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None:

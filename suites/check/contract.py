@@ -22,7 +22,11 @@ class Check:
         return (self.run.__doc__ or "").strip().removesuffix(".")
 
 
-OF_METHODS = (Check(of_methods.has_plain_settings), Check(of_methods.travels))
+OF_METHODS = (
+    Check(of_methods.has_plain_settings),
+    Check(of_methods.has_settings_of_their_types),
+    Check(of_methods.travels),
+)
 """Checks of a method itself."""
 
 OF_FITS = (

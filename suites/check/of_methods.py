@@ -3,8 +3,10 @@
 import dataclasses
 import json
 import pickle
+import typing
 from typing import Any
 
+from bnnbench.methods.tuning.space import Space, configured, setting
 from bnnbench.suites.check.fits import Broken, require
 from bnnbench.suites.engine.declare import names
 from bnnbench.suites.engine.declare.description import canonical_json, describe, implied_by
@@ -28,6 +30,30 @@ def has_plain_settings(method: Any) -> None:
         "a method made of its recorded settings is not equal to it: let settings be numbers, "
         "strings, tuples and frozen dataclasses, and derive everything else in methods",
     )
+
+
+def has_settings_of_their_types(method: Any) -> None:
+    """Its settings have their declared types, and its space has values of these types for them."""
+    if not dataclasses.is_dataclass(method):
+        return
+    for name, kind in typing.get_type_hints(type(method)).items():
+        value = getattr(method, name, None)
+        if kind in (int, float, bool, str) and name in {f.name for f in dataclasses.fields(method)}:
+            allowed = (int, float) if kind is float else kind
+            fits = isinstance(value, allowed) and (kind is bool or not isinstance(value, bool))
+            require(fits, f"the setting {name} is declared as {kind.__name__}, and is {value!r}")
+    space = getattr(method, "space", None)
+    if not isinstance(space, Space):
+        return
+    for path, law in space.fields.items():
+        for value in (law.at(0.0), law.at(0.5)):
+            try:
+                configured(method, {path: value})
+                whole = isinstance(setting(method, path), int)
+            except Exception as error:
+                raise Broken(f"its space has {path} = {value!r}, which fails: {error}") from error
+            cure = f"its space has {path} = {value!r}, which is to be whole: use Integers or Choice"
+            require(not (whole and isinstance(value, float)), cure)
 
 
 def travels(method: Any) -> None:

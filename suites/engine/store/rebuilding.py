@@ -103,7 +103,10 @@ def _kind(name: str, packages: Sequence[str]) -> Any:
     try:
         result = kind_of(name)
     except ImportError as error:
-        raise NotRepeatable(f"{name} cannot be imported: {error}") from error
+        raise NotRepeatable(
+            f"{name} cannot be imported: {error}; repeat this in the folder of its file, or with "
+            "that folder in PYTHONPATH"
+        ) from error
     if not dataclasses.is_dataclass(result):
         raise NotRepeatable(f"{name} is not a dataclass")
     return result

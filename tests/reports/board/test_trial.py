@@ -42,6 +42,24 @@ def test_it_fits_that_method_alone_and_says_where_it_stands(bundle, tmp_path, ca
     assert "Ensemble" in page
 
 
+def test_earlier_tries_are_in_the_report_and_not_in_the_standing(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
+    assert attempt(bundle, tmp_path, "sgd(epochs=1)") == 0
+    capsys.readouterr()
+    assert attempt(bundle, tmp_path, "sgd(epochs=2)") == 0
+    told = capsys.readouterr().out
+    assert told.count("beside the finished runs:") == 1
+    assert "sgd (epochs=2) beside the finished runs:" in told
+    assert "of 3 by mean" in told
+    assert "sgd (epochs=1)" in (tmp_path / "two_moons" / "report.html").read_text()
+
+
+def test_a_dry_run_writes_nothing(bundle, tmp_path, capsys):
+    assert attempt(bundle, tmp_path, "sgd(epochs=2)", "--dry-run") == 0
+    assert "Nothing was run or written" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_usual_profile_is_that_of_searched_settings_else_of_most_runs(bundle):
     (first, *_) = trial.rivals(bundle, "two_moons")
     large, small = (replace(first, profile=name, search=None) for name in ("large", "small"))

@@ -4,15 +4,18 @@ import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 
 from bnnbench.methods.base import Unsupported
 from bnnbench.methods.predictions.predictive import CategoricalPredictive
+from bnnbench.methods.tuning.space import Integers, Log, Space
 from bnnbench.suites.check import __main__ as command
 from bnnbench.suites.check.contract import OF_FITS, OF_MANY, OF_METHODS
+from bnnbench.suites.check.fits import Broken
+from bnnbench.suites.check.of_methods import has_settings_of_their_types
 from bnnbench.suites.check.predictions import first_fault
 from bnnbench.suites.check.results import ANY, FITS, checked
 from tests.suites.check.broken import (
@@ -131,6 +134,34 @@ def test_a_class_that_can_be_changed_is_found():
     assert titles("has_plain_settings", "travels") <= failed(Loose())
 
 
+@pytest.mark.parametrize(
+    ("setting", "law", "fault"),
+    [
+        ("5", Integers(2, 50), "the setting neighbours is declared as int, and is '5'"),
+        (True, Integers(2, 50), "the setting neighbours is declared as int, and is True"),
+        (5, Log(1.0, 50.0), "its space has neighbours = 1.0, which is to be whole"),
+    ],
+)
+def test_settings_and_spaces_have_the_declared_types(setting, law, fault):
+    @dataclass(frozen=True)
+    class Typed:
+        neighbours: int = setting
+        space: ClassVar[Space] = Space({"neighbours": law})
+
+    with pytest.raises(Broken, match=fault):
+        has_settings_of_their_types(Typed())
+
+
+def test_a_space_names_settings_that_there_are():
+    @dataclass(frozen=True)
+    class Misspelt:
+        epochs: int = 5
+        space: ClassVar[Space] = Space({"epoch": Integers(2, 50)})
+
+    with pytest.raises(Broken, match="epoch = 2, which fails: Misspelt has no setting epoch"):
+        has_settings_of_their_types(Misspelt())
+
+
 def test_a_bug_is_told_from_a_problem_that_is_not_taken():
     def fit(self, problem, rng):
         return problem.likelihood.classes
@@ -209,7 +240,7 @@ def test_what_keeps_predictions_from_being_scored_is_named(method, kinds, fault)
         (
             ["tests.suites.check.test_check:Line(scale=0.5)"],
             0,
-            "The contract is kept: 22 checks passed",
+            "The contract is kept: 23 checks passed",
         ),
         (["tests.suites.fakes:Blank"], 3, "predict"),
         (["tests.suites.fakes:Line"], 2, "has no fit"),

@@ -1,6 +1,7 @@
 """`bnnbench reproduce KEY`: repeat a stored run, and compare."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -71,6 +72,8 @@ def command(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     prepare_process()
+    if options.allow and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # as for a method that is named by its file
     try:
         store, record = _run_with_key(options.key, options.results)
         has_predictions = store is not None and record.predictions_sha256

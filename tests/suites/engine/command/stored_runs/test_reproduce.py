@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,6 +136,30 @@ def test_a_class_from_elsewhere_is_not_imported_unasked(tmp_path, capsys):
     assert code == 2
     assert "names tests.suites.fakes:" in told
     assert "--allow tests" in told
+
+
+def test_a_method_of_ones_own_file_is_repeated_in_the_folder_of_that_file(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])  # as of the installed command
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "near_here.py").write_text(
+        "from dataclasses import dataclass\nfrom tests.suites.fakes import Mean\n\n\n"
+        "@dataclass(frozen=True)\nclass Near(Mean):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(own)
+    method = importlib.import_module("near_here").Near()
+    record = kept(Store(tmp_path / "made"), replace(ROWS, method=method), CONDITIONS[:0])
+    monkeypatch.delitem(sys.modules, "near_here")
+    sys.path.remove(str(own))
+    flags = ["--allow", "near_here", "--allow", "tests"]
+    code, told = call(capsys, record.key, tmp_path, *flags)
+    assert code == 2
+    assert "near_here:Near cannot be imported" in told
+    assert "in the folder of its file" in told
+    monkeypatch.chdir(own)
+    assert call(capsys, record.key, tmp_path, *flags)[0] == 0
 
 
 @pytest.mark.parametrize("path", ["os:system", "subprocess:Popen", "builtins:eval", "", ":"])
