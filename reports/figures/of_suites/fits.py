@@ -61,7 +61,9 @@ def draw(
             axes.plot(x, curve.truth, color=INK, linewidth=0.9)
         axes.plot(x, band.mean, color=style.colour)
         dots(axes, curve.train_inputs, curve.train_targets, 3.2)
-        axes.set(xlabel="x", ylabel="y", xlim=(x.min(), x.max()), ylim=ylim)
+        axes.set(xlabel="x", ylabel="y", ylim=ylim)
+        if x.min() < x.max():  # an input may be the same in every row
+            axes.set_xlim(x.min(), x.max())
         axes.locator_params(axis="both", nbins=5)
         description = (
             f"{method} on {where}: predictive mean and ± {DEVIATIONS} standard deviations over "

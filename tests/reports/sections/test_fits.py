@@ -139,3 +139,9 @@ def test_a_drawing_has_the_band_at_three_standard_deviations():
     two = draw("A", CURVE, band, band, Style("#123456"), "a", "cubic", (-9.0, 9.0), "")
     assert one.svg.count("stroke-dasharray") == 0
     assert two.svg.count("stroke-dasharray") == 2
+
+
+def test_an_input_that_is_the_same_in_every_row_is_drawn_without_a_warning():
+    curve = replace(CURVE, test_inputs=np.zeros(7))
+    band = Band(X**3, np.ones(7))
+    assert draw("A", curve, band, None, Style("#123456"), "a", "cubic", (-9.0, 9.0), "").svg

@@ -104,7 +104,8 @@ def _run_with_key(start: str, results: Path | None) -> tuple[Store | None, Recor
     named = " or ".join(map(str, places)) or "the folder `results`, which holds none,"
     raise ValueError(
         f"no run in {named} begins with {start!r}; `bnnbench store list DIR` prints the runs of a "
-        "folder, and --results names another"
+        "folder of results, bnnbench.results(DIR) has the keys of a bundle, and --results names "
+        "another"
     )
 
 
