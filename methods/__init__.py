@@ -1,5 +1,6 @@
 """Inference methods under one interface. To add one: a file here, and a line below."""
 
+import difflib
 import functools
 import importlib
 import importlib.metadata
@@ -99,7 +100,15 @@ def method_type(path: str) -> type:
     module, _, name = path.partition(":")
     if not (module and name):
         raise ValueError(f"a method's path reads module:Class, not {path!r}")
-    attribute = getattr(importlib.import_module(module), name, None)
+    members = vars(importlib.import_module(module))
+    attribute = members.get(name)
     if not isinstance(attribute, type):
-        raise ImportError(f"module {module} has no class {name}")
+        classes = {
+            known.casefold(): known
+            for known, kind in members.items()
+            if isinstance(kind, type) and kind.__module__ == module
+        }
+        near = difflib.get_close_matches(name.casefold(), classes, 1)
+        hint = f"; did you mean {classes[near[0]]}?" if near else ""
+        raise ImportError(f"module {module} has no class {name}{hint}")
     return attribute

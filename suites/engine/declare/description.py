@@ -31,8 +31,9 @@ def describe(value: object) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     raise TypeError(
-        f"{value!r} of type {type(value).__name__} has no canonical description; "
-        "settings are numbers, strings, tuples, mappings and frozen dataclasses of them"
+        f"{value!r} of type {type(value).__name__} has no canonical description; settings are "
+        "numbers, strings, tuples, mappings and frozen dataclasses of them (a class of your own "
+        "needs @dataclass(frozen=True) above it)"
     )
 
 

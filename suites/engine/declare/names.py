@@ -77,6 +77,11 @@ def name_of(kind: type) -> str:
     """
     path = type_path(kind)
     name = _names().get(path, path)
+    if name.startswith(f"{PROJECT}methods.tuning.space:"):
+        raise TypeError(
+            f"a search space is no setting, but a setting holds a {kind.__name__}: write "
+            "space: ClassVar[Space] = ..."
+        )
     if name.startswith(PROJECT):
         raise TypeError(f"{path} has no registered name: add a line beside those of its package")
     return name

@@ -132,6 +132,8 @@ def test_mistakes_are_named_before_the_bundle_is_read(tmp_path, capsys):
     assert "did you mean --folds?" in capsys.readouterr().err
     assert attempt(tmp_path / "none", tmp_path, "tests.suites.fakes:Missing") == 2
     assert "has no class Missing" in capsys.readouterr().err
+    assert attempt(tmp_path / "none", tmp_path, "tests.suites.fakes:blank") == 2
+    assert "has no class blank; did you mean Blank?" in capsys.readouterr().err
 
 
 def test_several_methods_are_looked_at_each(bundle, tmp_path, capsys):

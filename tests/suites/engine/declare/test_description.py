@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bnnbench.methods.fitting.settings import LATER
 from bnnbench.methods.mc_dropout import McDropout
+from bnnbench.methods.tuning.space import Integers
 from bnnbench.suites.engine.declare.description import canonical_json, describe, digest
 from bnnbench.suites.engine.declare.names import type_path
 from bnnbench.suites.engine.store.rebuilding import rebuilt
@@ -71,6 +72,11 @@ def test_every_field_counts():
 def test_what_has_no_canonical_form_is_refused(value):
     with pytest.raises(TypeError, match="no canonical description"):
         describe({"setting": value})
+
+
+def test_a_space_that_is_a_setting_is_told_how_to_be_none():
+    with pytest.raises(TypeError, match=r"write space: ClassVar\[Space\]"):
+        describe(Integers(2, 50))
 
 
 @pytest.mark.parametrize("name", ["__main__", "__mp_main__"])
