@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in written_report(Order(everyone, NO_MARGINS)).lines:
         print(line)
     labels = _labels(options.suite, profile, options.method)
-    tried = [record for record in new_runs if _label(record) in labels]
+    tried = [record for record in new_runs if record.method in _of_arm(labels, record.arm)]
     for line in standing_of(tried, others):
         print(legible(line))
     return code
@@ -107,9 +107,9 @@ def _labels(suite: str, profile: str, request: str) -> set[str]:
     return {*with_methods(declared, parts(request))["methods"]}
 
 
-def _label(record: Record) -> str:
-    """Return the label of a record's method without its way to acquire rows."""
-    return record.method.removesuffix(f"-{record.arm}") if record.arm else record.method
+def _of_arm(labels: set[str], arm: str) -> set[str]:
+    """Return the labels of methods with a way to acquire rows."""
+    return {f"{label}-{arm}" for label in labels} if arm else labels
 
 
 def _check_predictions(methods: Mapping[str, Any], kinds: Sequence[str]) -> None:
