@@ -106,10 +106,7 @@ def _numbers(name: str, column: pd.Series) -> list[tuple[str, np.ndarray]]:
     kinds = sorted(texts.unique())
     if have_decimal_commas(column):
         raise BadTable(f"column {name!r} {_commas(column)}")
-    numeric = mostly_numbers(column) and _strangers(column, "write numbers or nothing there")
-    if numeric:
-        raise BadTable(f"column {name!r} {numeric}")
-    if len(kinds) > MOST_CATEGORIES:
+    if len(kinds) > MOST_CATEGORIES or mostly_numbers(column):
         cause = _strangers(column, "write numbers or nothing there") or (
             f"has {len(kinds)} different texts, more than {MOST_CATEGORIES}: leave it out with "
             f"--drop {name!r}, or turn it into numbers"

@@ -3,13 +3,15 @@
 import dataclasses
 import json
 import pickle
-import typing
 from typing import Any
 
 from bnnbench.methods.tuning.space import Space, configured, setting
 from bnnbench.suites.check.fits import Broken, require
 from bnnbench.suites.engine.declare import names
 from bnnbench.suites.engine.declare.description import canonical_json, describe, implied_by
+
+PLAIN = {spelled: kind for kind in (int, float, bool, str) for spelled in (kind, kind.__name__)}
+"""Annotation of a setting, as a type or as its name → the type."""
 
 
 def has_plain_settings(method: Any) -> None:
@@ -36,12 +38,13 @@ def has_settings_of_their_types(method: Any) -> None:
     """Its settings have their declared types, and its space has values of these types for them."""
     if not dataclasses.is_dataclass(method):
         return
-    for name, kind in typing.get_type_hints(type(method)).items():
-        value = getattr(method, name, None)
-        if kind in (int, float, bool, str) and name in {f.name for f in dataclasses.fields(method)}:
+    for field in dataclasses.fields(method):
+        kind, value = PLAIN.get(field.type), getattr(method, field.name)
+        if kind is not None:
             allowed = (int, float) if kind is float else kind
             fits = isinstance(value, allowed) and (kind is bool or not isinstance(value, bool))
-            require(fits, f"the setting {name} is declared as {kind.__name__}, and is {value!r}")
+            declared = f"the setting {field.name} is declared as {kind.__name__}"
+            require(fits, f"{declared}, and is {value!r}")
     space = getattr(method, "space", None)
     if not isinstance(space, Space):
         return

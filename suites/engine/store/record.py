@@ -259,27 +259,25 @@ def newest(records: Iterable[Record]) -> list[Record]:
     latest: dict[tuple[object, ...], Record] = {}
     sources: dict[tuple[object, ...], object] = {}
     for record in sorted(records, key=lambda r: (time_chosen(r), r.key)):
-        foreign = record.elsewhere is not None
-        data = (record.suite, record.dataset, record.origin, *_own_file(record))
-        case = (*data, record.profile, foreign)
-        latest[(*case, record.method, record.fold, record.seed)] = record
+        data, foreign = _data_of(record), record.elsewhere is not None
+        fit = record.profile, record.method, record.fold, record.seed
+        latest[(data, foreign, *fit)] = record
         sources[data] = record.run.get("source")
-    return sorted(
-        (
-            record
-            for (*data, _, _, _, _, _), record in latest.items()
-            if record.origin != "own" or record.run.get("source") == sources[tuple(data)]
-        ),
-        key=lambda r: r.key,
+    current = (
+        record
+        for record in latest.values()
+        if record.origin != "own" or record.run.get("source") == sources[_data_of(record)]
     )
+    return sorted(current, key=lambda r: r.key)
 
 
-def _own_file(record: Record) -> tuple[object, ...]:
-    """Return file and target of own data, nothing of other data."""
+def _data_of(record: Record) -> tuple[object, ...]:
+    """Return the dataset of a suite; of own data with its file and target."""
     source = record.run.get("source")
+    data = record.suite, record.dataset, record.origin
     if record.origin != "own" or not isinstance(source, Mapping):
-        return ()
-    return source.get("path"), source.get("target_column")
+        return data
+    return (*data, source.get("path"), source.get("target_column"))
 
 
 def time_chosen(record: Record) -> str:
