@@ -27,6 +27,13 @@ except ModuleNotFoundError as missing:
     if missing.name != "beartype":
         raise
     shapes = None
+try:
+    hypothesis = importlib.import_module("hypothesis")
+except ModuleNotFoundError:
+    hypothesis = None
+if hypothesis:  # busy cores fail no test
+    hypothesis.settings.register_profile("untimed", deadline=None)
+    hypothesis.settings.load_profile("untimed")
 if shapes and "--benchmark-only" not in sys.argv:
     shapes.install("bnnbench")
 

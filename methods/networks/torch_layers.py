@@ -83,17 +83,35 @@ def convolution(
 def _convolve(
     layer: vocabulary.Conv2d, images: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
+    (before, after), stride = layer.borders, layer.stride
+    if is_strided_pointwise(layer):
+        images, before, stride = strided(pad(images, layer), stride), 0, 1
+    elif before != after or layer.padding_mode != "zeros":
+        images, before = pad(images, layer), 0
     images = images.contiguous(memory_format=torch.channels_last)
     kernels = weight.clone(memory_format=torch.channels_last)
-    before, after = layer.borders
-    if before == after and layer.padding_mode == "zeros":
-        return F.conv2d(images, kernels, bias, layer.stride, before)
-    return F.conv2d(pad(images, layer), kernels, bias, layer.stride)
+    return F.conv2d(images, kernels, bias, stride, before)
+
+
+def is_strided_pointwise(layer: vocabulary.Conv2d) -> bool:
+    """Return whether a 1 x 1 kernel skips pixels.
+
+    oneDNN's gradient of such kernels, channels last, writes outside its memory on processors
+    without AVX-512 (uxlfoundation/oneDNN 6035): take the pixels first, then convolve them all.
+    """
+    return layer.kernel == 1 and layer.stride > 1
+
+
+def strided(images: Float[Tensor, "points channels height width"], stride: int) -> Tensor:
+    """Return every `stride`-th row and column of pixels, beginning with the first."""
+    return images[..., ::stride, ::stride]
 
 
 def pad(images: Float[Tensor, "points channels height width"], layer: vocabulary.Conv2d) -> Tensor:
     """Return images with the layer's borders around them."""
     before, after = layer.borders
+    if before == after == 0:
+        return images
     if layer.padding_mode == "zeros":
         return F.pad(images, (before, after, before, after))
     for axis in (-2, -1):

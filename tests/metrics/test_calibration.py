@@ -66,7 +66,7 @@ def test_a_frequency_equal_to_its_confidence_is_no_error():
         assert error(prediction, labels).item() == pytest.approx(0, abs=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some.integers(0, 2**31), some.integers(1, 40), some.integers(1, 6), some.integers(1, 20))
 def test_errors_equal_their_definition_in_plain_loops(seed, points, classes, bins):
     rng = torch.Generator().manual_seed(seed)

@@ -87,7 +87,7 @@ def test_quantiles_of_mixtures_are_those_found_by_bisection(means, variances, le
     assert _cdf(actual, means, variances) == pytest.approx(level, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some.integers(0, 2**31), some.integers(1, 6), some.floats(0.001, 0.999))
 def test_the_cdf_of_a_quantile_is_its_level(seed, draws, level):
     rng = torch.Generator().manual_seed(seed)

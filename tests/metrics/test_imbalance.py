@@ -16,7 +16,7 @@ from tests.metrics.examples import categorical, certain, random_prediction
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes")
 @pytest.mark.filterwarnings("ignore:A single label was found")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some.integers(0, 2**31), some.integers(1, 40), some.integers(2, 6))
 def test_scores_are_scikit_learns(seed, points, classes):
     rng = torch.Generator().manual_seed(seed)

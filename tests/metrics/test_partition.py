@@ -23,7 +23,7 @@ tenths = some.lists(some.integers(0, 32).map(lambda i: i / 32), min_size=1, max_
 reals = some.lists(some.floats(0, 1, allow_subnormal=False), min_size=1, max_size=9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(some.one_of(tenths, reals), some.integers(1, 5))
 def test_no_partition_has_less_variance(values, bins):
     """By enumeration of all partitions into intervals of distinct values."""

@@ -49,7 +49,7 @@ def test_equal_confidences_are_accepted_in_any_order_alike():
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     some.lists(
         some.tuples(some.integers(33, 64).map(lambda i: i / 64), some.booleans()),

@@ -34,7 +34,7 @@ def _first_false_positive_rate(score, target):
     raise AssertionError("the lowest threshold accepts everything")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(scored())
 def test_criteria_equal_those_of_scikit_learn_and_scipy(case):
     score, target = case

@@ -35,7 +35,7 @@ def test_the_specified_signed_rank_test():
     assert wilcoxon(DIFFERENCES) == ten_digits(4, 0.013671875)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(some.integers(0, 2**31), some.integers(1, 10))
 def test_wilcoxon_counts_the_signs_that_are_at_least_as_extreme(seed, count):
     differences = np.random.default_rng(seed).normal(0.3, size=count)

@@ -44,7 +44,7 @@ def test_draws_certain_of_different_classes_are_all_mutual_information():
     assert mutual_information(prediction).item() == pytest.approx(math.log(4))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(some.integers(0, 2**31), some.integers(1, 5), some.floats(0, 100))
 def test_mutual_information_is_between_0_and_entropy(seed, draws, scale):
     rng = torch.Generator().manual_seed(seed)

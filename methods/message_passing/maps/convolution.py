@@ -14,7 +14,7 @@ from torch import Tensor
 from bnnbench.methods.message_passing.maps import base
 from bnnbench.methods.message_passing.maps.base import Biases, Inputs, Values, Weights
 from bnnbench.methods.networks.architectures import Conv2d
-from bnnbench.methods.networks.torch_layers import pad
+from bnnbench.methods.networks.torch_layers import is_strided_pointwise, pad, strided
 
 FEW_CHANNELS = 4
 """The most input channels for which a GPU multiplies rows in place of the library's gradient of
@@ -77,13 +77,17 @@ class Convolution:
 
     def _gradient(self, z: Values, x: Tensor, w: Tensor, of_weights: bool) -> Tensor:
         """Return the library's gradient of the weights, or of the inputs."""
+        stride, padding = self.layer.stride, self._padding or 0
+        if of_weights and is_strided_pointwise(self.layer):
+            pixels = strided(F.pad(x, [padding] * 4), stride)
+            x, stride, padding = _room(tuple(pixels.shape), x).copy_(pixels), 1, 0
         gradients = torch.ops.aten.convolution_backward.default(
             _as_groups(z),
             x,
             w,
             None,
-            [self.layer.stride] * 2,
-            [self._padding or 0] * 2,
+            [stride] * 2,
+            [padding] * 2,
             [1, 1],  # dilation
             False,  # not transposed
             [0, 0],

@@ -103,6 +103,7 @@ def module_rule(
         raise unsupported(
             layer, "needed layers of this project, whose formulas are known", "take another method"
         )
+    x = x.contiguous()  # as the trial's: layers of ours give images channels last
     trial = trial_of(layer, tuple(x.shape[2:]))
     if trial.draws and context.noise == "shared":
         raise unsupported(

@@ -1,6 +1,7 @@
 """Facts about a module, learned by running it once on two points of a shape."""
 
 import copy
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -90,7 +91,15 @@ def _called(
     seen: dict[str, list[Tensor]] = {}
     paths = {part: path for path, part in module.named_modules()}
 
-    def note(part: nn.Module, _: object, outputs: Tensor) -> None:
+    def note(part: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
+        if isinstance(part, nn.Conv2d) and _breaks_onednn(part, inputs[0]):
+            warnings.warn(
+                f"{layer.factory}, {paths[part]}, {part}: on processors without AVX-512 torch may "
+                "crash in this layer or compute wrong gradients, as its 1 x 1 kernel has a stride "
+                "and its inputs are channels last: give it contiguous inputs, or stride 1 and "
+                f"inputs x[..., ::{part.stride[0]}, ::{part.stride[1]}]",
+                stacklevel=2,
+            )
         seen.setdefault(paths[part], []).append(outputs)
 
     of_weights = {p: m for m, p in paths.items() if isinstance(m, nn.Linear | nn.Conv2d)}
@@ -116,6 +125,14 @@ def _called(
         if (after := seen.get(path, [])) is not None
     ]
     return tuple(called), outputs
+
+
+def _breaks_onednn(part: nn.Conv2d, inputs: Tensor) -> bool:
+    """Return whether a layer is of the kind of uxlfoundation/oneDNN 6035."""
+    pointwise = part.kernel_size == (1, 1) and part.stride != (1, 1)
+    narrow = part.in_channels // part.groups < 8
+    channels_last = inputs.is_contiguous(memory_format=torch.channels_last)
+    return pointwise and narrow and channels_last and not inputs.is_contiguous()
 
 
 def _positions(part: nn.Module, outputs: Sequence[Tensor]) -> int:

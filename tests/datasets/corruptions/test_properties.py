@@ -89,7 +89,7 @@ def test_a_misspelt_name_names_the_nearest():
         corrupt(IMAGES, "gausian_blur", 1)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_any_images_give_images_of_the_same_shape(data):
     name = data.draw(st.sampled_from([name for name in CORRUPTIONS if name != "frost"]))
@@ -102,7 +102,7 @@ def test_any_images_give_images_of_the_same_shape(data):
     assert np.array_equal(images, before)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     shape=st.lists(st.integers(0, 40), min_size=1, max_size=4).map(tuple),
     kind=st.sampled_from(["u1", "i8", "f4"]),

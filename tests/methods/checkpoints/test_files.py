@@ -128,9 +128,7 @@ def whole_walk() -> list[float]:
     return walk()
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damage_anywhere_costs_time_and_nothing_else(data, half_done, whole_walk, tmp_path):
     folder = tmp_path / "fit"

@@ -26,7 +26,7 @@ def real(*values: float) -> torch.Tensor:
 WIDTH = st.one_of(st.sampled_from([1.0, 0.5, 1e-6]), st.floats(0.01, 2))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.floats(-3, 3).filter(lambda v: abs(v) > 1e-3),
     st.floats(-2, 2),

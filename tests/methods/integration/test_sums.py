@@ -30,7 +30,7 @@ WIDTHS = st.lists(
 ).filter(lambda widths: sum(width > 0 for width in widths) > 1)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(WIDTHS, st.floats(-0.6, 0.6), st.integers(0, 4))
 def test_antiderivatives_are_those_of_rational_arithmetic(widths, place, order):
     reach = sum(widths)

@@ -68,7 +68,7 @@ UNITS = st.lists(st.tuples(MEANS, VARIANCES), min_size=1, max_size=9)
 
 @EACH
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(units=UNITS)
 def test_moments_and_gradients_are_finite_and_variances_not_negative(name, dtype, units):
     mean, variance = (
@@ -93,7 +93,7 @@ def test_moments_and_gradients_are_finite_and_variances_not_negative(name, dtype
 
 
 @pytest.mark.parametrize("rule", ["simplified", "centred", "logistic", "normal"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(units=UNITS)
 def test_class_probabilities_are_finite(rule: Softmax, units):
     mean, variance = (torch.tensor(row, requires_grad=True) for row in zip(*units, strict=True))

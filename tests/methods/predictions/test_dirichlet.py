@@ -196,7 +196,7 @@ def test_the_fit_is_near_full_maximum_likelihood_of_many_draws():
     assert float(z) == pytest.approx(15, rel=0.06)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     draws=arrays(
         np.float64,
@@ -219,7 +219,7 @@ def test_any_draws_give_the_precision_that_bisection_finds(draws, wide):
     assert float(z) == pytest.approx(expected, rel=1e-7 + 1e-13 * expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     logits=arrays(np.float32, (3, 4, 5), elements=st.floats(-200, 200, width=32)),
     count=st.integers(1, 3),

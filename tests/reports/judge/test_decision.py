@@ -184,7 +184,7 @@ def assert_same(first, second, names, others):
 MARGIN = Margin(0.02, relative=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), st.booleans())
 def test_the_direction_of_a_score_does_not_matter(scores, by_fold):
     first = decide(contest(scores, by_fold, margin=MARGIN))
@@ -192,7 +192,7 @@ def test_the_direction_of_a_score_does_not_matter(scores, by_fold):
     assert_same(first, second, first.standings, first.standings)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), st.sampled_from([1e-3, 0.5, 7.0, 1e6]))
 def test_the_unit_of_a_score_does_not_matter(scores, factor):
     first = decide(contest(scores, margin=MARGIN))
@@ -200,7 +200,7 @@ def test_the_unit_of_a_score_does_not_matter(scores, factor):
     assert_same(first, second, first.standings, first.standings)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), st.randoms(use_true_random=False))
 def test_the_order_of_methods_and_runs_does_not_matter(scores, random):
     methods, runs = list(range(len(scores))), list(range(scores.shape[1]))
@@ -212,7 +212,7 @@ def test_the_order_of_methods_and_runs_does_not_matter(scores, random):
     assert_same(first, second, names, list(second.standings))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_the_order_of_points_does_not_matter(seed):
     rng = np.random.default_rng(seed)
@@ -224,7 +224,7 @@ def test_the_order_of_points_does_not_matter(seed):
     assert_same(first, second, first.standings, first.standings)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables())
 def test_methods_that_are_not_eligible_change_nothing(scores):
     first = decide(contest(scores, margin=MARGIN))
@@ -234,7 +234,7 @@ def test_methods_that_are_not_eligible_change_nothing(scores):
     assert_same(first, second, first.standings, first.standings)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables())
 def test_a_copy_of_a_method_changes_nothing(scores):
     first = decide(contest(scores, margin=MARGIN))
@@ -245,7 +245,7 @@ def test_a_copy_of_a_method_changes_nothing(scores):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_a_hopeless_method_costs_others_no_more_than_the_correction_for_their_number(seed):
     """With plain variances it leaves first, and nothing is left of it."""

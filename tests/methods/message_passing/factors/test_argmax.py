@@ -184,7 +184,7 @@ def test_float32_agrees_with_float64():
     target_variance=st.sampled_from([0.1, None]),
     dtype=dtypes,
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_message_is_ever_invalid(z, label, target_variance, dtype):
     message = argmax.backward(
         of_extremes(z, dtype), torch.tensor(label), target_variance=target_variance

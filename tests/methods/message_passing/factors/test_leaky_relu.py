@@ -241,7 +241,7 @@ def test_far_from_zero_the_factor_is_a_linear_map(sign):
 
 
 @given(log_scale=st.floats(-1.5, 1.5), seed=st.integers(0, 2**16))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_scaling_both_variables_scales_both_messages(log_scale, seed):
     scale = 10.0**log_scale
     z, a = random_messages(50, seed=seed), random_messages(50, seed=seed + 1)
@@ -330,7 +330,7 @@ def test_a_uniform_message_from_above_is_no_event(dtype):
     slope=st.sampled_from((*SLOPES, 0.0, 1.0)),
     dtype=dtypes,
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_no_message_is_ever_invalid(z, a, slope, dtype):
     a = of_extremes(a[: len(z)], dtype)
     z = of_extremes(z, dtype)
@@ -343,7 +343,7 @@ def test_no_message_is_ever_invalid(z, a, slope, dtype):
 
 
 @given(a=extreme, dtype=dtypes)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_nothing_is_known_of_a_uniform_unit_and_that_is_counted(a, dtype):
     above = of_extremes([a], dtype)
     z = Gaussian.uniform(1, pattern=above.rho)

@@ -91,7 +91,7 @@ def test_an_input_smaller_than_a_window_is_refused():
 
 
 @given(z=st.lists(extreme, min_size=4, max_size=4), back=extreme, dtype=dtypes)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_message_is_ever_invalid(z, back, dtype):
     z, back = of_extremes(z, dtype), of_extremes([back], dtype)
     z = Gaussian(z.tau.view(2, 2), z.rho.view(2, 2))

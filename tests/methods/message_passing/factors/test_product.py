@@ -55,7 +55,7 @@ def test_variance_does_not_cancel_beside_large_means():
 
 
 @given(a=extreme, b=extreme, dtype=dtypes)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_message_is_ever_invalid(a, b, dtype):
     if None not in (a[1], b[1]):  # a product needs proper marginals
         left, right = of_extremes([a], dtype), of_extremes([b], dtype)

@@ -103,7 +103,7 @@ def test_a_wrong_but_possible_output_is_pulled_by_the_slope_of_the_loss():
 
 
 @given(z=st.lists(extreme, min_size=2, max_size=6), label=st.integers(0, 1), dtype=dtypes)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_message_is_ever_invalid(z, label, dtype):
     assert softmax.backward(of_extremes(z, dtype), torch.tensor(label)).is_valid().all()
 

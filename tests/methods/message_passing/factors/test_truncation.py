@@ -47,7 +47,7 @@ def test_the_message_is_the_quotient_found_by_quadrature(
 
 
 @given(x=st.floats(-1e6, 25.0))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_each_truncated_moment_is_accurate_relative_to_itself(x):
     with mpmath.workdps(50):
         hazard = mpmath.npdf(x) / (mpmath.erfc(-mpmath.mpf(x) / mpmath.sqrt(2)) / 2)
@@ -77,7 +77,7 @@ def test_float32_moments_hold_the_claimed_tolerance():
 
 
 @given(x=st.floats(-30.0, 8.0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_cdf_is_accurate_in_its_tail(x):
     with mpmath.workdps(50):
         truth = mpmath.erfc(-mpmath.mpf(x) / mpmath.sqrt(2)) / 2
@@ -88,7 +88,7 @@ def test_cdf_is_accurate_in_its_tail(x):
 
 
 @given(d=st.lists(extreme, min_size=1, max_size=8), dtype=dtypes)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_message_is_ever_invalid(d, dtype):
     assert truncation.backward(of_extremes(d, dtype)).is_valid().all()
 

@@ -362,7 +362,7 @@ pairs = st.lists(st.tuples(extreme, extreme), min_size=1, max_size=20)
 
 
 @given(pairs=pairs, slope=st.sampled_from([*SLOPES, 0.01]), dtype=dtypes)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_extremes_give_valid_messages_and_no_counts_of_uniform_ones(pairs, slope, dtype):
     z, a = (of_extremes(list(side), dtype) for side in zip(*pairs, strict=True))
     z, a = (Gaussian(m.tau[None], m.rho[None]) for m in (z, a))
@@ -383,7 +383,7 @@ def test_extremes_give_valid_messages_and_no_counts_of_uniform_ones(pairs, slope
 @given(
     rows=st.lists(st.lists(extreme, min_size=4, max_size=4), min_size=1, max_size=8), dtype=dtypes
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_extreme_labels_and_windows_give_valid_messages(rows, dtype):
     z = of_extremes([pair for row in rows for pair in row], dtype)
     z = Gaussian(z.tau.view(1, len(rows), 4), z.rho.view(1, len(rows), 4))

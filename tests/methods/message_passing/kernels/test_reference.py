@@ -116,7 +116,7 @@ def later_arguments(layer: Layer) -> tuple[Tensor, ...]:
 
 
 @given(sizes=sizes, seed=st.integers(0, 2**16))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_later_layer_sums_are_those_of_every_single_term(sizes, seed):
     layer = a_layer(*sizes, seed=seed)
     arguments = later_arguments(layer)
@@ -182,7 +182,7 @@ def first_messages(layer: Layer, row: int, weights: Gaussian) -> tuple[Gaussian,
 
 
 @given(sizes=sizes, seed=st.integers(0, 2**16))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_cavities_rebuilt_from_two_numbers_are_the_marginal_without_the_message(sizes, seed):
     layer = a_layer(*sizes, seed=seed)
     cavity, x, row = layer.weights, layer.x[:, :1], 0
@@ -225,7 +225,7 @@ def test_the_rebuilt_cavity_is_the_one_whose_message_explains_at_most_half():
 
 
 @given(sizes=sizes, seed=st.integers(0, 2**16))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_without_old_messages_the_cavity_is_the_marginal_and_rows_add_up(sizes, seed):
     layer = a_layer(*sizes, seed=seed)
     x, w = layer.x, layer.weights

@@ -20,6 +20,8 @@ MAPS = {
     "padded, of a stride": Convolution(Conv2d(4, 3, stride=2, padding=1), (2, 7, 6)),
     "of one channel": Convolution(Conv2d(1, 3), (3, 5, 5)),
     "of single pixels": Convolution(Conv2d(4, 1), (8, 5, 6)),
+    "of every second pixel": Convolution(Conv2d(4, 1, stride=2, padding=1), (4, 5, 6)),
+    "of one pixel in four": Convolution(Conv2d(4, 1, stride=2), (4, 2, 2)),
     "padded on one side": Convolution(Conv2d(4, 2, padding=(0, 1)), (2, 5, 6)),
 }
 each_map = pytest.mark.parametrize("map", MAPS.values(), ids=MAPS)

@@ -248,7 +248,7 @@ def test_gradients_are_those_of_finite_differences(covariances):
     assert torch.autograd.gradcheck(outputs, given, atol=1e-6, fast_mode=True)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     st.sampled_from(
         [Covariances(), Covariances(order=2), Covariances(rank=3), Covariances(rank=12)]

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bnnbench.methods.moments.base import Moments
@@ -138,7 +138,6 @@ def test_sums_of_the_expansion_tend_to_the_covariance_of_two_rectified_units(x, 
     assert errors[0] < 0.2 * abs(exact)
 
 
-@settings(deadline=None)
 @given(
     st.floats(-50, 50),
     st.floats(0, 1e4),

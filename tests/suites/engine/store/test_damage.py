@@ -74,7 +74,7 @@ def test_every_corruption_of_a_record_is_found():
                 from_json(other.decode())
 
 
-@settings(max_examples=FAULTS, deadline=None)
+@settings(max_examples=FAULTS)
 @given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
 def test_whatever_is_no_record_is_refused_in_words(content):
     with pytest.raises(ValueError, match=r"."):
@@ -139,7 +139,7 @@ WORDS = (
 )
 
 
-@settings(max_examples=FAULTS, deadline=None)
+@settings(max_examples=FAULTS)
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=5))
 def test_a_command_line_of_any_words_ends_in_a_code(words):
     """In an empty folder, so that there is nothing to change."""
