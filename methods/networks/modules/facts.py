@@ -8,7 +8,7 @@ from bnnbench.methods.networks.modules.building import KEPT, parts
 from bnnbench.methods.networks.modules.trials import trial_of
 from bnnbench.methods.networks.own_network import as_data
 from bnnbench.methods.networks.shapes import Shape, walk
-from bnnbench.methods.source_code import PROJECT, digest_of, is_installed, packages_behind
+from bnnbench.methods.source_code import Class, digest_of, is_installed, is_ours, packages_behind
 
 
 def identities(architecture: Architecture) -> tuple[Mapping[str, object], ...]:
@@ -40,11 +40,12 @@ def packages(architecture: Architecture) -> dict[str, str]:
 def _identity(layer: TorchModule) -> Mapping[str, object]:
     facts = parts(layer)
     source = layer.source_module
-    foreign = not is_installed(source) and source.partition(".")[0] != PROJECT
+    own = not is_installed(source) and not is_ours(source)
+    factory = Class(source, str(layer.factory).partition(":")[2])
     return {
         **as_data(facts.description),
         "frozen": facts.frozen,
-        **({"source_sha256": digest_of(source)} if foreign else {}),
+        **({"source_sha256": digest_of(factory)} if own else {}),
     }
 
 

@@ -8,6 +8,7 @@ import functools
 import importlib
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from bnnbench.datasets.names import KINDS
 from bnnbench.methods import METHODS
@@ -105,3 +106,13 @@ def _paths() -> dict[str, str]:
 @functools.cache
 def _names() -> dict[str, str]:
     return {path: name for name, path in _paths().items()}
+
+
+def names_in(described: Any) -> set[str]:
+    """Return the names of all classes in a description."""
+    if isinstance(described, Mapping):
+        names = {str(described["type"])} if "type" in described else set()
+        return names.union(*map(names_in, described.values()))
+    if isinstance(described, (list, tuple)):
+        return set().union(*map(names_in, described))
+    return set()

@@ -11,7 +11,7 @@ import torch
 
 from bnnbench.datasets.facts import of_source
 from bnnbench.methods.fitting.progress import Listener, listening, part_of
-from bnnbench.methods.source_code import digest_of, modules_of
+from bnnbench.methods.source_code import Class, classes_of, digest_of
 from bnnbench.suites.engine.declare.description import describe
 from bnnbench.suites.engine.declare.foreign import has_foreign_code
 from bnnbench.suites.engine.declare.grid import Evaluation, Reproduces, Run, after_each_fit
@@ -58,7 +58,7 @@ class Task:
 
 def sources_sha256(task: Task) -> str:
     """Return the digest of the sources that carry a task out: the engine's and the method's."""
-    return digest_of(__name__, *modules_of(task.runs[0].method))
+    return digest_of(Class(__name__, execute.__name__), *classes_of(task.runs[0].method))
 
 
 @dataclass(frozen=True)

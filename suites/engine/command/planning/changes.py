@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bnnbench.methods.source_code import PROJECT, digest_of, modules_of
+from bnnbench.methods.source_code import classes_of, is_other_code, is_ours, method_digest
 from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.run.measuring.fingerprint import fingerprint_of_data
@@ -18,7 +18,7 @@ class Changes:
     data: Mapping[str, str]
     """Key → name of the data set."""
     methods: Mapping[str, str]
-    """Key → module of a stranger's method."""
+    """Key → module of a third-party method."""
     other_code: set[str]
     """Keys of runs by methods of this project whose code has changed."""
 
@@ -62,10 +62,10 @@ def changes_since(finished: Mapping[str, Record], runs: Mapping[str, Run]) -> Ch
                 today[source_and_fold] = fingerprint_of_data(run.source.load(run.fold))
             if today[source_and_fold] != record.data_sha256:
                 data[key] = run.case.name
-        modules = modules_of(run.method)
-        if record.code_sha256 and record.code_sha256 != digest_of(*modules):
-            if strangers := [name for name in modules if name.partition(".")[0] != PROJECT]:
-                methods[key] = ", ".join(strangers)
+        if is_other_code(record.code_sha256, method_digest(run.method)):
+            modules = [each.module for each in classes_of(run.method)]
+            if third_party := [name for name in modules if not is_ours(name)]:
+                methods[key] = ", ".join(third_party)
             else:
                 other_code.add(key)
     return Changes(data, methods, other_code - data.keys())

@@ -3,14 +3,14 @@
 import importlib
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from bnnbench.methods.source_code import digest_of, modules_of
+from bnnbench.methods.source_code import method_digest
 from bnnbench.suites.engine.command.counts import counted
 from bnnbench.suites.engine.command.stored_runs.reproduction import reproduce
 from bnnbench.suites.engine.declare.grid import Run
+from bnnbench.suites.engine.declare.names import names_in
 from bnnbench.suites.engine.store.inspection import inspect
 from bnnbench.suites.engine.store.rebuilding import NotRepeatable, rebuilt_run
 from bnnbench.suites.engine.store.record import Record
@@ -27,16 +27,6 @@ class Finding:
     check: str
     problem: str = ""
     """The reason why the check failed; "" where it passed."""
-
-
-def names_in(described: Any) -> set[str]:
-    """Return the names of all classes in a description."""
-    if isinstance(described, Mapping):
-        names = {str(described["type"])} if "type" in described else set()
-        return names.union(*map(names_in, described.values()))
-    if isinstance(described, (list, tuple)):
-        return set().union(*map(names_in, described))
-    return set()
 
 
 def packages_in(records: Sequence[Record]) -> tuple[str, ...]:
@@ -128,7 +118,7 @@ def _protocol(records: Sequence[Record]) -> Finding:
 
 def _code(records: Sequence[Record]) -> Finding:
     run = rebuilt_run(records[0], packages_in(records))
-    digest = digest_of(*modules_of(run.method))
+    digest = method_digest(run.method)
     other = [record.key for record in records if record.code_sha256 != digest]
     problem = f"made by other code: {counted(len(other))}, such as {other[0]}" if other else ""
     return Finding("the code of the method, and of all that it imports from this project", problem)

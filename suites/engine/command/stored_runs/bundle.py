@@ -145,6 +145,6 @@ def check(records: Sequence[Record], earlier_code: bool = False) -> None:
 
 def _digest_today(record: Record) -> str:
     """Return the digest of the code that would repeat a run; raises `NotRepeatable`."""
-    from bnnbench.methods.source_code import digest_of, modules_of
+    from bnnbench.methods.source_code import method_digest
 
-    return digest_of(*modules_of(rebuilt_run(record).method))
+    return method_digest(rebuilt_run(record).method)

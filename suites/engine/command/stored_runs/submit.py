@@ -39,10 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
-    from bnnbench.methods.source_code import digest_of, modules_of, own_sources
+    from bnnbench.methods.source_code import classes_of, method_digest, own_sources
     from bnnbench.suites.engine.command.methods.registry import class_of
-    from bnnbench.suites.engine.command.stored_runs.admission import names_in, packages_in, runs_of
-    from bnnbench.suites.engine.declare.names import name_of
+    from bnnbench.suites.engine.command.stored_runs.admission import packages_in, runs_of
+    from bnnbench.suites.engine.declare.names import name_of, names_in
     from bnnbench.suites.engine.store.rebuilding import rebuilt_run
 
     name = name_of(class_of(method))
@@ -55,9 +55,10 @@ def _submit(method: str, results: Path, label: str, out: Path | None) -> int:
     labels = sorted({r.method for r in records})
     if len(labels) > 1:
         raise ValueError(f"{results} has runs labelled {', '.join(labels)}: choose one by --label")
-    modules = modules_of(rebuilt_run(records[0], packages_in(records)).method)
-    code = {file.name: file.read_bytes() for module in modules for file in own_sources(module)}
-    _check(store, records, digest_of(*modules))
+    rebuilt = rebuilt_run(records[0], packages_in(records)).method
+    files = {file for each in classes_of(rebuilt) for file in own_sources(each.module)}
+    code = {file.name: file.read_bytes() for file in sorted(files)}
+    _check(store, records, method_digest(rebuilt))
     file = out or Path(f"{_slug(labels[0])}.{records[0].suite}{submissions.SUFFIX}")
     submissions.write(file, store, [r.key for r in records], code)
     asked, missing = runs_of(records)

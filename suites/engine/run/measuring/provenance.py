@@ -18,10 +18,11 @@ import torch
 import bnnbench
 from bnnbench.datasets.base import Split
 from bnnbench.methods.source_code import (
-    digest_of,
-    modules_of,
+    Class,
+    classes_of,
+    method_digest,
     packages_behind,
-    sources_behind,
+    sources_of,
 )
 from bnnbench.suites.engine.declare.grid import Run
 from bnnbench.suites.engine.store.clock import now
@@ -47,9 +48,9 @@ class Code:
 
 def code_of(method: object) -> Code:
     """Return the state of a method's sources."""
-    modules = modules_of(method)
-    took_part = bool(_changed_files() & _files_that_take_part(modules))
-    return Code(digest_of(*modules), took_part if _git("rev-parse", "HEAD") else None)
+    classes = classes_of(method)
+    took_part = bool(_changed_files() & _files_that_take_part(classes))
+    return Code(method_digest(method), took_part if _git("rev-parse", "HEAD") else None)
 
 
 def provenance(device: torch.device | None, method: object, code: Code) -> Mapping[str, object]:
@@ -59,8 +60,8 @@ def provenance(device: torch.device | None, method: object, code: Code) -> Mappi
     """
     fixed = dict(_fixed(device))
     packages = dict(cast(Mapping[str, str], fixed["packages"]))
-    for module in modules_of(method):
-        packages |= packages_behind(module)
+    for each in classes_of(method):
+        packages |= packages_behind(each.module)
     return fixed | {
         "dirty": code.dirty,
         "packages": dict(sorted(packages.items())),
@@ -108,11 +109,11 @@ def _changed_files() -> frozenset[Path]:
     return frozenset(ROOT / line[3:] for line in lines if line[3:])
 
 
-def _files_that_take_part(modules: Iterable[str]) -> frozenset[Path]:
-    """Return the sources behind a method's modules, and those of all modules of this process."""
+def _files_that_take_part(classes: Iterable[Class]) -> frozenset[Path]:
+    """Return the sources of a method's classes, and those of all modules of this process."""
     files = (getattr(m, "__file__", None) for m in [*sys.modules.values()])
     loaded = frozenset(_path(file) for file in files if file)
-    return loaded.union(*map(sources_behind, modules))
+    return loaded | sources_of(*classes)
 
 
 @functools.cache

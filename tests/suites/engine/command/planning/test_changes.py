@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from bnnbench.datasets.base import Table
-from bnnbench.methods import own_files, source_code
+from bnnbench.methods import own_files
 from bnnbench.methods.marginal import Marginal
 from bnnbench.methods.tuning.method import Tuned
 from bnnbench.suites.engine.declare.case import Case
 from bnnbench.suites.engine.store.store import Store
+from tests.methods.source_code.fresh import forget
 from tests.suites.commands import FAST, call, rows
 from tests.suites.fakes import Line, Mean
 
@@ -47,12 +48,6 @@ class Constant:
 @pytest.fixture(autouse=True)
 def fresh_digests():
     """Read sources anew, as the process of the next command does."""
-
-    def forget() -> None:
-        for function in vars(source_code).values():
-            if hasattr(function, "cache_clear"):
-                function.cache_clear()
-
     forget()
     yield forget
     forget()
@@ -167,7 +162,7 @@ def test_changed_project_code_marks_runs_and_repeats_them_when_asked(tmp_path):
     store = Store(tmp_path / "miniature")
     records = list(store.records())
     assert all(record.code_sha256 and record.data_sha256 for record in records)
-    store.rewrite_all([replace(record, code_sha256="0" * 64) for record in records])
+    store.rewrite_all([replace(record, code_sha256=f"m1:{0:064}") for record in records])
     told = call(tmp_path, suite=suite).output
     assert "recorded with other code: 2 runs; --refit changed repeats them" in told
     assert "0 to do" in told

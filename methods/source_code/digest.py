@@ -1,0 +1,184 @@
+"""The digest of meaning: equal for equal code wherever it stands, different for any other.
+
+The unit is the top-level definition. A definition's colour is first empty, then the hash of its
+canonical form with each reference replaced by the colour of what it refers to, and so on until no
+more definitions are told apart (colour refinement); recursion needs no special case. The digest
+hashes the colours of all definitions that the given classes reach.
+"""
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from bnnbench.methods.source_code.canonical import Part, canonical, canonical_effects
+from bnnbench.methods.source_code.definitions import (
+    EFFECTS,
+    KERNELS,
+    WHOLE,
+    Definition,
+    Imported,
+    Sources,
+)
+from bnnbench.methods.source_code.files import PROJECT, counted_file, is_ours, kernels_in
+from bnnbench.methods.source_code.kernels import digests_of_kernels
+
+SCHEME = "m1:"
+"""The beginning of each digest; values without it were computed by an earlier scheme."""
+
+
+class Class(NamedTuple):
+    """A class or function by its module and name; the name "" stands for the whole module."""
+
+    module: str
+    name: str
+
+
+CONTRACT = (
+    Class(f"{PROJECT}.methods.base", "Problem"),
+    Class(f"{PROJECT}.datasets.base", "Split"),
+    Class(f"{PROJECT}.datasets.base", "Gaussian"),
+    Class(f"{PROJECT}.datasets.base", "Categorical"),
+)
+"""Classes whose instances every method is given."""
+
+
+def classes_of(method: object) -> tuple[Class, ...]:
+    """Return a method's class and the classes in its settings, its own first."""
+    classes: list[Class] = []
+    inner: Iterable[object] = ()
+    if isinstance(method, Mapping):
+        inner = method.values()
+    elif isinstance(method, (tuple, list)):
+        inner = method
+    elif dataclasses.is_dataclass(method):
+        classes = [Class(type(method).__module__, type(method).__qualname__)]
+        inner = (getattr(method, field.name) for field in dataclasses.fields(method))
+    return tuple(dict.fromkeys([*classes, *(name for part in inner for name in classes_of(part))]))
+
+
+def method_digest(method: object) -> str:
+    """Return the digest of meaning of a method, with its settings' classes and its contract's."""
+    return digest_of(*classes_of(method), *CONTRACT)
+
+
+@functools.cache
+def digest_of(*classes: Class) -> str:
+    """Return the digest of meaning of some classes, as they are at the first call in a process."""
+    return digest_in(_sources_of(classes), classes)
+
+
+def is_other_code(recorded: str | None, today: str) -> bool:
+    """Return whether a recorded digest is known to be of other code; those of an earlier scheme,
+    or none, tell nothing."""
+    return recorded is not None and recorded.startswith(SCHEME) and recorded != today
+
+
+def digest_in(sources: Sources, classes: Iterable[Class]) -> str:
+    """Return the digest of meaning of some classes in a tree of sources."""
+    roots = _definitions_of(sources, classes)
+    parts = _reached(sources, roots)
+    colours = dict.fromkeys(parts, "")
+    groups = 0
+    while len(set(colours.values())) > groups or not groups:
+        groups = len(set(colours.values()))
+        colours = {
+            definition: _colour(written, colours, ordered=definition.name != WHOLE)
+            for definition, written in parts.items()
+        }
+    whole = _hash(*sorted(set(colours.values())), *sorted(colours[root] for root in roots))
+    return f"{SCHEME}{whole}"
+
+
+def _colour(parts: Iterable[Part], colours: Mapping[Definition, str], ordered: bool) -> str:
+    """Return the hash of a canonical form; the order of definitions in a module means nothing."""
+    texts = (colours[part] if isinstance(part, Definition) else part for part in parts)
+    return _hash(*(texts if ordered else sorted(texts)))
+
+
+def sources_of(*classes: Class) -> frozenset[Path]:
+    """Return the files of all definitions that some classes reach, and the kernels they read."""
+    sources = _sources_of(classes)
+    reached = _reached(sources, _definitions_of(sources, classes))
+    files = {d: source.file for d in reached if (source := sources.source(d.module))}
+    kernels = (kernels_in(file.parent) for d, file in files.items() if d.name == KERNELS)
+    return frozenset(files.values()).union(*kernels)
+
+
+def _sources_of(classes: Iterable[Class]) -> Sources:
+    return _sources(
+        frozenset(c.module for c in classes if not is_ours(c.module)) or frozenset({PROJECT})
+    )
+
+
+@functools.cache
+def _sources(first: frozenset[str]) -> Sources:
+    """Return the sources of this project and of the modules that others' classes stand in."""
+
+    def find(name: str) -> Path | None:
+        return next((file for f in first if (file := counted_file(name, f))), None)
+
+    return Sources(find)
+
+
+def _definitions_of(sources: Sources, classes: Iterable[Class]) -> list[Definition]:
+    """Return the definitions of classes; for one that is made at run time, its whole module."""
+    roots = []
+    for module, name in classes:
+        target = sources.resolved(module, name.partition(".")[0])
+        if isinstance(target, Definition):
+            roots.append(target)
+        elif sources.file(module):
+            roots.append(Definition(module, WHOLE))
+    return roots
+
+
+def _reached(sources: Sources, roots: Iterable[Definition]) -> dict[Definition, tuple[Part, ...]]:
+    """Return the canonical form of every definition that the roots refer to at any remove."""
+    parts: dict[Definition, tuple[Part, ...]] = {}
+    waiting = list(roots)
+    while waiting:
+        definition = waiting.pop()
+        if definition not in parts:
+            parts[definition] = _parts(sources, definition)
+            waiting += (part for part in parts[definition] if isinstance(part, Definition))
+            waiting += _effects(sources, definition.module)
+    return parts
+
+
+@functools.cache
+def _parts(sources: Sources, definition: Definition) -> tuple[Part, ...]:
+    source = sources.source(definition.module)
+    if source is None:
+        return ("missing",)
+    if definition.name == WHOLE:
+        names = [name for name, bound in source.bound.items() if isinstance(bound, list)]
+        return "whole", *(Definition(source.name, name) for name in names)
+    if definition.name == EFFECTS:
+        return canonical_effects(sources, source)
+    if definition.name == KERNELS:
+        return "kernels", *digests_of_kernels(source.file.parent)
+    return canonical(sources, definition)
+
+
+@functools.cache
+def _effects(sources: Sources, module: str) -> tuple[Definition, ...]:
+    """Return the effects of importing a module.
+
+    A module of this project has only its own. A third-party one may set anything, such as torch's
+    default type, in the packages around it and in modules that it imports and never names again.
+    """
+    source = sources.source(module)
+    if source is None or is_ours(module):
+        return (Definition(module, EFFECTS),) if source and source.effects else ()
+    bound = (b for b in source.bound.values() if isinstance(b, Imported))
+    names = [name for b in bound for name in (b.module, f"{b.module}.{b.name}")]
+    around = [module.rsplit(".", n)[0] for n in range(1 + module.count("."))]
+    third_party = (name for name in [*around, *names] if not is_ours(name) and sources.file(name))
+    return tuple(Definition(name, EFFECTS) for name in third_party)
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
